@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sim_node.assembly.assembly_log import Alternative, Step
+from sim_node.assembly.choice import Configurations, InRoots
 from sim_node.assembly.closing import close
-from sim_node.assembly.configurations import Configurations, InRoots
-from sim_node.assembly.cycles import Path
-from sim_node.assembly.mechanism import LoopMechanism
-from sim_node.assembly.table import AssemblyTable
+from sim_node.assembly.mechanism import LoopMechanism, Path
+from sim_node.assembly.table import AssemblyTable, Groups
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # In worlds with more mechanisms, other assemblies are looked for on demand only.
@@ -116,19 +115,11 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
 
 def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
     """Return groups of loops that share a mate."""
-    group_of: dict[int, int] = {}
-
-    def find(item: int) -> int:
-        while group_of.setdefault(item, item) != item:
-            group_of[item] = group_of[group_of[item]]
-            item = group_of[item]
-        return item
-
+    groups, found = Groups(), dict[int, list[int]]()
     for m in loops:
         for kind, index, _ in paths[m]:
             if kind == "mate":
-                group_of[find(index)] = find(m)
-    groups: dict[int, list[int]] = {}
+                groups.join(index, m)
     for m in loops:
-        groups.setdefault(find(m), []).append(m)
-    return list(groups.values())
+        found.setdefault(groups.of(m), []).append(m)
+    return list(found.values())

@@ -69,6 +69,27 @@ class AssemblyTable:
     still: frozenset[int]
 
 
+class Groups:
+    """Numbers in groups, which are joined one after the other (union-find); at first each is a group."""
+
+    def __init__(self) -> None:
+        self._above: dict[int, int] = {}
+
+    def of(self, item: int) -> int:
+        """Return the number that stands for the group of a number."""
+        above = self._above
+        while above.setdefault(item, item) != item:
+            above[item] = above[above[item]]
+            item = above[item]
+        return item
+
+    def join(self, item: int, other: int) -> bool:
+        """Join the groups of two numbers. Return whether they were two."""
+        first, second = self.of(item), self.of(other)
+        self._above[first] = second
+        return first != second
+
+
 class _Rows:
     """A table under construction."""
 
@@ -258,3 +279,21 @@ def _no_body(connector: RedirectedMateConnector, path: str, rows: _Rows) -> Prob
 def _problem(place: Place, otherwise: Place, name: str, message: str) -> Problem:
     at = place if place.where.line or place.key else otherwise
     return Problem(at.where, at.key or shown_key(name), message)
+
+
+def floating_parts(table: AssemblyTable) -> int:
+    """Return the number of groups of mated bodies that no mate connects with what is fixed."""
+    groups, mated = Groups(), set[int]()
+    for m, ends in enumerate(table.ends):
+        if m in table.still or m in table.apart:
+            continue
+        bodies = [_moving(table, table.carriers[end]) for end in ends]
+        mated.update(bodies)
+        groups.join(*bodies)
+    return len({groups.of(row) for row in mated} - {groups.of(0)})
+
+
+def _moving(table: AssemblyTable, carrier: int) -> int:
+    """Return the row of a connector's body, or 0 if it is fixed in the world or moves by itself."""
+    of = table.of[carrier] if carrier >= 0 else None
+    return carrier if isinstance(of, RigidBody) and not of.held else 0

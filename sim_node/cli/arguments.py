@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from sim_node.ros.ros_arguments import ANY_NODE, overrides
 from sim_node.simulation.pacing import MAX_FACTOR
@@ -15,6 +16,28 @@ from sim_node.world.fields import nanoseconds
 
 class UsageError(Exception):
     """A user error: printed on one line, exit code 2."""
+
+
+def whole(text: str, least: int, most: float, needed: str) -> int:
+    """Parse a whole number. needed: what the text is otherwise not, for the message."""
+    if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {needed}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """Parse a seed.
+
+    Args:
+        text: The word.
+
+    Returns:
+        The seed.
+
+    Raises:
+        ArgumentTypeError: It is no whole number, or out of range.
+    """
+    return whole(text, 0, 2**63 - 1, "a seed; a whole number from 0 to 2^63 - 1 is needed")
 
 
 def finite(text: str) -> float:
@@ -79,6 +102,12 @@ def speed(text: str, limit: float = MAX_FACTOR) -> float:
     except argparse.ArgumentTypeError:
         needed = f"a number above zero, up to {limit:g}, or max, is needed"
         raise argparse.ArgumentTypeError(f"{text!r} is not a speed; {needed}") from None
+
+
+def parameters_of(arguments: argparse.Namespace, **options: str) -> dict[str, Any]:
+    """Return parameters of a node that options give. options: by parameters, without those that are not given."""
+    values = {parameter: getattr(arguments, option) for parameter, option in options.items()}
+    return {parameter: value for parameter, value in values.items() if value is not None and value is not False}
 
 
 def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collection[str]) -> None:

@@ -43,7 +43,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.films": ("sim_node.viewing.pictures:FILMS",),
     "sim_node.forces": (
         "sim_node.simulation.physics.force_elements:FORCE_ELEMENTS",
-        "sim_node.world.readers.yaml_forces:FORCES",
+        "sim_node.world.forces:FORCES",
     ),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
     "sim_node.links": ("sim_node.mavlink.links.endpoint:ENDPOINTS",),

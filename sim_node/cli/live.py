@@ -6,15 +6,12 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO
-
-import numpy as np
+from typing import TYPE_CHECKING, TextIO
 
 from sim_node.cli.arguments import UsageError
+from sim_node.cli.terminal import pose_as_dict, pose_lines
 from sim_node.interrupt import Interrupt
 from sim_node.packages import how_to_install
-from sim_node.spatial.geometry import quaternions
-from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
     from sim_node.ros.live_graph import LiveGraph
@@ -109,12 +106,9 @@ def _tree_json(graph: LiveGraph) -> str:
     traffic = graph.traffic()
     frames = graph.tree.as_dict()
     for name, frame in frames.items():
-        frame["traffic"] = _as_dict(traffic[name]) if name in traffic else None
+        received = traffic.get(name)
+        frame["traffic"] = received and {**received._asdict(), "clock": received.clock}
     return json.dumps(frames)
-
-
-def _as_dict(traffic: FrameTraffic) -> dict[str, Any]:
-    return {**traffic._asdict(), "clock": traffic.clock}
 
 
 def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
@@ -132,9 +126,7 @@ def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
     width = max(len(name) for name in on_the_way)
     lines = [
         f"{source} in {target} at {'all times' if stamp is None else seconds(stamp)}",
-        f"  translation [{', '.join(f'{part:.6f}' for part in pose[:3] + 0.0)}] m",
-        f"  rotation    [{', '.join(f'{part:.6f}' for part in pose[3:] + 0.0)}] xyzw",
-        f"  rpy         [{', '.join(f'{part:.3f}' for part in _rpy_degrees(pose))}] degrees",
+        *pose_lines(target, source, None, pose)[1:],
     ]
     moving = [name for name in on_the_way if name in traffic]
     return "\n".join(lines + [f"  {name.ljust(width)}  {_traffic(traffic[name])}" for name in moving])
@@ -147,12 +139,7 @@ def _lookup_json(graph: LiveGraph, target: str, source: str) -> str:
         stamp, pose = graph.tree.lookup_stamped(target, source)
     except TransformError as error:
         return json.dumps({"error": type(error).__name__, "message": str(error)})
-    answer: dict[str, Any] = {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp_ns": stamp}
-    return json.dumps(answer)
-
-
-def _rpy_degrees(pose: FloatArray) -> FloatArray:
-    return np.asarray(np.round(np.degrees(quaternions.to_rpy(pose[3:])), 3) + 0.0)
+    return json.dumps(pose_as_dict(pose, stamp_ns=stamp))
 
 
 def _traffic(traffic: FrameTraffic | None) -> str:

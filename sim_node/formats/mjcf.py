@@ -9,7 +9,6 @@ import numpy as np
 
 from sim_node.formats.assets import Assets, stem
 from sim_node.formats.xml_roots import XmlFile, xml_reader
-from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
@@ -21,6 +20,7 @@ from sim_node.world.mujoco_source import (
     refusals,
     spec_of,
 )
+from sim_node.world.physics import INTEGRATORS, Physics
 from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings

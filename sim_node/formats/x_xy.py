@@ -12,9 +12,10 @@ from sim_node.formats.x_xy_attributes import Attributes
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.text import did_you_mean
 from sim_node.world import x_xy
-from sim_node.world.bodies import Body, Marker, Physics
+from sim_node.world.bodies import Body, Marker
 from sim_node.world.joints import JOINTS
 from sim_node.world.model import MIN_STEP_NS, TimeGrid, World
+from sim_node.world.physics import Physics
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report, Setting
 from sim_node.world.readers.xml_elements import Element, XmlAttribute

@@ -4,7 +4,7 @@ from sim_node.lazy import public
 
 with public(__name__):
     from sim_node.mavlink.bridge import Bridge as Bridge
-    from sim_node.mavlink.bridge_settings import BridgeListener as BridgeListener
+    from sim_node.mavlink.bridge import BridgeListener as BridgeListener
     from sim_node.mavlink.bridge_settings import BridgeSettings as BridgeSettings
     from sim_node.mavlink.connection import Connection as Connection
     from sim_node.mavlink.connection import Identity as Identity

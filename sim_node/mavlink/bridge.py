@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from sim_node.mavlink.bridge_settings import BridgeListener, BridgeSettings
+from sim_node.mavlink.axes import Quaternion
+from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.discovery import NO_AUTOPILOT, Discovery, description, standing
@@ -21,6 +22,7 @@ from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.tlog import TlogPlayback
+from sim_node.mavlink.topics import VehicleTopic
 from sim_node.mavlink.vehicle import Vehicle, VehicleRoute
 from sim_node.rate_limit import PERIOD_NS, RateLimit
 from sim_node.text import MAX_LINE, shown
@@ -36,6 +38,49 @@ WENT_BACK_NS = 500_000_000
 REBOOTS_OF_TWO = 3
 # MAV_TYPE_GCS: PX4 sends texts, and thus the reasons for refusals, only to ground stations. MAV_STATE_ACTIVE.
 _GROUND_STATION, _ACTIVE = 6, 4
+
+
+class BridgeListener(Protocol):
+    """Receives what the bridge publishes and reports; called in the bridge's thread."""
+
+    def vehicle_found(self, vehicle: Vehicle) -> None:
+        """Handle a new system id.
+
+        Args:
+            vehicle: The vehicle with this system id.
+        """
+
+    def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
+        """Publish a message of a vehicle's telemetry.
+
+        Args:
+            system: The vehicle's system id.
+            topic: The topic.
+            data: The message as CDR.
+        """
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        """Publish a frame that is fixed to a vehicle's.
+
+        Args:
+            system: The vehicle's system id.
+            child: The name of the frame.
+            rotation: Its orientation in the vehicle's frame (FLU), [x, y, z, w].
+        """
+
+    def warn(self, text: str) -> None:
+        """Show a warning.
+
+        Args:
+            text: A problem that the user has to solve.
+        """
+
+    def report(self, text: str) -> None:
+        """Show information.
+
+        Args:
+            text: Something that the user may want to know.
+        """
 
 
 class Bridge:
@@ -292,14 +337,7 @@ class Bridge:
             self._settings.deviations,
         )
         vehicle = self.vehicles[system] = Vehicle(
-            telemetry,
-            message.component,
-            route,
-            address,
-            setpoint_rate=self._settings.setpoint_rate,
-            setpoint_timeout=self._settings.setpoint_timeout,
-            stream_rate=self._settings.stream_rate,
-            heartbeat_timeout=self._settings.heartbeat_timeout,
+            *(telemetry, message.component, route, address, self._settings),
             fault=lambda what, error, now_ns: self._failed(f"system {system}: {what}", error, now_ns),
         )
         vehicle.standing = standing(message.component, message.fields)

@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sim_node.world import Autopilot, World
-from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
-from sim_node.world.vehicle_checks import SHARED_PORTS
+from sim_node.world.autopilots import SHARED_PORTS, VEHICLES, Vehicle, autopiloted
 from sim_node.world.vehicles import BUILTIN, MAX_INSTANCES
 
 HOST = "127.0.0.1"

@@ -94,9 +94,7 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: SetpointL
     if home is None:
         raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
     altitude_msl = altitude - undulation
-    about = (home.latitude, home.longitude, home.altitude_msl)
-    target = Position((latitude, longitude, altitude_msl), Frame.LLA).to(Frame.NED, about)
-    _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
+    _near((latitude, longitude, altitude_msl), home, limits)
     fields = {"coordinate_frame": GLOBAL_RELATIVE_ALT_INT, "type_mask": POSITION_MASK | NO_YAW}
     fields |= {"alt": altitude_msl - home.altitude_msl}
     return _setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields, place=(latitude, longitude))
@@ -202,9 +200,7 @@ def check_target(name: str, fields: Mapping[str, Any], limits: SetpointLimits, h
     latitude, longitude, altitude = check_place((fields["lat_int"] * 1e-7, fields["lon_int"] * 1e-7, fields["alt"]))
     if frame not in _ABOVE_SEA:
         altitude += home.altitude_msl
-    about = (home.latitude, home.longitude, home.altitude_msl)
-    target = Position((latitude, longitude, altitude), Frame.LLA).to(Frame.NED, about)
-    _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
+    _near((latitude, longitude, altitude), home, limits)
 
 
 def _position(ned: Ned, yaw: YawEnu) -> Setpoint:
@@ -250,6 +246,13 @@ def _within(ned: Ned, home: Ned, limits: SetpointLimits) -> None:
         raise SetpointRefused(f"position: {_metres(height)} above home; limit_height is {limits.height:g} m")
     if -height > limits.distance:
         raise SetpointRefused(f"position: {_metres(-height)} below home; limit_distance is {limits.distance:g} m")
+
+
+def _near(lla: tuple[float, float, float], home: Home, limits: SetpointLimits) -> None:
+    """Check a place by its latitude, longitude (degrees) and metres above mean sea level."""
+    about = (home.latitude, home.longitude, home.altitude_msl)
+    target = Position(lla, Frame.LLA).to(Frame.NED, about)
+    _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
 
 
 def _metres(length: float) -> str:

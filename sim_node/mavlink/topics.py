@@ -95,6 +95,8 @@ class Profile(Enum):
     LATCHED = Qos(depth=1, durability="transient_local")
     STATE = Qos(depth=10, durability="transient_local")
     PARAMETERS = Qos(depth=1000)
+    # What PX4's uXRCE-DDS client asks its agent for.
+    PX4 = Qos(depth=1, reliability="best_effort", durability="transient_local")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.codec import MavlinkMessage, kind_named
 from sim_node.mavlink.commands import request_message, set_message_interval
 from sim_node.mavlink.conversations import Conversations, Ended, Fault
@@ -22,23 +23,17 @@ REQUEST_PERIOD_NS = 2 * SECOND
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
 # Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
 STREAMS = {
-    "ATTITUDE_QUATERNION": 1.0,
-    "LOCAL_POSITION_NED": 1.0,
-    "RAW_IMU": 1.0,
-    "GLOBAL_POSITION_INT": 0.5,
-    "GPS_RAW_INT": 0.1,
-    "SCALED_PRESSURE": 0.2,
-    "SERVO_OUTPUT_RAW": 0.2,
-    "RC_CHANNELS": 0.1,
-    "BATTERY_STATUS": 0.1,
-    "SYS_STATUS": 0.1,
-    "EXTENDED_SYS_STATE": 0.1,
-    "MISSION_CURRENT": 0.1,
-    "VFR_HUD": 0.1,
-    "WIND": 0.1,
-    "SYSTEM_TIME": 0.04,
-    **dict.fromkeys(("RANGEFINDER", "OPTICAL_FLOW", "POSITION_TARGET_GLOBAL_INT"), 0.1),
-    **dict.fromkeys(("MEMINFO", "HWSTATUS"), 0.02),
+    name: part
+    for part, names in (
+        (1.0, "ATTITUDE_QUATERNION LOCAL_POSITION_NED RAW_IMU"),
+        (0.5, "GLOBAL_POSITION_INT"),
+        (0.2, "SCALED_PRESSURE SERVO_OUTPUT_RAW"),
+        (0.1, "GPS_RAW_INT RC_CHANNELS BATTERY_STATUS SYS_STATUS EXTENDED_SYS_STATE MISSION_CURRENT VFR_HUD WIND"),
+        (0.1, "RANGEFINDER OPTICAL_FLOW POSITION_TARGET_GLOBAL_INT"),
+        (0.04, "SYSTEM_TIME"),
+        (0.02, "MEMINFO HWSTATUS"),
+    )
+    for name in names.split()
 }
 
 
@@ -142,8 +137,8 @@ class Vehicle:
 
     Times are monotonic nanoseconds, except for those of telemetry, which are the graph's.
 
-    telemetry: its state. route, address: where it was received from. heartbeat_timeout: a vehicle that sends nothing
-    for this long (s) is not connected. fault: reports unexpected exceptions in transactions; by default, raises them.
+    telemetry: its state. route, address: where it was received from. settings: those of its bridge. fault: reports
+    unexpected exceptions in transactions; by default, raises them.
     """
 
     def __init__(
@@ -152,11 +147,7 @@ class Vehicle:
         component: int,
         route: VehicleRoute,
         address: Address,
-        *,
-        setpoint_rate: float,
-        setpoint_timeout: float = 0.5,
-        stream_rate: float,
-        heartbeat_timeout: float,
+        settings: BridgeSettings,
         fault: Fault = _raise,
     ) -> None:
         self.telemetry, self.component = telemetry, component
@@ -165,9 +156,9 @@ class Vehicle:
         self.received_ns = 0
         # Messages of its autopilot.
         self.received = 0
-        self.stream = SetpointStream(setpoint_rate, setpoint_timeout)
-        self._stream_rate = stream_rate
-        self._silent_ns = round(heartbeat_timeout * SECOND)
+        self.stream = SetpointStream(settings.setpoint_rate, settings.setpoint_timeout)
+        self._stream_rate = settings.stream_rate
+        self._silent_ns = round(settings.heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
         # Under which names it is published beside ours.
         self.names: list[Names] = []
@@ -222,11 +213,6 @@ class Vehicle:
             publish_state(telemetry, connected=True)
         self._conversations.receive(message, now_ns)
 
-    @property
-    def lost(self) -> int:
-        """Messages of its system that were lost on the way."""
-        return self.route.lost(self.telemetry.system)
-
     def tick(self, now_ns: int, graph_ns: int) -> None:
         """Do what is due: transactions, the setpoint stream, requests, timeouts."""
         if self.connected and self.silent(now_ns):
@@ -257,15 +243,10 @@ class Vehicle:
         """Send a message, with the fields that every message to a vehicle has."""
         if self._started_ns is None:
             self._started_ns = now_ns
-        own: dict[str, Any] = {}
+        uptime_ms = (now_ns - self._started_ns) // 1_000_000 & 0xFFFFFFFF
+        own = {"target_system": self.system, "target_component": self.component, "time_boot_ms": uptime_ms}
         wire = kind_named(name).fields._fields
-        if "target_system" in wire:
-            own["target_system"] = self.system
-        if "target_component" in wire:
-            own["target_component"] = self.component
-        if "time_boot_ms" in wire:
-            own["time_boot_ms"] = (now_ns - self._started_ns) // 1_000_000 & 0xFFFFFFFF
-        self.route.send(name, own | dict(fields), self.address, now_ns)
+        self.route.send(name, {**{k: v for k, v in own.items() if k in wire}, **fields}, self.address, now_ns)
 
     def request_time(self, now_ns: int, graph_ns: int) -> None:
         """Request the autopilot's time."""

@@ -13,11 +13,11 @@ from sim_node.ros.command_topics import COMMAND_TOPICS, CommandTopic
 from sim_node.ros.commanders import Commanders
 from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import message_class
-from sim_node.simulation import Loop, Snapshot
+from sim_node.simulation import Loop, Sink
 from sim_node.world import FrameTable, JointCommands, World
 
 
-class CommandSink:
+class CommandSink(Sink):
     """Subscribes to the commands of a world's joints, bodies, vehicles, bases and signals.
 
     It is a sink of the run, so that it follows changes.
@@ -58,12 +58,6 @@ class CommandSink:
             self._followed = self._commanders.of(world)
             self._orders.add(lambda: self._follow(world))
         self._is_open = True
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Do nothing: commands come from outside."""
-
-    def close(self) -> None:
-        """Do nothing: the topics belong to the node."""
 
     def _drain(self) -> None:
         """Apply what was brought, in the loop's thread."""

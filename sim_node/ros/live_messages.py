@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from threading import Lock
-
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.definitions import UnknownMessageType, definition_here
 from sim_node.ros.publishers import message_class, offered_on, profile, subscription_qos
-from sim_node.session.message_text import MessageReader
+from sim_node.session.message_text import MessageTexts
 
 _DEPTH = 10
 
 
-class LiveMessages:
+class LiveMessages(MessageTexts):
     """Subscribes to one topic of the graph at a time: to the one that is chosen.
 
     `subscribe` is called by the thread that draws, `choose` and `text` by those of the page.
@@ -26,29 +23,15 @@ class LiveMessages:
     """
 
     def __init__(self, node: Node) -> None:
+        super().__init__()
         self._node = node
-        self._lock = Lock()
-        self._types: dict[str, str] = {}
-        self._chosen: str | None = None
         self._subscribed: tuple[str, Subscription] | None = None
-        self._fault = ""
-        self._reader = MessageReader()
-
-    def topics(self) -> Mapping[str, str]:
-        """Return the types of the topics, by name."""
-        with self._lock:
-            return dict(self._types)
 
     def choose(self, topic: str | None) -> None:
         """Read the messages of a topic from now on, or of none."""
         with self._lock:
-            self._chosen, self._fault = topic, ""
-            self._reader.choose(None)
-
-    def text(self) -> str | None:
-        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
-        with self._lock:
-            return self._fault or self._reader.text()
+            self._chosen = topic
+            self._read(None)  # until it is subscribed to
 
     def find(self) -> None:
         """Look for topics."""
@@ -77,18 +60,13 @@ class LiveMessages:
         if not offered:
             return
         with self._lock:
-            self._reader.choose(BagTopic(chosen, kind, 0, definition=definition.text))
+            self._read(BagTopic(chosen, kind, 0, definition=definition.text))
         # As bytes: an exception of the middleware's own reading would end the executor.
         receive = self._node.create_subscription(
             message,
             chosen,
-            lambda data: self._receive(chosen, data),
+            lambda data: self.receive(chosen, data),
             profile(subscription_qos(offered, _DEPTH)),
             raw=True,
         )
         self._subscribed = chosen, receive
-
-    def _receive(self, topic: str, data: bytes) -> None:
-        with self._lock:
-            if topic == self._chosen:
-                self._reader.receive(data)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -25,59 +24,49 @@ from sim_node.ros.parameters import ParameterFault, applied, declare, refuse_unk
 from sim_node.ros.playback_target import GraphPlaybackTarget
 from sim_node.ros.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
 from sim_node.ros.spin import LoopNode
+from sim_node.ros.statuses import OK, WARN, Status, publish_statuses
 from sim_node.ros.triggers import serve
 from sim_node.text import MAX_LINE, shown
 
 
 class ReplayDiagnostics:
-    """Publishes a DiagnosticStatus of a player: state, position, pace, and other publishers of its topics."""
+    """Publishes a status of a player: state, position, pace, and other publishers of its topics."""
 
     def __init__(self, node: Node, player: Player, target: GraphPlaybackTarget) -> None:
-        self._node = node
-        self._player = player
-        self._target = target
+        self._node, self._player, self._target = node, player, target
         self._behind = 0.0
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
-        # Wall time: a paused replay still reports that it is paused.
-        self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        publish_statuses(node, lambda: [self._status()], self._now)
 
-    def _publish(self) -> None:
+    def _now(self) -> Time:
+        """Return the time by the clock of the replayed topics, for subscribers that use our /clock."""
+        clock_ns = self._target.clock_ns
+        return self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
+
+    def _status(self) -> Status:
         player = self._player
         pace = player.pace()
-        level, message = DiagnosticStatus.OK, player.status()
+        level, message = OK, player.status()
         missing = [] if player.began else self._target.missing()
         if missing:
-            level, message = DiagnosticStatus.WARN, f"waiting for subscribers of {', '.join(missing)}"
+            level, message = WARN, f"waiting for subscribers of {', '.join(missing)}"
             self._node.get_logger().info(message, throttle_duration_sec=10.0)
         elif pace.behind > self._behind:
-            level, message = DiagnosticStatus.WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
+            level, message = WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
         self._behind = pace.behind
         others = self._target.others()
         if others:
-            level, message = DiagnosticStatus.WARN, f"another node publishes, too: {', '.join(others)}"
+            level, message = WARN, f"another node publishes, too: {', '.join(others)}"
             self._node.get_logger().warning(
                 f"{message}; stop one, play other --topics, or --remap them", throttle_duration_sec=30.0
             )
-        values = {
+        values: dict[str, object] = {
             "position (s)": f"{player.position_ns / 1e9:.9g}",
-            "messages": str(player.sent),
-            "loops": str(player.loops),
+            "messages": player.sent,
+            "loops": player.loops,
             "lateness p99 (ms)": f"{pace.lateness_p99 * 1e3:.3f}",
             "wall time given up (s)": f"{pace.behind:.3f}",
         }
-        status = DiagnosticStatus(
-            level=level,
-            name=f"{self._node.get_fully_qualified_name()}: replay",
-            message=message,
-            hardware_id="sim_node",
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
-        array = DiagnosticArray(status=[status])
-        # The same clock as that of the replayed topics, for subscribers that use our /clock.
-        clock_ns = self._target.clock_ns
-        now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
-        array.header.stamp = now.to_msg()
-        self._publisher.publish(array)
+        return Status(level, "replay", message, values.items())
 
 
 POSITION_PERIOD_S = 0.1

@@ -87,8 +87,7 @@ class TwistDriver:
         try:
             while True:
                 self._send(self._keys.axes(), speed, turn)
-                due = time.monotonic() + 1.0 / RATE_HZ
-                graph.spin(lambda due=due: time.monotonic() >= due)  # type: ignore[misc]
+                graph.spin(lambda: False, 1.0 / RATE_HZ)
         finally:
             self._send(AxisInputs(), speed, turn)
 
@@ -143,8 +142,7 @@ class JointDriver:
                     self._publisher.publish(JointState(name=[joint], position=[self._target]))
                 else:
                     self._target = None
-            due = time.monotonic() + 1.0 / RATE_HZ
-            graph.spin(lambda due=due: time.monotonic() >= due)  # type: ignore[misc]
+            graph.spin(lambda: False, 1.0 / RATE_HZ)
 
     def _sense(self, message: Any) -> None:
         self._positions.update(zip(message.name, message.position, strict=False))

@@ -18,9 +18,8 @@ from foxglove.websocket import (
     ServerListener,
 )
 
-from sim_node.messages.topic import Send, Topic
+from sim_node.messages.topic import Send, Topic, absolute
 from sim_node.recording.definitions import definition_of
-from sim_node.recording.recorder import absolute
 from sim_node.viewing.messages.mesh_files import mesh_path
 from sim_node.viewing.messages.robot_descriptions import is_description
 from sim_node.viewing.ports import HOST, PagePortInUse, free_port

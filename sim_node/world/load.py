@@ -16,8 +16,7 @@ from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import PROGRAMS, LocateError, locate
 from sim_node.world.model import World
-from sim_node.world.model_checks import overridden_options
-from sim_node.world.models import Model
+from sim_node.world.models import Model, overridden_options
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file

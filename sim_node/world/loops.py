@@ -86,18 +86,16 @@ class LoopClosures(Kind[LoopClosure]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of names and frames."""
-        closures = self.parts(world)
-        kinds = PARTS.values() if closures else ()
+        kinds = PARTS.values() if self.parts(world) else ()
         frames = {entry.name for kind in kinds for entry in entries_of_kind(kind, world)} | {world.fixed_frame}
         names: set[str] = set()
-        for index, closure in enumerate(closures):
-            where, key = closure.place.where, closure.place.key or f"{self.name}[{index}]"
+        for closure, place in self.located(world):
             if closure.name in names:
-                yield Problem(where, key, f"a second loop closure {quoted(closure.name)}")
+                yield place.problem(f"a second loop closure {quoted(closure.name)}")
             names.add(closure.name)
             for frame in closure.frames:
                 if frame not in frames:
-                    yield Problem(where, key, f"no frame {quoted(frame)}{did_you_mean(frame, frames)}")
+                    yield place.problem(f"no frame {quoted(frame)}{did_you_mean(frame, frames)}")
 
     def renamed(self, part: LoopClosure, rename: Rename) -> LoopClosure:
         """Return it between the same frames."""

@@ -15,11 +15,11 @@ from sim_node.names import SENSOR_PATTERNS
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Physics
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import declared, given, place_of, settle
 from sim_node.world.fields import floats, whole_nanoseconds
-from sim_node.world.part import PARTS, Mobility, kind_of
+from sim_node.world.kinds import PARTS, Mobility, kind_of
+from sim_node.world.physics import Physics
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 from sim_node.world.quantities import FrameName, ListOf, Number, Plain, Text, Time, Vector, Word
 from sim_node.world.readers.yaml_motions import CONVENTION_OF_ALL, KEYFRAMES
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from sim_node.world.bodies import Body
     from sim_node.world.commands import BodyCommands, VehicleCommands
     from sim_node.world.contact_materials import ContactMaterial
-    from sim_node.world.forces import Force, Wind
-    from sim_node.world.gravity import PointGravity
+    from sim_node.world.forces import Force, PointGravity, Wind
     from sim_node.world.joint_commands import JointCommands
     from sim_node.world.joint_motion import Actuator
     from sim_node.world.loops import ContactExclusion, LoopClosure

@@ -15,13 +15,13 @@ from sim_node.packages import how_to_install
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import BAD, Fault, declared, faults, given, keys_of, place_of, read, rule, settle
+from sim_node.world.declared import BAD, Fault, declared, given, keys_of, place_of, read, rule, settle
 from sim_node.world.fields import floats
 from sim_node.world.image_files import TEXTURES, brightness_of, image_fault
 from sim_node.world.model import World
 from sim_node.world.part import PARTS, Kind, Refer, Rename, part
 from sim_node.world.part_checks import entries_of_kind
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import Colour, Flag, FrameName, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
 from sim_node.world.readers.keys import Form, either, listing, number, word
 from sim_node.world.readers.yaml_nodes import Scalar
@@ -311,14 +311,6 @@ class Viewpoint:
 
 class SurroundingsParts(Kind[P]):
     """A kind of which the parts of the including world apply, if a world is included."""
-
-    def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of their numbers."""
-        for index, each in enumerate(self.parts(world)):
-            at: Place = each.place  # type: ignore[attr-defined]
-            if at == NO_PLACE:
-                at = Place(Where(world.source), self.name if self.single else f"{self.name}[{index}]")
-            yield from (Problem(at.where, f"{at.key}.{key}", message) for key, message in faults(each))
 
     def renamed(self, part: P, rename: Rename) -> None:
         """Return None."""

@@ -272,12 +272,12 @@ def test_losses_are_counted_for_each_vehicle() -> None:
         send(0)
         [numbers] = [each for (_, system, _), each in vehicle.route._sequences._senders.items() if system == 2]  # type: ignore[attr-defined]
         bridge.wait_for(lambda: numbers.number & 0xFF == first, "what was on its way")
-        lost, received = vehicle.lost, vehicle.received
+        lost, received = vehicle.route.lost(2), vehicle.received
         for number in (1, 2, 5, 4, 6, 150, 250, 256 + 3, 255):
             send(number)
         bridge.wait_for(lambda: vehicle.received == received + 9)
-        assert vehicle.lost - lost == 260 - 10
-        assert bridge.vehicle(1).lost == 0
+        assert vehicle.route.lost(2) - lost == 260 - 10
+        assert bridge.vehicle(1).route.lost(1) == 0
 
 
 def test_two_autopilots_with_one_system_id_are_told_apart_and_complained_of() -> None:

@@ -9,6 +9,7 @@ import pytest
 from pymavlink.dialects.v20 import all as dialect
 from rclpy.serialization import deserialize_message
 
+from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.commands import CommandLong
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.mission import Clear, Download, Upload
@@ -75,7 +76,7 @@ def test_any_message_while_all_exchanges_are_under_way() -> None:
     chance, parser = random.Random(5), Parser(datagrams=True)
     for _ in range(ROUNDS):
         telemetry = Telemetry(1, FrameNames(), lambda topic, data: None)
-        vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0, heartbeat_timeout=3.0)
+        vehicle = Vehicle(telemetry, 1, Nowhere(), None, BridgeSettings())
         transactions: list[Transaction] = [
             CommandLong("arm", 400, 1.0),
             Upload([{"seq": 0}, {"seq": 1}]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, OrderRefused, Texts
 from sim_node.autopilots.builtin.fence import ALL, AREAS, CIRCLE, HEIGHT, UNION
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
@@ -15,18 +17,24 @@ _MODES = {
     Mode.RETURN: FlightMode(6, "RTL", "RTL", 5, _STABILIZED | _GUIDED),
     Mode.LAND: FlightMode(9, "LAND", "Land", 7, _STABILIZED),
 }
-_KNOWN = {number: name.removeprefix("COPTER_MODE_") for name, number in enum_values("COPTER_MODE").items()}
 
 
-def _mode_of(main: int, sub: int) -> Mode:
-    if sub:
-        raise Denied(f"sub mode {sub}: these modes have no sub modes")
-    for mode, flown in _MODES.items():
-        if flown.custom == main:
-            return mode
-    if main in _KNOWN and not _KNOWN[main].endswith("ENUM_END"):
-        raise OrderRefused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
-    raise Denied(f"no such mode {main}")
+def mode_of(modes: Mapping[Mode, FlightMode], vehicle: str) -> Callable[[int, int], Mode]:
+    """Return what finds the mode of DO_SET_MODE's params, for a kind of vehicle: COPTER or ROVER."""
+    prefix = f"{vehicle}_MODE_"
+    known = {number: name.removeprefix(prefix) for name, number in enum_values(f"{vehicle}_MODE").items()}
+
+    def find(main: int, sub: int) -> Mode:
+        if sub:
+            raise Denied(f"sub mode {sub}: these modes have no sub modes")
+        for mode, flown in modes.items():
+            if flown.custom == main:
+                return mode
+        if main in known and not known[main].endswith("ENUM_END"):
+            raise OrderRefused(f"Mode change to {known[main]} failed: the mode is not implemented")
+        raise Denied(f"no such mode {main}")
+
+    return find
 
 
 _PARAMETERS = {
@@ -66,7 +74,7 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
         autopilot=3,
         version=0x040600FF,  # 4.6.0, a release
         modes=_MODES,
-        mode_of=_mode_of,
+        mode_of=mode_of(_MODES, "COPTER"),
         parameters=_PARAMETERS,
         texts=Texts(
             armed="Arming motors",
@@ -94,14 +102,10 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
             "fence_height": 100.0,
             "fence_radius": 300.0,
         },
-        bytewise=False,
         takeoff_mode=Mode.GUIDED,
         goto_mode=Mode.GUIDED,
-        takes_off_when_armed=False,
         takes_off_in=(Mode.GUIDED,),
-        arms_for_mission=False,
         disarms_after=(Mode.MISSION, Mode.RETURN, Mode.LAND),
-        streams_first=False,
         position_stays=True,
         stream_end=Mode.GUIDED,
         long_frame=3,
@@ -110,9 +114,7 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
         floats_first=True,
         goto_items=True,
         fence_names={HEIGHT: "Max Alt", CIRCLE: "Circle", AREAS: "Polygon"},
-        drops_targets=False,
         gives_up=Mode.LAND,
-        ranks_failsafes=False,
         # events.cpp, failsafe_gcs_on_event: FS_OPTIONS continues what a pilot flies, by default.
         ignores={(Cause.LINK, Mode.HOLD, mode) for mode in Mode},
         disarms_on_ground=True,

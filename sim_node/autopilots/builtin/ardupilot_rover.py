@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, FlightMode, Mode, OrderRefused, rover
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT, mode_of
+from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, FlightMode, Mode, rover
 from sim_node.autopilots.builtin.fence import ALL, AREAS, CIRCLE
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity
-from sim_node.mavlink.codec import enum_values
 
 _MANUAL, _STABILIZED, _GUIDED = 64, 16, 8  # MAV_MODE_FLAG
 _MODES = {
@@ -18,20 +17,6 @@ _MODES = {
     Mode.RETURN: FlightMode(11, "RTL", "RTL", 5, _STABILIZED | _GUIDED),
     Mode.GUIDED: FlightMode(15, "GUIDED", "Guided", 0, _STABILIZED | _GUIDED),
 }
-_KNOWN = {number: name.removeprefix("ROVER_MODE_") for name, number in enum_values("ROVER_MODE").items()}
-
-
-def _mode_of(main: int, sub: int) -> Mode:
-    if sub:
-        raise Denied(f"sub mode {sub}: these modes have no sub modes")
-    for mode, driven in _MODES.items():
-        if driven.custom == main:
-            return mode
-    if main in _KNOWN and not _KNOWN[main].endswith("ENUM_END"):
-        raise OrderRefused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
-    raise Denied(f"no such mode {main}")
-
-
 _OF_FLIGHT = ("ANGLE_MAX", "DISARM_DELAY", "FENCE_ALT_MAX", "FS_GCS_ENABLE", "GUID_TIMEOUT", "LAND_SPEED", "RTL_ALT")
 _PARAMETERS = {
     name: parameter
@@ -55,7 +40,7 @@ ARDUPILOT_ROVER = DIALECTS.add(rover("ardupilot"))(
     replace(
         ARDUPILOT,
         modes=_MODES,
-        mode_of=_mode_of,
+        mode_of=mode_of(_MODES, "ROVER"),
         parameters=dict(sorted(_PARAMETERS.items())),
         defaults={
             **ARDUPILOT.defaults,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,29 +127,29 @@ class Dialect:
     mode_of: Callable[[int, int], Mode]
     parameters: Mapping[str, Parameter]
     texts: Texts
-    defaults: Mapping[str, float]
-    bytewise: bool
     takeoff_mode: Mode
     goto_mode: Mode
-    takes_off_when_armed: bool
-    takes_off_in: tuple[Mode, ...]
-    arms_for_mission: bool
     disarms_after: tuple[Mode, ...]
-    streams_first: bool
-    position_stays: bool
     stream_end: Mode
     long_frame: int
-    degrees: bool
-    home_first: bool
-    floats_first: bool
-    goto_items: bool
     fence_names: Mapping[int, str]
-    drops_targets: bool
-    gives_up: Mode | None
-    ranks_failsafes: bool
     ignores: AbstractSet[tuple[Cause, Mode, Mode]]
-    disarms_on_ground: bool
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    takes_off_in: tuple[Mode, ...] = ()
+    gives_up: Mode | None = None
     throttle_middle: float = 0.0
+    bytewise: bool = False
+    takes_off_when_armed: bool = False
+    arms_for_mission: bool = False
+    streams_first: bool = False
+    position_stays: bool = False
+    degrees: bool = False
+    home_first: bool = False
+    floats_first: bool = False
+    goto_items: bool = False
+    drops_targets: bool = False
+    ranks_failsafes: bool = False
+    disarms_on_ground: bool = False
 
     def mode_of_custom(self, custom: int) -> Mode:
         """Return the mode of a whole custom_mode, as in SET_MODE. Raises OrderRefused."""

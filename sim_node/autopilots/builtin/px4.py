@@ -114,22 +114,15 @@ PX4 = DIALECTS.add("px4")(
             fence_breached="Geofence violation: {what}",
             mission_finished="Mission finished, loitering",
         ),
-        defaults={},
         bytewise=True,
         takeoff_mode=Mode.TAKEOFF,
         goto_mode=Mode.HOLD,
         takes_off_when_armed=True,
-        takes_off_in=(),
         arms_for_mission=True,
         disarms_after=(Mode.MISSION,),
         streams_first=True,
-        position_stays=False,
         stream_end=Mode.HOLD,
         long_frame=0,
-        degrees=False,
-        home_first=False,
-        floats_first=False,
-        goto_items=False,
         # The texts of its geofenceCheck.cpp.
         fence_names={
             HEIGHT: "exceeding maximum altitude above Home",
@@ -137,12 +130,10 @@ PX4 = DIALECTS.add("px4")(
             AREAS: "approaching or outside geofence",
         },
         drops_targets=True,
-        gives_up=None,
         ranks_failsafes=True,
         # failsafe.cpp, checkStateAndMode: a landing ignores the loss of the ground station. framework.cpp,
         # getSelectedAction: neither a return nor a landing becomes a return.
         ignores={(Cause.LINK, Mode.LAND, mode) for mode in Mode}
         | {(cause, mode, Mode.RETURN) for cause in Cause for mode in (Mode.RETURN, Mode.LAND)},
-        disarms_on_ground=False,
     )
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.autopilots.builtin.dialect import OrderRefused
 from sim_node.autopilots.builtin.rover_tasks import Brake, Course, DriveRound, DriveTo, FaceTo
-from sim_node.autopilots.builtin.tasks import Go, Guidance, Hold, Task, Turn
+from sim_node.autopilots.builtin.tasks import Go, Guidance, Task, Turn
 from sim_node.autopilots.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -31,6 +31,7 @@ class RoverCraft:
 
     flies: ClassVar = False
     neutral: ClassVar = 0.5
+    hold = Brake
 
     def __init__(self, parameters: VehicleParameters, chassis: Chassis) -> None:
         self.chassis = chassis
@@ -41,7 +42,7 @@ class RoverCraft:
         self._twist, self._added = np.zeros(3), np.zeros(3)
 
     def command(self, flight: Guidance) -> None:
-        """See Craft."""
+        """Write `commands` for the next period, while the vehicle is under way."""
         period, acceleration = flight.period, flight.settings.acceleration
         wanted = flight.demands[:3]
         most = np.array([acceleration, acceleration, self.chassis.angular_acceleration]) * period
@@ -59,16 +60,12 @@ class RoverCraft:
         self.commands[:] = ahead, -turn, -left
 
     def stand(self, *, armed: bool) -> None:
-        """See Craft."""
+        """Write `commands` of a vehicle that is not under way."""
         self.commands[:] = self._twist[:] = self._added[:] = 0.0
 
     def load(self) -> float:
-        """See Craft: of driving at full speed."""
+        """Return the power that its actuators draw, as a part of that at full speed."""
         return min(1.0, float(np.abs(self.commands).sum()))
-
-    def hold(self, seconds: float = math.inf) -> Hold:
-        """See Craft."""
-        return Brake(seconds)
 
     def go(
         self,
@@ -79,33 +76,36 @@ class RoverCraft:
         hold: float = 0.0,
         radius: float = 0.5,
     ) -> Go:
-        """See Craft: on the ground, whatever the height of the goal. A car stops in any yaw."""
+        """Return the task to go to a position on the ground, whatever its height. A car stops in any yaw."""
         yaw = math.nan if self.chassis.turning_radius > 0.0 else yaw
         return DriveTo(goal, yaw, speed=speed, hold=hold, radius=radius)
 
     def turn(self, yaw: float, rate: float = 0.0, direction: int = 0) -> Turn:
-        """See Craft."""
+        """Return the task to turn on the spot."""
         self._refuse_turn()
         return FaceTo(yaw, rate, direction)
 
     def circle(self, centre: FloatArray, radius: float, turns: float) -> Task:
-        """See Craft."""
+        """Return the task to go around a position."""
         if abs(radius) < self.chassis.turning_radius:
             raise OrderRefused(f"a circle of {abs(radius):g} m; {self.chassis.turning_radius:.3g} m is the tightest")
         return DriveRound(centre, radius, turns)
 
     def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
-        """See Craft: drive there, and stop."""
+        """Yield the task to return to a position: drive there, and stop."""
         yield self.go(goal, radius=flight.settings.radius)
 
     def by_hand(self, throttle: float, turn: float) -> Task:
-        """See Craft."""
+        """Return the task to drive at parts of the largest speed and yaw rate, -1 to 1."""
         return Course((throttle * self.chassis.linear, 0.0), turn * self.chassis.angular)
 
     def drift(
         self, velocity: tuple[float, float, float], yaw_rate: float, yaw: float, *, along_body: bool, heading: float
     ) -> Task:
-        """See Craft: along its own axes with a yaw rate it is an arc, in the world it is a course to follow."""
+        """Return the task to move at a velocity; see `MultirotorCraft.drift`.
+
+        Along its own axes with a yaw rate it is an arc, in the world it is a course to follow.
+        """
         x, y, z = velocity
         if abs(z) > NOTHING:
             raise OrderRefused("a rover stays on the ground: vz must be 0")

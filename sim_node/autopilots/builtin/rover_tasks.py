@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim_node.autopilots.builtin.tasks import ARRIVED, TURNED, Circle, Drift, Go, Guidance, Hold, Turn
+from sim_node.autopilots.builtin.tasks import ARRIVED, TURNED, Circle, Drift, Go, Guidance, Hold, Task, Turn
 from sim_node.autopilots.builtin.vehicle_parameters import Chassis
 from sim_node.simulation.control.trajectories import TURNING, braking_speed
 from sim_node.spatial.frames import AttitudeEnu
@@ -36,9 +36,7 @@ class DriveTo(Go):
         self._turns = self._there = self._clears = False
         self._reached = False
 
-    def lifts(self, flight: Guidance) -> bool:
-        """Never."""
-        return False
+    lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
         """Done when it has come within the radius, or is there where it is to stay, and has stayed."""
@@ -111,9 +109,7 @@ class FaceTo(Turn):
 class DriveRound(Circle):
     """Drive around a position."""
 
-    def lifts(self, flight: Guidance) -> bool:
-        """Never."""
-        return False
+    lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
         """Done after the turns; they count from where the circle is reached."""
@@ -146,9 +142,7 @@ class Course(Drift):
         self._along_body = along_body
         self._turns = False
 
-    def lifts(self, flight: Guidance) -> bool:
-        """Never."""
-        return False
+    lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
         """Never done."""

@@ -12,7 +12,7 @@ from sim_node.simulation.sensors import air_data
 from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.vehicle_checks import sensors_on
+from sim_node.world.autopilots import sensors_on
 
 # A filter follows its sensors within this time, s.
 LAG = 1.0

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.vehicle_checks import sensors_on
+from sim_node.world.autopilots import sensors_on
 
 # PX4 has as many instances of its topic (ORB_MULTI_MAX_INSTANCES).
 MAX_RANGEFINDERS = 4

@@ -17,9 +17,8 @@ from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import WorldError
-from sim_node.world.autopilots import Vehicle
+from sim_node.world.autopilots import Vehicle, sensors_on
 from sim_node.world.problems import Problem, quoted
-from sim_node.world.vehicle_checks import sensors_on
 
 # Number of distances in ArduPilot's JSON interface.
 MAX_RANGES = 6

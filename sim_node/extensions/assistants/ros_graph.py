@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any, TypeVar
 
 from rclpy.publisher import Publisher
@@ -43,10 +42,8 @@ class ToolsGraph:
         self._orders = Orders(self._node)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *of: Any) -> None:
+        self._live.__exit__(*of)
 
     @property
     def tree(self) -> TransformTree:

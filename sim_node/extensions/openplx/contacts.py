@@ -10,8 +10,8 @@ from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import line_of, place_of, value_of
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
-from sim_node.world.bodies import MAX_TIMESTEP_NS
 from sim_node.world.contact_materials import MAX_STIFFNESS, ContactMaterial
+from sim_node.world.physics import MAX_TIMESTEP_NS
 from sim_node.world.surfaces import COEFFICIENT, DEFAULT_CONTACT_TIME, RESTITUTION, largest_timestep
 
 ELASTIC = "Physics.Geometries.LinearElasticMaterial"

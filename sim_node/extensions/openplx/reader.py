@@ -19,9 +19,9 @@ from sim_node.extensions.openplx.tree import BODY, SYSTEM
 from sim_node.extensions.openplx.unread_lines import unread_lines
 from sim_node.extensions.openplx.values import components
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Physics
-from sim_node.world.gravity import PointGravity
+from sim_node.world.forces import PointGravity
 from sim_node.world.model import World
+from sim_node.world.physics import Physics
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report, Setting

@@ -6,12 +6,14 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
 from sim_node.world import World, WorldError
 from sim_node.world.writers.yaml import to_yaml
 
@@ -50,17 +52,17 @@ class Certificate:
     scenario: str
     world: str
     world_digest: str
-    case: int
-    seed: int
-    values: Mapping[str, float]
-    duration_ns: int
-    verdict: str
-    reason: str
-    robustness: float | None
-    violated: str
-    violated_at: float | None
-    each: Mapping[str, float | None]
-    digest: str
+    case: int = 0
+    seed: int = 0
+    values: Mapping[str, float] = field(default_factory=dict)
+    duration_ns: int = 0
+    verdict: str = PASS
+    reason: str = ""
+    robustness: float | None = None
+    violated: str = ""
+    violated_at: float | None = None
+    each: Mapping[str, float | None] = field(default_factory=dict)
+    digest: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     autopilot: str = ""
 
@@ -124,6 +126,12 @@ def read_certificate(reference: str) -> Certificate:
     if chosen is None:
         raise CertificateFault(f"{path} has no certificate of case {number}")
     return chosen
+
+
+def tally(found: Iterable[Certificate]) -> str:
+    """Return how many runs have each verdict, in words; the best first."""
+    counts = Counter(each.verdict for each in found)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict])
 
 
 def versions() -> dict[str, str]:

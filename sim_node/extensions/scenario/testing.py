@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -22,7 +23,7 @@ from sim_node.extensions.scenario.judging import (
 from sim_node.extensions.scenario.results import Results, certificate_of
 from sim_node.extensions.scenario.runs import JudgedRun, run_alone
 from sim_node.extensions.scenario.scenarios import Scenario
-from sim_node.extensions.scenario.verdicts import PASS
+from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
 from sim_node.extensions.sweep import (
     SWEEP_ENGINES,
     Case,
@@ -96,6 +97,27 @@ class Tested:
     certificates: tuple[Certificate, ...]
     bags: Mapping[int, Path]
 
+    @property
+    def worst(self) -> str:
+        """The worst verdict."""
+        return min((each.verdict for each in self.certificates), key=VERDICTS.index)
+
+    @property
+    def failed(self) -> list[Certificate]:
+        """The certificates of runs that did not pass."""
+        return [each for each in self.certificates if each.verdict != PASS]
+
+    def again(self, case: int) -> str:
+        """Return the command that runs a run again."""
+        return f"sim_node test --again {shlex.quote(f'{self.file}:{case}')}"
+
+    def view(self, of: Certificate) -> str:
+        """Return the command that shows the bag of a run, where something is violated; empty if it has none."""
+        if of.case not in self.bags:
+            return ""
+        at = "" if of.violated_at is None else f" --at {of.violated_at:g}"
+        return f"sim_node view {shlex.quote(str(self.bags[of.case]))}{at}"
+
 
 class Here:
     """An engine of sweeps that runs one case after the other in this process: a single run needs no other."""
@@ -166,24 +188,12 @@ def judge_scenario(
     prepared = replace(prepared, job=replace(prepared.job, timeout_s=plan.timeout, block=1))
     reference = os.path.abspath(scenario.reference) if os.path.exists(scenario.reference) else scenario.reference
     blank = Certificate(
-        *(
-            scenario.name,
-            reference,
-            digest_of(world),
-            0,
-            0,
-            {},
-            prepared.job.duration_ns,
-            PASS,
-            "",
-            None,
-            "",
-            None,
-            {},
-            "",
-        ),
-        {**versions(), **autopilot_version(plan.autopilot)},
-        plan.autopilot,
+        scenario.name,
+        reference,
+        digest_of(world),
+        duration_ns=prepared.job.duration_ns,
+        versions={**versions(), **autopilot_version(plan.autopilot)},
+        autopilot=plan.autopilot,
     )
     results = Results(folder, blank, len(prepared.cases), resume=resume)
     with closing(results):

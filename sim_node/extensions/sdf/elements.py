@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.declared import holder_of, plan_of
 from sim_node.world.problems import Place, Where, quoted
+from sim_node.world.quantities import Flag, Vector
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, from_euler
 from sim_node.world.readers.report import ElementEffect, Report
@@ -19,7 +23,6 @@ from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
 TRUE, FALSE = ("true", "1"), ("false", "0")
-ANGLES = {3: "x y z", 6: "x y z roll pitch yaw", 7: "x y z qx qy qz qw"}
 
 
 @dataclass
@@ -63,18 +66,16 @@ class SdfReading:
         self._note(element, "no effect", message)
 
     def _warn(self, element: Element, status: str, message: str) -> None:
+        key = self._note(element, status, message)
         if message not in self._said:
             self._said.add(message)
-            name = element.get("name")
-            self.report.about(element.file).warning(
-                message, element.at, f"{element.tag} {name}" if name else element.tag
-            )
-        self._note(element, status, message)
+            self.report.about(element.file).warning(message, element.at, key)
 
-    def _note(self, element: Element, status: str, message: str) -> None:
-        name = element.get("name")
-        key = f"{element.tag} {name}" if name else element.tag
+    def _note(self, element: Element, status: str, message: str) -> str:
+        """Add to the audit; return what the element is called there."""
+        key = f"{element.tag} {element.get('name')}".rstrip()
         self.report.effects.append(ElementEffect(element.file, element.at, key, status, message))
+        return key
 
 
 def place_of(element: Element, name: str = "") -> Place:
@@ -82,20 +83,19 @@ def place_of(element: Element, name: str = "") -> Place:
     return Place(Where(element.file, *element.at), name or element.get("name") or element.tag)
 
 
-def child(element: Element, *tags: str) -> Element | None:
+def child(element: Element | None, *tags: str) -> Element | None:
     """Return the first child with the first tag, its first child with the second tag, and so on; None if there is none.
 
-    Further children with the tag stay unread.
+    Further children with the tag stay unread. None has no children.
     """
-    at: Element | None = element
     for tag in tags:
-        element.read = True
-        assert at is not None
-        at = next((each for each in at.children if each.tag == tag), None)
-        if at is None:
+        if element is None:
             return None
-        at.read = True
-    return at
+        element.read = True
+        element = next((each for each in element.children if each.tag == tag), None)
+    if element is not None and tags:
+        element.read = True
+    return element
 
 
 def text_of(element: Element | None, default: str = "") -> str:
@@ -114,13 +114,13 @@ def text(element: Element, *tags: str, default: str = "") -> str:
     return text_of(child(element, *tags), default)
 
 
-def numbers_of(reading: SdfReading, element: Element, *sizes: int) -> FloatArray | None:
+def numbers_of(reading: SdfReading, element: Element | None, *sizes: int) -> FloatArray | None:
     """Return the finite numbers of an element's text; None if it has none, or with a fault recorded.
 
     sizes: how many there may be.
     """
     found = text_of(element).split()
-    if not found:
+    if element is None or not found:
         return None
     numbers = [as_number(word) for word in found]
     wrong = next((word for word, number in zip(found, numbers, strict=True) if math.isnan(number)), None)
@@ -139,8 +139,7 @@ def numbers_of(reading: SdfReading, element: Element, *sizes: int) -> FloatArray
 
 def number(reading: SdfReading, element: Element | None, *tags: str, default: float) -> float:
     """Return the number of a descendant, which may be infinite; the default if there is none."""
-    found = None if element is None else child(element, *tags)
-    value = None if found is None else numbers_of(reading, found, 1)
+    value = numbers_of(reading, child(element, *tags), 1)
     return default if value is None else float(value[0])
 
 
@@ -159,14 +158,13 @@ def amount(reading: SdfReading, element: Element | None, *tags: str, default: fl
 
 def vector(reading: SdfReading, element: Element | None, *tags: str, default: tuple[float, ...]) -> FloatArray:
     """Return the vector of a descendant; the default, of whose length it must be, if there is none."""
-    found = None if element is None else child(element, *tags)
-    value = None if found is None else numbers_of(reading, found, len(default))
+    value = numbers_of(reading, child(element, *tags), len(default))
     return np.array(default, dtype=np.float64) if value is None else value
 
 
 def flag(reading: SdfReading, element: Element | None, *tags: str, default: bool = False) -> bool:
     """Return whether a descendant says true or 1; the default if there is none."""
-    found = None if element is None else child(element, *tags)
+    found = child(element, *tags)
     return default if found is None else truth(reading, found, text_of(found), default)
 
 
@@ -177,6 +175,19 @@ def truth(reading: SdfReading, element: Element, word: str, default: bool, key: 
         hint = did_you_mean(said, (*TRUE, *FALSE))
         reading.error(element, f"true or false is needed, found {quoted(word)}{hint}", key)
     return said in TRUE if said else default
+
+
+def declared_fields(reading: SdfReading, element: Element, kind: type[Any], keys: Mapping[str, str]) -> dict[str, Any]:
+    """Return fields of a declared class that an element gives, with its defaults.
+
+    keys: the fields by SDF's keys: numbers, vectors and flags.
+    """
+    defaults, found = plan_of(kind).defaults, dict[str, Any]()
+    for key, name in keys.items():
+        holds, default = holder_of(kind, name), defaults[name]
+        read = vector if isinstance(holds, Vector) else flag if isinstance(holds, Flag) else number
+        found[name] = read(reading, element, key, default=default)
+    return found
 
 
 def pose_of(reading: SdfReading, element: Element | None) -> FloatArray:
@@ -212,8 +223,5 @@ def pose_of(reading: SdfReading, element: Element | None) -> FloatArray:
 
 def colour_of(reading: SdfReading, element: Element | None, *tags: str) -> FloatArray | None:
     """Return red, green, blue and opacity (4,), 0 to 1, of a descendant; None if there is none."""
-    found = None if element is None else child(element, *tags)
-    value = None if found is None else numbers_of(reading, found, 3, 4)
-    if value is None:
-        return None
-    return np.asarray(np.clip(np.append(value, 1.0)[:4], 0.0, 1.0))
+    value = numbers_of(reading, child(element, *tags), 3, 4)
+    return None if value is None else np.asarray(np.clip(np.append(value, 1.0)[:4], 0.0, 1.0))

@@ -31,7 +31,7 @@ def inertial_of(
     if given is not None and truth(reading, given, given.get("auto"), False, "auto"):
         return _by_density(reading, link, given, collisions)
     mass = number(reading, given, "mass", default=1.0)
-    inertia = None if given is None else child(given, "inertia")
+    inertia = child(given, "inertia")
     xx, yy, zz = (number(reading, inertia, key, default=1.0) for key in MOMENTS)
     xy, xz, yz = (number(reading, inertia, key, default=0.0) for key in PRODUCTS)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -49,7 +49,7 @@ def inertial_of(
             "all three are set to their mean",
         )
         matrix = moment * np.eye(3)
-    return turned(Inertial(mass, matrix), pose_of(reading, None if given is None else child(given, "pose")))
+    return turned(Inertial(mass, matrix), pose_of(reading, child(given, "pose")))
 
 
 def turned(inertial: Inertial, pose: FloatArray) -> Inertial:

@@ -129,7 +129,7 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     """Return an axis of a joint (3,) in the world, and add its numbers to the joint."""
     axis = child(element, key)
     scope = joint.scope
-    xyz = None if axis is None else child(axis, "xyz")
+    xyz = child(axis, "xyz")
     direction = vector(reading, axis, "xyz", default=(0.0, 0.0, 1.0))
     frame = "" if xyz is None else xyz.get("expressed_in")
     # Before 1.7 a flag said whether it is the model's; before 1.5 it was.
@@ -143,8 +143,8 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     if not length > 0.0:
         reading.error(xyz or element, "an axis needs a direction")
         direction, length = np.array([0.0, 0.0, 1.0]), 1.0
-    dynamics = None if axis is None else child(axis, "dynamics")
-    limit = None if axis is None else child(axis, "limit")
+    dynamics = child(axis, "dynamics")
+    limit = child(axis, "limit")
     for name, into in (("damping", joint.damping), ("friction", joint.friction), ("spring_stiffness", joint.stiffness)):
         value = number(reading, dynamics, name, default=0.0)
         if not 0.0 <= value < math.inf:

@@ -46,6 +46,12 @@ SIDES = 32
 # Thickness of a plane with an end, which is a box here, m.
 SHEET = 1e-3
 ALL_BITS = 0xFFFF
+# Of shapes with a radius, their sizes and the defaults of these, m.
+ROUND = {
+    "sphere": {"radius": 1.0},
+    "cylinder": {"radius": 1.0, "length": 1.0},
+    "capsule": {"radius": 0.5, "length": 1.0},
+}
 # As Gazebo draws what has no material.
 WHITE = np.array([1.0, 1.0, 1.0, 1.0])
 # Colours of Ogre's scripts that Gazebo came with: media/materials/scripts/gazebo.material.
@@ -71,6 +77,11 @@ class SdfSolid:
     colour: FloatArray | None = None
     cone: tuple[float, float] | None = None
 
+    def placed(self, pose: FloatArray, **fields: Any) -> Geometry:
+        """Return the shape of a body, in which its element is at a pose (7,)."""
+        at = poses.compose(pose, self.pose)
+        return Geometry(self.shape, self.size, pose=at, file=self.file, triangles=self.triangles, **fields)
+
 
 class Shapes:
     """Reads the geometries of files, each mesh once."""
@@ -91,18 +102,9 @@ class Shapes:
             pose = self.pose(scope, entry, element)
             surface, touching = self._surface(element)
             for solid in self._solids(element, visual=False, moving=massive):
-                shape = Geometry(
-                    solid.shape,
-                    solid.size,
-                    pose=poses.compose(pose, solid.pose),
-                    file=solid.file,
-                    triangles=solid.triangles,
-                    surface=surface,
-                    only="collision" if touching else "visual",
-                    place=place_of(element),
-                )
                 if touching:
-                    yield element, shape, solid
+                    own = {"surface": surface, "only": "collision", "place": place_of(element)}
+                    yield element, solid.placed(pose, **own), solid
 
     def visuals(self, scope: SdfScope, entry: ScopeEntry) -> Iterator[Geometry]:
         """Yield the shapes that are seen of a link."""
@@ -120,13 +122,9 @@ class Shapes:
                 shown = solid.file is not None and solid.file.suffix.lower() in MESHES_SHOWN
                 if own[3] <= 0.0:
                     continue
-                yield Geometry(
-                    solid.shape,
-                    solid.size,
-                    pose=poses.compose(pose, solid.pose),
+                yield solid.placed(
+                    pose,
                     colour=None if shown else own,
-                    file=solid.file,
-                    triangles=solid.triangles,
                     material=None if shown or solid.shape == "mesh" else material,
                     only="" if shown else "visual",
                     place=place_of(element),
@@ -154,39 +152,23 @@ class Shapes:
 
     # Geometries
 
-    def _sizes(self, element: Element, *keys: str, scales: tuple[float, ...] = (1.0, 1.0)) -> FloatArray:
-        return np.array(
-            [
-                amount(self.reading, element, key, default=default, positive=True)
-                for key, default in zip(keys, scales, strict=False)
-            ]
-        )
+    def _sizes(self, element: Element, **usual: float) -> FloatArray:
+        sizes = (amount(self.reading, element, key, default=each, positive=True) for key, each in usual.items())
+        return np.array(list(sizes))
 
-    def _box(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        size = vector(self.reading, element, "size", default=(1.0, 1.0, 1.0))
-        if not (size > 0.0).all():
-            self.reading.error(element, f"sizes {size.tolist()} must be above zero")
+    def _of_radius(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        return [SdfSolid(element.tag, self._sizes(element, **ROUND[element.tag]))]
+
+    def _of_sizes(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        key, noun = ("size", "sizes") if element.tag == "box" else ("radii", "radii")
+        sizes = vector(self.reading, element, key, default=(1.0, 1.0, 1.0))
+        if not (sizes > 0.0).all():
+            self.reading.error(element, f"{noun} {sizes.tolist()} must be above zero")
             return []
-        return [SdfSolid("box", size)]
-
-    def _sphere(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        return [SdfSolid("sphere", self._sizes(element, "radius"))]
-
-    def _cylinder(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        return [SdfSolid("cylinder", self._sizes(element, "radius", "length"))]
-
-    def _capsule(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        return [SdfSolid("capsule", self._sizes(element, "radius", "length", scales=(0.5, 1.0)))]
-
-    def _ellipsoid(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        radii = vector(self.reading, element, "radii", default=(1.0, 1.0, 1.0))
-        if not (radii > 0.0).all():
-            self.reading.error(element, f"radii {radii.tolist()} must be above zero")
-            return []
-        return [SdfSolid("ellipsoid", radii)]
+        return [SdfSolid(element.tag, sizes)]
 
     def _cone(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        radius, length = self._sizes(element, "radius", "length", scales=(0.5, 1.0)).tolist()
+        radius, length = self._sizes(element, radius=0.5, length=1.0).tolist()
         turn = np.linspace(0.0, 2.0 * math.pi, SIDES, endpoint=False)
         rim = np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.full(SIDES, -length / 2.0)])
         mesh = hull_of(np.vstack([rim, [[0.0, 0.0, length / 2.0]]]))
@@ -198,7 +180,7 @@ class Shapes:
         if not length > 0.0:
             self.reading.error(element, "the normal has no direction")
             return []
-        turn = _towards(normal / length)
+        turn = z_along(normal / length)
         size = vector(self.reading, element, "size", default=(1.0, 1.0))
         if not moving:
             return [SdfSolid("plane", np.zeros(0), np.concatenate([np.zeros(3), turn]))]
@@ -326,7 +308,7 @@ class Shapes:
         given: dict[str, Any] = {}
         # Gazebo's engines read these under the name of ODE, whichever they are.
         for engine in ("ode", "bullet"):
-            of = None if friction is None else child(friction, engine)
+            of = child(friction, engine)
             names = ("mu", "mu2") if engine == "ode" else ("friction", "friction2")
             if of is None or "sliding" in given:
                 continue
@@ -339,7 +321,7 @@ class Shapes:
                 if mu > COEFFICIENT.high:
                     reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
                 given["sliding"] = min(max(mu, 0.0), COEFFICIENT.high)
-        twist = None if friction is None else child(friction, "torsional")
+        twist = child(friction, "torsional")
         if twist is not None:
             coefficient = number(reading, twist, "coefficient", default=1.0)
             if flag(reading, twist, "use_patch_radius", default=True):
@@ -429,7 +411,7 @@ def _texture(path: Path) -> Path | None:
     return path if path.is_file() and not image_fault(path) else None
 
 
-def _towards(normal: FloatArray) -> FloatArray:
+def z_along(normal: FloatArray) -> FloatArray:
     """Return the shortest rotation [x y z w] of z to a unit vector."""
     if normal[2] < -1.0 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -438,11 +420,11 @@ def _towards(normal: FloatArray) -> FloatArray:
 
 
 GEOMETRIES: dict[str, Callable[[Shapes, Element, bool, bool], list[SdfSolid]]] = {
-    "box": Shapes._box,
-    "sphere": Shapes._sphere,
-    "cylinder": Shapes._cylinder,
-    "capsule": Shapes._capsule,
-    "ellipsoid": Shapes._ellipsoid,
+    "box": Shapes._of_sizes,
+    "sphere": Shapes._of_radius,
+    "cylinder": Shapes._of_radius,
+    "capsule": Shapes._of_radius,
+    "ellipsoid": Shapes._of_sizes,
     "cone": Shapes._cone,
     "plane": Shapes._plane,
     "polyline": Shapes._polyline,

@@ -25,11 +25,11 @@ from sim_node.extensions.sdf.elements import (
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, world_pose
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Physics
 from sim_node.world.forces import Wind
 from sim_node.world.image_files import TEXTURES
 from sim_node.world.locate import LocateError
 from sim_node.world.model import MIN_STEP_NS, Motion, Origin, TimeGrid
+from sim_node.world.physics import Physics
 from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Setting
 from sim_node.world.readers.xml_elements import Element

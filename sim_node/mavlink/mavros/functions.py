@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from sim_node.mavlink.mavros.names import MavrosNames
 from sim_node.mavlink.modes import mode_name
@@ -196,25 +196,18 @@ def _parameter(fields: Any, names: MavrosNames) -> None:
     )
 
 
-class TopicFunction(NamedTuple):
-    """What publishes messages of MAVLink on topics."""
-
-    messages: tuple[str, ...]
-    topics: tuple[VehicleTopic, ...]
-    read: Callable[[Any, MavrosNames], None]
-
-
-FUNCTIONS = (
-    TopicFunction(("HEARTBEAT",), (STATE,), _heartbeat),
-    TopicFunction(("BATTERY_STATUS",), (BATTERY,), _battery),
-    TopicFunction(("SYS_STATUS",), (), _sys_status),
-    TopicFunction(("STATUSTEXT",), (TEXT,), _text),
-    TopicFunction(("RC_CHANNELS",), (RC_IN,), _channels),
-    TopicFunction(("RC_CHANNELS_RAW",), (), _raw_channels),
-    TopicFunction(("SERVO_OUTPUT_RAW",), (RC_OUT,), _servos),
-    TopicFunction(("MISSION_CURRENT",), (WAYPOINTS,), _current),
-    TopicFunction(("MISSION_ITEM_REACHED",), (REACHED,), _reached),
-    TopicFunction(("SYSTEM_TIME",), (REFERENCE,), _system_time),
-    TopicFunction(("TIMESYNC",), (TIMESYNC,), _timesync),
-    TopicFunction(("PARAM_VALUE",), (PARAMETER,), _parameter),
+# A message, the topic that it is published on, unless that is named already, and what publishes it.
+FUNCTIONS: tuple[tuple[str, VehicleTopic | None, Callable[[Any, MavrosNames], None]], ...] = (
+    ("HEARTBEAT", STATE, _heartbeat),
+    ("BATTERY_STATUS", BATTERY, _battery),
+    ("SYS_STATUS", None, _sys_status),
+    ("STATUSTEXT", TEXT, _text),
+    ("RC_CHANNELS", RC_IN, _channels),
+    ("RC_CHANNELS_RAW", None, _raw_channels),
+    ("SERVO_OUTPUT_RAW", RC_OUT, _servos),
+    ("MISSION_CURRENT", WAYPOINTS, _current),
+    ("MISSION_ITEM_REACHED", REACHED, _reached),
+    ("SYSTEM_TIME", REFERENCE, _system_time),
+    ("TIMESYNC", TIMESYNC, _timesync),
+    ("PARAM_VALUE", PARAMETER, _parameter),
 )

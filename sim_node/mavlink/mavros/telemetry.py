@@ -355,7 +355,7 @@ Read = Callable[[Any, MavrosNames], None]
 def topics() -> tuple[VehicleTopic, ...]:
     """Return all topics, each once."""
     found = {row.name: row.topic for row in ROWS}
-    return (*found.values(), *(topic for each in FUNCTIONS for topic in each.topics))
+    return (*found.values(), *(topic for _, topic, _ in FUNCTIONS if topic is not None))
 
 
 @cache
@@ -371,9 +371,8 @@ def _all() -> Iterator[tuple[str, Read]]:
     shared: dict[str, VehicleTopic] = {}
     for row in ROWS:
         yield row.message, _reader(row, shared.setdefault(row.name, row.topic))
-    for each in FUNCTIONS:
-        for message in each.messages:
-            yield message, each.read
+    for message, _, read in FUNCTIONS:
+        yield message, read
 
 
 def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:

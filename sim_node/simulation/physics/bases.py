@@ -1,4 +1,4 @@
-"""Wheeled bases: from commanded twists to wheels, or to the body itself, and from wheels to odometry."""
+"""Wheeled bases: from commanded twists to wheels, or to the body itself, and from wheels to odometry and its frames."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_node.simulation.columns import Column, Columns
+from sim_node.simulation.physics.engine import engine
 from sim_node.simulation.physics.force_elements import force_element
 from sim_node.simulation.physics.handles import BaseRecord
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.base_types import BaseType, Kinematics, kinematics_of
-from sim_node.world.base_types.motion import arcs
+from sim_node.world.base_types.motion import advance, arcs
 from sim_node.world.bases import Base
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -25,8 +26,8 @@ from sim_node.world.problems import Problem, WorldError, quoted
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
 
+    from sim_node.simulation.physics.actuators import Drive
     from sim_node.simulation.physics.compiled import Compiled
-    from sim_node.simulation.physics.joint_drives import Drive
 
 # [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels tell it.
 ODOMETRY = "base/odometry"
@@ -61,7 +62,7 @@ class Bases:
     def __init__(self, bases: tuple[Base, ...], compiled: Compiled, data: MjData, columns: Columns) -> None:
         import mujoco
 
-        from sim_node.simulation.physics.joint_drives import drives_of
+        from sim_node.simulation.physics.actuators import drives_of
 
         # Imported here: worlds without bases do not need compiled kernels.
         from sim_node.world.base_types.motion_kernels import approach_twists, count_odometry, unexpired
@@ -334,3 +335,35 @@ def _heading(turns: FloatArray) -> tuple[FloatArray, FloatArray]:
     upright = length > math.ulp(1.0)
     length = np.where(upright, length, 1.0)
     return np.where(upright, cos / length, 1.0), sin / length
+
+
+@engine("bases")
+def open_base_frames(world: World, layout: Layout, columns: Columns) -> BaseFrames | None:
+    """Return the engine of the frames NAME/odom."""
+    bases = world.of(Base)
+    return BaseFrames(tuple(base.odom for base in bases), columns) if bases else None
+
+
+class BaseFrames:
+    """Writes where the frame of each odometry is in its base. The odometry is that of the force element of bases."""
+
+    def __init__(self, names: tuple[str, ...], columns: Columns) -> None:
+        self._rows, self._odometry = columns.claim("pose", names), columns[ODOMETRY]
+
+    def reset(self, seed: int) -> None:
+        """Do nothing: the odometry is a column of the force element."""
+
+    def step(self, steps: int) -> None:
+        """Do nothing: odometry is counted at each timestep of the bodies."""
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Write the inverse of each base's odometry to its row of poses (N, 7)."""
+        found = np.array(self._odometry[:, :3])
+        if ahead_ns:
+            advance(found, arcs(self._odometry[:, 3:6], ahead_ns * 1e-9))
+        x, y, yaw = found.T
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        rows = np.zeros((len(found), 7))
+        rows[:, 0], rows[:, 1] = -cos * x - sin * y, sin * x - cos * y
+        rows[:, 5], rows[:, 6] = -np.sin(0.5 * yaw), np.cos(0.5 * yaw)
+        poses[self._rows] = rows

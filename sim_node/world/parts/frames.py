@@ -58,6 +58,10 @@ class Sensors(Kind[Sensor]):
                 of = StaticFrame(name, camera.name, OPTICAL_POSE)
                 yield FrameEntry(name, camera.name, of, camera.place, camera.place)
 
+    def problems(self, world: World) -> tuple[()]:
+        """Return nothing: they are checked with the other frames."""
+        return ()
+
     def renamed(self, part: Sensor, rename: Rename) -> Sensor:
         """Rename its frame, its parent, and the names that its parameters refer to."""
         sensor = cast(Sensor, super().renamed(part, rename))

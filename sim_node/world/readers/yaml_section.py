@@ -11,11 +11,11 @@ import numpy as np
 
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry, calling_module
-from sim_node.world.bodies import Physics
 from sim_node.world.declared import BAD, keys_of, plan_of, read
+from sim_node.world.kinds import kind_of
 from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
-from sim_node.world.part import kind_of
+from sim_node.world.physics import Physics
 from sim_node.world.problems import Place
 from sim_node.world.quantities import FrameName
 from sim_node.world.readers.files import Roots
@@ -128,9 +128,9 @@ SECTIONS: Registry[str, Section] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "body_checks", "joint_checks"),
-                *("transmissions", "joint_commands", "signals", "readers.yaml_forces", "readers.yaml_vehicles"),
-                *("readers.yaml_bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
+                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "bodies", "joint_motion"),
+                *("transmissions", "joint_commands", "signals", "forces", "vehicles"),
+                *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )
         ),
         "sim_node.viewing.schematic.part",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from sim_node.extensions.scenario.acting import Seconds, begin, end, isolate, lasting, on, sensor_of, vehicle_of
+from sim_node.extensions.scenario.acting import Seconds, action, begin, end, isolate, lasting, sensor_of, vehicle_of
 from sim_node.extensions.scenario.actions.units import MOTORS, SENSORS, FailingUnit, fail_unit
 from sim_node.extensions.scenario.alterations import FAILURE_TYPES, SENSOR
-from sim_node.extensions.scenario.effects import Passive, effect
+from sim_node.extensions.scenario.effects import Effect, effect
 from sim_node.extensions.scenario.timetable import timetable_of
-from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.text import did_you_mean
 from sim_node.world.quantities import Number, Whole
 
@@ -21,7 +20,7 @@ Type = Literal["ok", "off", "stuck", "garbage", "wrong", "slow", "delayed", "int
 
 
 @effect(SENSOR)
-class _Altered(Passive):
+class _Altered(Effect):
     """An alteration of a sensor, which the timetable hands to the sensors of the run."""
 
 
@@ -67,9 +66,9 @@ def mend(run: Simulation, sensor: str) -> None:
             end(run, SENSOR, f"{sensor} {type}{part}")
 
 
-@request("fail")
+@action("fail")
 def fail(
-    context: RequestContext,
+    run: Simulation,
     /,
     unit: str,
     type: Type = "off",
@@ -88,7 +87,7 @@ def fail(
     simulation, alike for all autopilots.
 
     Args:
-        context: The run.
+        run: The run.
         unit: The name of a sensor, or a kind of unit of the vehicle: gyro, accel, mag, baro, gps, optical_flow,
             distance_sensor, airspeed, camera, motor, propeller, servo.
         type: How it fails (default: off); ok ends its failures.
@@ -100,25 +99,21 @@ def fail(
         period: Of slow, the time between two measurements, s.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        numbers = {"share": share, "gain": gain, "delay": delay, "period": period}
-        if unit in MOTORS:
-            return fail_unit(run, FailingUnit(unit, of, instance), type, seconds, numbers)
-        sensor, channels = _sensor(run, unit, of, instance)
-        if type == "ok":
-            mend(run, sensor)
-            return f"{sensor} is sound"
-        alter(run, sensor, type, seconds, **numbers, **channels)
-        what = f"{unit} of {sensor}" if channels else sensor
-        return f"{what} is {type}{lasting(seconds)}"
-
-    return on(context, act)
+    numbers = {"share": share, "gain": gain, "delay": delay, "period": period}
+    if unit in MOTORS:
+        return fail_unit(run, FailingUnit(unit, of, instance), type, seconds, numbers)
+    sensor, channels = _sensor(run, unit, of, instance)
+    if type == "ok":
+        mend(run, sensor)
+        return f"{sensor} is sound"
+    alter(run, sensor, type, seconds, **numbers, **channels)
+    what = f"{unit} of {sensor}" if channels else sensor
+    return f"{what} is {type}{lasting(seconds)}"
 
 
-@request("disturb")
+@action("disturb")
 def disturb(
-    context: RequestContext,
+    run: Simulation,
     /,
     unit: str,
     *,
@@ -134,7 +129,7 @@ def disturb(
     Numbers are in the units and along the axes of the sensor; of a GPS receiver in m east, north and up, and m/s.
 
     Args:
-        context: The run.
+        run: The run.
         unit: The name of a sensor, or a kind of unit of the vehicle, as for `fail`.
         of: The vehicle (default: the only one).
         instance: Which of the units of a kind, from 1; 0 for the first.
@@ -143,24 +138,20 @@ def disturb(
         noise: Standard deviations of white noise.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        sensor, channels = _sensor(run, unit, of, instance)
-        given = {"bias": bias, "drift": drift, "noise": noise}
-        found = {name: value for name, value in given.items() if value is not None}
-        if not found:
-            raise ValueError("bias, drift or noise is needed")
-        for name, value in found.items():
-            alter(run, sensor, name, seconds, **{name: value}, **channels)
-        shown = ", ".join(f"{name} {' '.join(f'{each:g}' for each in value)}" for name, value in found.items())
-        return f"{sensor} has {shown}{lasting(seconds)}"
-
-    return on(context, act)
+    sensor, channels = _sensor(run, unit, of, instance)
+    given = {"bias": bias, "drift": drift, "noise": noise}
+    found = {name: value for name, value in given.items() if value is not None}
+    if not found:
+        raise ValueError("bias, drift or noise is needed")
+    for name, value in found.items():
+        alter(run, sensor, name, seconds, **{name: value}, **channels)
+    shown = ", ".join(f"{name} {' '.join(f'{each:g}' for each in value)}" for name, value in found.items())
+    return f"{sensor} has {shown}{lasting(seconds)}"
 
 
-@request("jam")
+@action("jam")
 def jam(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -171,36 +162,28 @@ def jam(
     """Jam the satellite receivers of a vehicle of a running node: fixes are lost, and the others are noisy.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         noise: Standard deviation of the position along each axis, m, and of the velocity in tenths of it, m/s.
         share: The part of the fixes that is lost.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        sensor = sensor_of(run, vehicle_of(run, of), ("gps",), 0)
-        alter(run, sensor, "noise", seconds, noise=[*[noise] * 3, *[0.1 * noise] * 3])
-        alter(run, sensor, "intermittent", seconds, share=share)
-        return f"{sensor} is jammed{lasting(seconds)}"
-
-    return on(context, act)
+    sensor = sensor_of(run, vehicle_of(run, of), ("gps",), 0)
+    alter(run, sensor, "noise", seconds, noise=[*[noise] * 3, *[0.1 * noise] * 3])
+    alter(run, sensor, "intermittent", seconds, share=share)
+    return f"{sensor} is jammed{lasting(seconds)}"
 
 
-@request("trigger")
-def trigger(context: RequestContext, /, event: str) -> str:
+@action("trigger")
+def trigger(run: Simulation, /, event: str) -> str:
     """Let an event of the scenario of a running node happen at the next step.
 
     Args:
-        context: The run.
+        run: The run.
         event: The name of the event.
     """
-
-    def act(run: Simulation) -> str:
-        table = timetable_of(run)
-        if event not in table.events:
-            raise ValueError(f"no event {event!r}{did_you_mean(event, table.events)}")
-        table.progress.due[event] = max(run.steps, table.progress.passed + 1)
-        return f"{event} happens"
-
-    return on(context, act)
+    table = timetable_of(run)
+    if event not in table.events:
+        raise ValueError(f"no event {event!r}{did_you_mean(event, table.events)}")
+    table.progress.due[event] = max(run.steps, table.progress.passed + 1)
+    return f"{event} happens"

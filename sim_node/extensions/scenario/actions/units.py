@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sim_node.extensions.scenario.acting import begin, end, lasting, vehicle_of
+from sim_node.extensions.scenario.acting import JointEffect, begin, end, lasting, vehicle_of
 from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.extensions.scenario.timetable import timetable_of
+from sim_node.randomness import stream
 from sim_node.simulation import Simulation
+from sim_node.text import did_you_mean
 
 # The types of sensors that are a unit, and the channels that belong to it; None for all.
 SENSORS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...] | None]] = {
@@ -63,46 +66,21 @@ def fail_unit(run: Simulation, unit: FailingUnit, type: str, seconds: float, num
     return f"{which} of {vehicle}: {'sound' if type == 'ok' else type}{lasting(seconds)}"
 
 
-class _Rotor:
-    """A motor or a propeller that fails. Both may: each keeps what the other has set."""
+@effect("motor", "propeller")
+class _Rotor(JointEffect):
+    """A motor that fails, or a propeller that has lost blades. Both may: each keeps what the other has set."""
 
     kinds = ("motor", "propeller")
 
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
+    def act(self, run: Simulation, of: Lasting, every: Sequence[Lasting]) -> None:
         """Set what is left of the rotor at the next step."""
-        self._set(run, lasting, present=lasting)
-
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Let it be sound, except for what else has failed."""
-        self._set(run, lasting, present=None)
-
-    def _set(self, run: Simulation, lasting: Lasting, present: Lasting | None) -> None:
-        from sim_node.extensions.scenario.timetable import timetable_of
-
-        table = timetable_of(run)
-        others = [each for each in table.progress.lasting if each.kind in self.kinds and each.of == lasting.of]
-        found = {each.kind: each for each in others if each.kind != lasting.kind}
-        if present is not None:
-            found[present.kind] = present
         settings: dict[str, float] = {}
-        if (motor := found.get("motor")) is not None:
-            settings = _motor(motor, run, table.seed)
-        if (propeller := found.get("propeller")) is not None:
-            settings["blades"] = _blades(propeller, run, table.seed)
-        run.vehicles[lasting.arguments["vehicle"]].fail(lasting.arguments["rotor"], **settings)
+        for each in (each for each in every if each.of == of.of):
+            settings |= _motor(each, run) if each.kind == "motor" else {"blades": _blades(each)}
+        run.vehicles[of.arguments["vehicle"]].fail(of.arguments["rotor"], **settings)
 
 
-@effect("motor")
-class _Motor(_Rotor):
-    """A motor that fails."""
-
-
-@effect("propeller")
-class _Propeller(_Rotor):
-    """A propeller that has lost blades."""
-
-
-def _motor(failure: Lasting, run: Simulation, seed: int) -> dict[str, float]:
+def _motor(failure: Lasting, run: Simulation) -> dict[str, float]:
     """Return what is left of a motor's command."""
     type, numbers = failure.arguments["type"], failure.arguments
     if type == "off":
@@ -112,13 +90,13 @@ def _motor(failure: Lasting, run: Simulation, seed: int) -> dict[str, float]:
     if type == "wrong":
         return {"gain": numbers["gain"]}
     if type == "garbage":
-        return {"stuck": float(_drawn(failure, run, seed))}
+        return {"stuck": _drawn(failure, run)}
     if type == "intermittent":
-        return {"gain": 0.0 if _drawn(failure, run, seed) < numbers["share"] else 1.0}
+        return {"gain": 0.0 if _drawn(failure, run) < numbers["share"] else 1.0}
     raise ValueError(f"a motor cannot be {type}; allowed: off, stuck, garbage, wrong, intermittent")
 
 
-def _blades(failure: Lasting, run: Simulation, seed: int) -> float:
+def _blades(failure: Lasting) -> float:
     """Return the part that is left of a propeller."""
     type, numbers = failure.arguments["type"], failure.arguments
     if type == "off":
@@ -128,18 +106,14 @@ def _blades(failure: Lasting, run: Simulation, seed: int) -> float:
     raise ValueError(f"a propeller cannot be {type}; allowed: off (it is gone), wrong (a factor of its thrust)")
 
 
-def _drawn(failure: Lasting, run: Simulation, seed: int) -> float:
-    from sim_node.randomness import stream
-
-    return float(stream(seed, failure.of, f"{failure.kind} {run.steps}").random())
+def _drawn(failure: Lasting, run: Simulation) -> float:
+    return float(stream(timetable_of(run).seed, failure.of, f"{failure.kind} {run.steps}").random())
 
 
 def _fail_servo(run: Simulation, unit: FailingUnit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
     """Let the actuator of a joint fail."""
     names = [actuator.joint for actuator in run.world.actuators]
     if unit.of not in names:
-        from sim_node.text import did_you_mean
-
         known = ", ".join(names) or "none"
         raise ValueError(f"no actuated joint {unit.of!r}{did_you_mean(unit.of, names)} (known: {known})")
     if type == "ok":

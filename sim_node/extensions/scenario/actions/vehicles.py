@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol,
 
 import numpy as np
 
-from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
-from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.extensions.scenario.acting import Seconds, action, begin, described, end, lasting, vehicle_of
+from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.extensions.scenario.timetable import OccurredEvent, timetable_of
 from sim_node.mavlink.status_texts import StatusText, StatusTexts
 from sim_node.randomness import stream
-from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.text import did_you_mean
 from sim_node.world import Multirotor
 from sim_node.world.quantities import Number
@@ -65,7 +64,7 @@ def _ordered(run: Simulation, vehicle: str) -> Ordered:
 
 
 @effect("station")
-class _Station:
+class _Station(Effect):
     """A ground station in the simulation: it sends heartbeats and orders over a link with losses.
 
     Packets are numbered. What becomes of each is drawn by its number, with the run's seed.
@@ -84,9 +83,6 @@ class _Station:
         for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
             autopilot.order(name, fields)
             state["delivered"] += 1
-
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Fall silent."""
 
 
 def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]) -> None:
@@ -117,7 +113,7 @@ def _station(run: Simulation, vehicle: str) -> Lasting:
 
 
 @effect("link")
-class _Link:
+class _Link(Effect):
     """A link to a vehicle with losses."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -129,9 +125,9 @@ class _Link:
         _station(run, lasting.of).arguments["link"].update(dict.fromkeys(lasting.arguments["link"], 0.0))
 
 
-@request("link")
+@action("link")
 def link(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -146,7 +142,7 @@ def link(
     The station sends a heartbeat each second from its first use on, which may be this one, and `order`s.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         loss: The part of the packets that is lost.
         delay: How much later they come, s.
@@ -154,21 +150,17 @@ def link(
         reorder: The part that comes after the next one.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        _ordered(run, vehicle)
-        _station(run, vehicle)
-        numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
-        begin(run, "link", vehicle, seconds, link=numbers)
-        changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
-        return f"the link to {vehicle}: {changed}{lasting(seconds)}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    _ordered(run, vehicle)
+    _station(run, vehicle)
+    numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
+    begin(run, "link", vehicle, seconds, link=numbers)
+    changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
+    return f"the link to {vehicle}: {changed}{lasting(seconds)}"
 
 
 @effect("answer")
-class _Answer:
+class _Answer(Effect):
     """A command that waits for its acknowledgement."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -200,12 +192,9 @@ class _Answer:
     def _fail(self, run: Simulation, lasting: Lasting, message: str) -> None:
         OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
-
 
 @effect("next")
-class _Next:
+class _Next(Effect):
     """A command that is sent as soon as the autopilot is armed, since it would refuse it before."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -215,9 +204,6 @@ class _Next:
             return
         timetable_of(run).drop(lasting.kind, lasting.of)
         _tell(run, arguments["vehicle"], arguments["what"], arguments["event"], [_Packet(*arguments["packet"])])
-
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
 
 
 class _Packet(NamedTuple):
@@ -244,9 +230,9 @@ def _tell(run: Simulation, vehicle: str, what: str, event: str, packets: Sequenc
     begin(run, "answer", key, vehicle=vehicle, command=first.number, what=what, event=event, **then)
 
 
-@request("order")
+@action("order")
 def order(
-    context: RequestContext,
+    run: Simulation,
     /,
     order: Orders,
     *,
@@ -260,27 +246,23 @@ def order(
     It comes at its simulated time, so that flights repeat. It is an error if the autopilot refuses it.
 
     Args:
-        context: The run.
+        run: The run.
         order: What to do.
         of: The vehicle (default: the only one).
         height: Of take_off, above home, m.
         position: Of go_to.
         mode: Of mode, its name in the autopilot's dialect, such as AUTO.LOITER.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        packets = [_Packet(*_command(run, vehicle, order, height, position, mode))]
-        _ordered(run, vehicle)
-        if order == "take_off" and _flown_by(run, vehicle) == "ardupilot":
-            # It takes off by GUIDED, armed, to a height above home.
-            guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
-            packets = [_Packet(*guided), _Packet(_TAKE_OFF, [0.0] * 6 + [height or _TAKE_OFF_HEIGHT])]
-        what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
-        _tell(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
-        return f"{vehicle} is told to {what}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    packets = [_Packet(*_command(run, vehicle, order, height, position, mode))]
+    _ordered(run, vehicle)
+    if order == "take_off" and _flown_by(run, vehicle) == "ardupilot":
+        # It takes off by GUIDED, armed, to a height above home.
+        guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
+        packets = [_Packet(*guided), _Packet(_TAKE_OFF, [0.0] * 6 + [height or _TAKE_OFF_HEIGHT])]
+    what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
+    _tell(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
+    return f"{vehicle} is told to {what}"
 
 
 def _command(
@@ -342,41 +324,30 @@ def _msl(run: Simulation) -> float:
     return float(air_data.altitude_of_origin(run.world))
 
 
-@request("parameter")
+@action("parameter")
 def parameter(
-    context: RequestContext,
-    /,
-    name: str,
-    value: float,
-    *,
-    of: str = "",
-    like: Literal["", "px4", "ardupilot"] = "",
+    run: Simulation, /, name: str, value: float, *, of: str = "", like: Literal["", "px4", "ardupilot"] = ""
 ) -> str:
     """Set a parameter of the autopilot of a vehicle of a running node, as a ground station in the simulation.
 
     Args:
-        context: The run.
+        run: The run.
         name: The parameter, such as SIM_BAT_DRAIN.
         value: Its value.
         of: The vehicle (default: the only one).
         like: Leave it alone unless the autopilot is this one, or like it.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        if like and like != _flown_by(run, vehicle):
-            return f"{name} is one of {like}, which does not fly {vehicle}"
-        if not _is_builtin(run, vehicle):
-            _ordered(run, vehicle)
-            event = OccurredEvent(run, run.steps).event
-            begin(run, "parameter", f"{vehicle} {name}", vehicle=vehicle, name=name, value=value, event=event, asked={})
-            return f"{name} of {vehicle} is set to {value:g}"
-        _ordered(run, vehicle)
-        fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
-        send(run, _station(run, vehicle), "PARAM_SET", fields)
+    vehicle = vehicle_of(run, of)
+    if like and like != _flown_by(run, vehicle):
+        return f"{name} is one of {like}, which does not fly {vehicle}"
+    _ordered(run, vehicle)
+    if not _is_builtin(run, vehicle):
+        event = OccurredEvent(run, run.steps).event
+        begin(run, "parameter", f"{vehicle} {name}", vehicle=vehicle, name=name, value=value, event=event, asked={})
         return f"{name} of {vehicle} is set to {value:g}"
-
-    return on(context, act)
+    fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
+    send(run, _station(run, vehicle), "PARAM_SET", fields)
+    return f"{name} of {vehicle} is set to {value:g}"
 
 
 def _is_builtin(run: Simulation, vehicle: str) -> bool:
@@ -385,7 +356,7 @@ def _is_builtin(run: Simulation, vehicle: str) -> bool:
 
 
 @effect("parameter")
-class _Parameter:
+class _Parameter(Effect):
     """A parameter of PX4 or ArduPilot: it is asked for, for its type, set, and confirmed."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -420,9 +391,6 @@ class _Parameter:
             fields = {"target_system": 0, "target_component": 1, "param_id": name, "param_index": -1}
             send(run, station, "PARAM_REQUEST_READ", fields)
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
-
 
 def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[str, Any]:
     """Return type and value of a parameter as PARAM_SET has them. Raises ValueError for an unknown one."""
@@ -437,9 +405,9 @@ def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[s
     return encoded(value, dialect.autopilot, declared.kind)
 
 
-@request("battery")
+@action("battery")
 def battery(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -449,19 +417,19 @@ def battery(
     """Let the battery of a vehicle of a running node drain faster or slower, by its autopilot's own parameters.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         endurance: How long a full battery lasts in hover, s.
         floor: The charge at which it stops draining, of 1.
     """
     given = {"SIM_BAT_DRAIN": endurance, "SIM_BAT_MIN_PCT": 100.0 * floor}
     for name, value in given.items():
-        parameter(context, name, value, of=of)
+        parameter(run, name, value, of=of)
     return f"a full battery of {of} lasts {endurance:g} s"
 
 
 @effect("autopilot")
-class _Autopilot:
+class _Autopilot(Effect):
     """An autopilot that is frozen or dead."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -473,9 +441,9 @@ class _Autopilot:
         autopilot_of(run, lasting.of).condition = "running"
 
 
-@request("computer")
+@action("computer")
 def computer(
-    context: RequestContext,
+    run: Simulation,
     /,
     act: Literal["kill", "stop", "restart", "go"],
     *,
@@ -488,24 +456,20 @@ def computer(
     process that the run has started is killed, and started again by `restart`.
 
     Args:
-        context: The run.
+        run: The run.
         act: What happens to it; go lets one go on that was stopped or killed.
         of: The vehicle (default: the only one).
         seconds: After which it runs again, s; 0 for never.
     """
-
-    def acting(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        found = autopilot_of(run, vehicle)
-        if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
-            kill()
-        if act == "kill":
-            begin(run, "autopilot", vehicle, seconds, condition="dead")
-        elif act == "stop":
-            begin(run, "autopilot", vehicle, seconds, condition="frozen")
-        else:
-            end(run, "autopilot", vehicle)
-        done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
-        return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"
-
-    return on(context, acting)
+    vehicle = vehicle_of(run, of)
+    found = autopilot_of(run, vehicle)
+    if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
+        kill()
+    if act == "kill":
+        begin(run, "autopilot", vehicle, seconds, condition="dead")
+    elif act == "stop":
+        begin(run, "autopilot", vehicle, seconds, condition="frozen")
+    else:
+        end(run, "autopilot", vehicle)
+    done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
+    return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"
