@@ -362,8 +362,8 @@ while True:
     time.sleep(0.05)
 """
 # How far it flies on at most, m: half a second of repeated setpoints, one until PX4 misses them, and the way to brake,
-# 13 m; more where a busy machine shows late where it is. With a setpoint that is repeated as long as DDS believes in its
-# publisher, 20 s, it is 100 m.
+# 13 m; more where a busy machine shows late where it is. With a setpoint that is repeated as long as DDS believes in
+# its publisher, 20 s, it is 100 m.
 FLIES_ON = 50.0
 
 
