@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -233,23 +233,34 @@ def _chains(
     chains: list[tuple[tuple[int, int], tuple[int, int]]] = []
     apart: list[int] = []
     for mate, (first, second) in enumerate(ends):
-        a, b = rows.owners[first], rows.owners[second]
-        up: tuple[list[int], list[int]] = ([], [])
-        while a != b:
-            if depth[a] >= depth[b]:
-                up[0].append(a)
-                a = rows.parents[a]
-            else:
-                up[1].append(b)
-                b = rows.parents[b]
-            if a < 0 or b < 0:
-                apart.append(mate)
-                break
+        up, other, met = climb(rows.owners[first], rows.owners[second], depth, rows.parents)
+        if not met:
+            apart.append(mate)
         at = len(nodes)
-        middle = at + len(up[0])
-        nodes += up[0] + up[1]
+        middle = at + len(up)
+        nodes += up + other
         chains.append(((at, middle), (middle, len(nodes))))
     return np.array(nodes, dtype=np.int64), tuple(chains), apart
+
+
+def climb(a: int, b: int, depth: Sequence[int], parents: Sequence[int]) -> tuple[list[int], list[int], bool]:
+    """Return the rows from each of two rows up, below their nearest common ancestor, and whether there is one.
+
+    Args:
+        a: The first row.
+        b: The second one.
+        depth: The number of ancestors of each row.
+        parents: The parent of each row; -1 for a root.
+    """
+    up, other = list[int](), list[int]()
+    while a != b and a >= 0 and b >= 0:
+        if depth[a] >= depth[b]:
+            up.append(a)
+            a = parents[a]
+        else:
+            other.append(b)
+            b = parents[b]
+    return up, other, a == b
 
 
 def _connector(rows: _Rows, path: str, mate: Mate, side: int) -> int | None:

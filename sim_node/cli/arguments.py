@@ -130,9 +130,9 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "print JSON, for programs") -> None:
+def add_json(parser: argparse.ArgumentParser) -> None:
     """--json."""
-    parser.add_argument("--json", action="store_true", help=what)
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def put_out(text: str, arguments: argparse.Namespace) -> None:

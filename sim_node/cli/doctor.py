@@ -67,7 +67,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.bag:STORAGES",),
     "sim_node.translations": (
-        "sim_node.mavlink.translation.registry:TRANSLATIONS",
+        "sim_node.mavlink.translation.rows:TRANSLATIONS",
         "sim_node.mavlink.topics:TOPICS",
     ),
 }

@@ -15,7 +15,7 @@ from sim_node.cli.parser import add_list, flag_of, formerly
 from sim_node.cli.views import session_faults
 from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import RecordingStopped
-from sim_node.recording.settings import OPTIONS, SPARE_BYTES, RecordingSettings, from_options, is_topic_pattern
+from sim_node.recording.settings import OPTIONS, SPARE_BYTES, from_options, is_topic_pattern
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
@@ -60,11 +60,6 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     with session_faults():
         from_options(given)
     return given
-
-
-def settings_of(arguments: argparse.Namespace) -> RecordingSettings:
-    """Return the settings of the requested recording. Raises UsageError."""
-    return from_options(options_of(arguments))
 
 
 @contextmanager

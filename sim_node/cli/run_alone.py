@@ -8,10 +8,11 @@ from functools import partial
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.colours import print_error
-from sim_node.cli.recording import report_recording, settings_of, snapshots_on_signal
+from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
 from sim_node.cli.views import ghosts_of, print_page, session_faults
 from sim_node.recording.bag import RecordingStopped
+from sim_node.recording.settings import from_options
 from sim_node.session import Session
 from sim_node.world import World
 
@@ -28,7 +29,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         paused=arguments.paused,
         duration_ns=duration_ns,
         record=arguments.record,
-        recording=settings_of(arguments),
+        recording=from_options(options_of(arguments)),
         view=arguments.view,
         look_back=arguments.look_back,
         ghosts=ghosts_of(arguments),

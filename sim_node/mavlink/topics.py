@@ -24,7 +24,7 @@ RESULTS, WAYPOINTS = "command_result", "mission/waypoints"
 TRANSLATION_MODULES = tuple(
     f"sim_node.mavlink.translation.{name}"
     for name in (
-        *("attitude", "global_position", "health", "imu", "local_position", "odometry", "onboard", "payload"),
+        *("attitude", "global_position", "health", "imu", "local_position", "onboard", "payload"),
         *("state", "targets"),
     )
 )

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -142,7 +143,7 @@ class RecordedWorlds:
         # A reset starts again at an earlier time: of two that began at one time, the later one holds.
         self._changes = sorted(changes)
         self.times_ns: tuple[int, ...] = (bag.start_ns, *(time_ns for time_ns, _ in self._changes))
-        self._loaded: dict[int, World | None] = {}
+        self._loaded = cache(self._load)
 
     def __len__(self) -> int:
         return len(self.times_ns)
@@ -159,9 +160,7 @@ class RecordedWorlds:
         Raises:
             WorldError: The recorded files no longer make a world.
         """
-        if place not in self._loaded:
-            self._loaded[place] = self._load(place)
-        return self._loaded[place]
+        return self._loaded(place)
 
     def place_at(self, time_ns: int) -> int:
         """Return the place of the world at a time of the bag."""

@@ -149,12 +149,6 @@ class McapBag:
         """Close the file."""
         self.file.close()
 
-    def __enter__(self) -> McapBag:
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        self.close()
-
     def _laid_out(self) -> McapLayout:
         file = self.file
         if file.size == 0:

@@ -251,12 +251,6 @@ class SqliteBag:
             self._reader.close()
         self._owned.close()
 
-    def __enter__(self) -> SqliteBag:
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        self.close()
-
 
 def _kinds(time_ns: object, data: object) -> str:
     if not isinstance(time_ns, int):

@@ -14,25 +14,22 @@ from rclpy.parameter import Parameter
 
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.connection import Identity
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.topics import TOPICS, Deviations, VehicleTopic
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 from sim_node.messages.tf_sink import TF
 from sim_node.messages.topic import Outlet, Tee
 from sim_node.ros.bridge_diagnostics import BridgeDiagnostics
 from sim_node.ros.bridge_parameters import DEVIATIONS, SPECS, connections, names_of, naming, playback
+from sim_node.ros.calls import Orders
 from sim_node.ros.dialects import ENU, dialect
-from sim_node.ros.late_publishers import LatePublishers
-from sim_node.ros.orders import Orders
 from sim_node.ros.parameters import SPECS as SIMULATION
 from sim_node.ros.parameters import declare, refuse_unknown
-from sim_node.ros.publishers import load_type_support, message_class
+from sim_node.ros.publishers import LatePublishers, load_type_support, message_class
 from sim_node.ros.recording import recorder_of
 from sim_node.ros.spin import LoopNode
-from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions
-from sim_node.ros.vehicle_setpoints import VehicleSetpoints
+from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions, VehicleSetpoints
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sim_node.autopilots.vehicle_co_simulator import missing
 from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.topics import BESIDE_SIMULATION, is_namespace
-from sim_node.ros.orders import Orders
+from sim_node.ros.calls import Orders
 from sim_node.ros.parameters import ParameterFault
 from sim_node.ros.spin import LoopNode
 from sim_node.simulation import Sink

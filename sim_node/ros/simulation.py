@@ -16,7 +16,7 @@ from sim_node.messages.clock import simulation_stamp, wall_stamp
 from sim_node.messages.odometry import odometry_topics
 from sim_node.messages.sensor_topics import topics_of
 from sim_node.ros.bridge_beside import LaterBridges, bridges_for, parameters_beside
-from sim_node.ros.commands import CommandSink
+from sim_node.ros.command_topics import CommandSink
 from sim_node.ros.diagnostics import Diagnostics
 from sim_node.ros.parameters import SPECS, applied, declare, refuse_unknown
 from sim_node.ros.publishers import Publishers, typed

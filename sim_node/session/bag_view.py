@@ -130,6 +130,15 @@ class BagView(PlaybackTarget):
         """Why it is slower than it should be."""
         return "the bag is not read as fast"
 
+    @property
+    def loops(self) -> bool | None:
+        """Whether it begins again at its end."""
+        return self._player.loop
+
+    @loops.setter
+    def loops(self, loops: bool) -> None:
+        self._player.loop = loops
+
     def marks(self) -> Sequence[Mark]:
         """Return the lines of /rosout from warnings on, and the changes of the world."""
         return self._marks.found

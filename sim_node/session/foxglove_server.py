@@ -131,10 +131,6 @@ class FoxgloveServer:
         self._last_ns = time_ns
         self._server.broadcast_time(max(time_ns, 0))  # the protocol has no times before 1970
 
-    def tell(self, state: PlaybackState) -> None:
-        """Tell all clients whether the bag plays, and where."""
-        self._server.broadcast_playback_state(state)
-
     def repeat(self, channel: int) -> None:
         """Send the last message of a latched topic again, for somebody who has just subscribed."""
         with self._lock:

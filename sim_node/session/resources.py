@@ -30,7 +30,7 @@ from sim_node.world.locate import (
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning
 from sim_node.world.readers.registry import READERS
-from sim_node.world.readers.yaml_models import set_floating
+from sim_node.world.readers.yaml_start import set_floating
 
 # As simulation_interfaces names formats, and further ones of ours.
 FORMATS = ("yaml", "mjcf", "urdf", "sdf", "x_xy", "openplx")

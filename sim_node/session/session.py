@@ -119,11 +119,21 @@ class Session:
         self._instances, self._network = AutopilotInstances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
-        self._report, self._warn = report, warn
+        self._report, self._warn = self._noting("note", report), self._noting("warning", warn)
         self._loop: Loop | None = None
         self._started, self._closed = False, False
         self._opened: ExitStack | None = None
         self.quit: Callable[[], None] | None = None
+
+    def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
+        """Return what tells the user, and marks the time line of the page."""
+
+        def told(text: str) -> None:
+            tell(text)
+            if self.viewer is not None:
+                self.viewer.note(kind, text)
+
+        return told
 
     def __repr__(self) -> str:
         name = self._given.name if isinstance(self._given, World) else str(self._given)

@@ -24,11 +24,11 @@ from sim_node.world.part import FrameEntry, Kind, Mobility, Refer, Rename, all_p
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
 from sim_node.world.readers.keys import Form, Keys, by_key, by_name, choice, either, flag, frame, listing, text
+from sim_node.world.readers.yaml_include import part_world
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
-from sim_node.world.readers.yaml_parts import part_world
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, section
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
 
 # Whether wheels on the ground drive a base, or it moves as it is commanded.
@@ -395,4 +395,4 @@ def _sensors(value: Value | None, world: World) -> tuple[Sensor, ...]:
         known = {names.last(sensor.name): sensor for sensor in own}
         chosen = [known.get(each.choice(known, "")) for each in value.items()]
         return tuple(sensor for sensor in chosen if sensor is not None)
-    return () if value.choice((*TRUE, *FALSE), "true") in FALSE else own
+    return own if value.flag() else ()

@@ -23,15 +23,7 @@ from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.part import FrameEntry, Kind, Rename, part
 from sim_node.world.physics import Physics, physics_problems, timestep_fault
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
-from sim_node.world.quantities import (
-    ORIGIN,
-    POINT,
-    Flag,
-    FrameName,
-    ListOf,
-    PartOf,
-    Word,
-)
+from sim_node.world.quantities import ORIGIN, POINT, Flag, FrameName, ListOf, PartOf, Word
 from sim_node.world.readers.yaml_poses import POSE, UNMOVED, Pose
 from sim_node.world.readers.yaml_section import listed, setting
 from sim_node.world.readers.yaml_values import Value

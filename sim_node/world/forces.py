@@ -50,7 +50,7 @@ MAX_WIND_SPEED = 1e3  # m/s
 MIN_GUST_SPEED = 1e-2  # m/s
 MAX_MU = 1e21  # m^3/s^2; the sun has 1.3e20
 MAX_ACCELERATION = 1e4  # m/s^2
-_FORCE, _POINT, _COEFFICIENT = Vector(3, MAX_FORCE), Vector(3, MAX_DISTANCE), PerAxis(3, MAX_FORCE, 0.0)
+_FORCE, _COEFFICIENT = Vector(3, MAX_FORCE), PerAxis(3, MAX_FORCE, 0.0)
 _WIND = Vector(3, MAX_WIND_SPEED)
 _ALONG = "along the body's axes: one number for all three, or three"
 
@@ -97,7 +97,7 @@ class ConstantForce(Force):
     force: FloatArray = given(_FORCE, "Force", "N", default=ORIGIN)
     torque: FloatArray = given(_FORCE, "Torque", "N m", default=ORIGIN)
     point: FloatArray | None = given(
-        _POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
+        POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
     )
     axes: str = given(Word(AXES), "Whose axes force and torque are along", default="fixed")
     start_ns: int | None = given(Time(), "When it begins; at the start if not given", "s", default=None, key="from")
@@ -131,7 +131,7 @@ class Drag(Force):
     angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default=ORIGIN)
     angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default=ORIGIN)
     center: FloatArray | None = given(
-        _POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
+        POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
     )
 
 
@@ -153,7 +153,7 @@ class Buoyancy(Force):
         Number(-MAX_DISTANCE, MAX_DISTANCE), "Height of the surface in the fixed frame", "m", default=0.0
     )
     center: FloatArray | None = given(
-        _POINT, "Centre of the volume, in the body; the centre of mass if not given", "m", default=None
+        POINT, "Centre of the volume, in the body; the centre of mass if not given", "m", default=None
     )
     shape: str = given(Word(SUBMERGED), "How the submerged volume depends on depth", default="box")
 

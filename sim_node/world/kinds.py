@@ -16,7 +16,7 @@ PARTS: Registry[str, Any] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("parts.frames", "bodies", "loops", "autopilots", "bases", "forces", "systems"),
+                *("frames", "bodies", "loops", "autopilots", "bases", "forces", "systems"),
                 *("models", "joint_motion", "joint_commands", "commands", "processes", "transmissions"),
                 "contact_materials",
                 *("signals", "scene"),

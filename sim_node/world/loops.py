@@ -14,8 +14,7 @@ from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import BAD, Spread, declared, given, place_of
 from sim_node.world.fields import floats
 from sim_node.world.model import World
-from sim_node.world.part import PARTS, Kind, Refer, Rename, part
-from sim_node.world.part_checks import entries_of_kind
+from sim_node.world.part import PARTS, Kind, Refer, Rename, entries_of_kind, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, Number, Pair, PartOf, Text
 from sim_node.world.readers.keys import listing

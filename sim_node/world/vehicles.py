@@ -33,12 +33,12 @@ from sim_node.world.declared import (
     read_fields,
     rule,
 )
-from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import Sensor, StaticFrame
-from sim_node.world.problems import NO_PLACE, Place, WorldError
+from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.quantities import (
     ORIGIN,
+    POINT,
     Direction,
     Flag,
     FrameName,
@@ -50,19 +50,17 @@ from sim_node.world.quantities import (
     PathOf,
     PerAxis,
     Text,
-    Vector,
     Whole,
     Word,
 )
-from sim_node.world.readers.files import read_text
 from sim_node.world.readers.keys import Form, Keys, by_name, either, frame, listing, number, one_or_each, text
 from sim_node.world.readers.yaml_frames import FRAME_KEYS, SENSORS_FORM, read_frames, read_sensors
-from sim_node.world.readers.yaml_nodes import Mapping, Sequence, compose
-from sim_node.world.readers.yaml_parts import model_file
+from sim_node.world.readers.yaml_include import model_file
+from sim_node.world.readers.yaml_nodes import Mapping, Sequence
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
-from sim_node.world.shapes import Geometry, Inertial
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value, root_of
+from sim_node.world.shapes import Geometry, Inertial, depth_below
 
 # The sign of a rotor's rotation about its axis, seen from above, where the axis points.
 SPINS = {"ccw": 1, "cw": -1}
@@ -109,7 +107,7 @@ class Rotor:
         ValueError: An array has the wrong shape.
     """
 
-    position: FloatArray = given(Vector(3, MAX_DISTANCE), "Position in the body", "m")
+    position: FloatArray = given(POINT, "Position in the body", "m")
     spin: str = given(Word(SPINS), "Rotation about the axis, seen from above")
     thrust_coefficient: float = given(Number(1e-15, 1e3), "Thrust over the square of the speed", "N s^2/rad^2")
     moment_coefficient: float = given(Number(0.0, 1e3), "Torque over thrust", "m")
@@ -135,7 +133,7 @@ class Waypoint:
         ValueError: `position` has the wrong shape.
     """
 
-    position: FloatArray = given(Vector(3, MAX_DISTANCE), "Position of the body in its parent frame, ENU", "m")
+    position: FloatArray = given(POINT, "Position of the body in its parent frame, ENU", "m")
     yaw: float | None = given(Number(-1e6, 1e6), "Yaw; the current one if not given", "rad", default=None, degrees=True)
     speed: float | None = given(SPEED, "Maximum speed; that of the pilot if not given", "m/s", default=None)
     hold: float = given(Number(0.0, 1e9), "How long the vehicle stays", "s", default=0.0)
@@ -470,18 +468,11 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
     report = context.report.about(str(shown))
     report.files.append(path)
     errors = len(report.errors)
-    text = read_text(path, report)
-    try:
-        root = None if text is None else compose(text, report)
-    except WorldError as error:
-        report.errors.extend(error.problems)
-        return None
+    root = root_of(path, report, "a vehicle has at least rotors")
     if root is None:
-        if text is not None:
-            report.error("is empty; a vehicle has at least rotors")
         return None
     inside = Context(path, shown, context.roots.around(path), report)
-    table = Value(root, report).table(MODEL_KEYS)
+    table = root.table(MODEL_KEYS)
     frames, sensors, inertial, geometry = (table.get(key) for key in ("frames", "sensors", "inertial", "geometry"))
     if frames is not None:
         read_frames(frames, inside)

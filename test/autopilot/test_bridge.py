@@ -25,8 +25,7 @@ from running import Running, running
 from waiting import PATIENCE
 
 from sim_node.mavlink import commands, setpoints
-from sim_node.mavlink.bridge_settings import BridgeSettings
-from sim_node.mavlink.goto import Goto
+from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.links import EndpointFault, endpoint_of
 from sim_node.mavlink.links.endpoint import MAX_READS
 from sim_node.mavlink.links.tcp import Tcp
@@ -35,7 +34,7 @@ from sim_node.mavlink.mission import Upload, read_plan
 from sim_node.mavlink.mission.plan import as_messages
 from sim_node.mavlink.setpoints import SetpointLimits
 from sim_node.mavlink.tlog import TlogPlayback, read_tlog
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 
 POSE = "local_position/pose"
 

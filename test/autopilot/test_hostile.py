@@ -9,7 +9,6 @@ import pytest
 from pymavlink.dialects.v20 import all as dialect
 from rclpy.serialization import deserialize_message
 
-from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.commands import CommandLong
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.mission import Clear, Download, Upload
@@ -18,7 +17,7 @@ from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.mavlink.topics import FrameNames
 from sim_node.mavlink.transaction import Transaction
 from sim_node.mavlink.translation import TRANSLATIONS
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 from sim_node.ros.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000

@@ -24,10 +24,9 @@ from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.px4.inputs import INPUTS, checked, controlled, hold
-from sim_node.mavlink.px4.names import sizes_of, topics_of, versioned
+from sim_node.mavlink.px4.names import Px4Names, sizes_of, topics_of, versioned
 from sim_node.mavlink.px4.state import control_flags, nav_state
 from sim_node.mavlink.px4.telemetry import readers, topics
-from sim_node.mavlink.px4.vehicle import Px4Vehicle
 from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
@@ -82,7 +81,7 @@ class Heard:
         self.vehicle.publishes = False
         self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
         self.vehicle.arrival_ns = ARRIVAL
-        self.names = Px4Vehicle(self.vehicle, self._send)
+        self.names = Px4Names(self.vehicle, self._send, readers())
 
     def _send(self, topic: Any, data: bytes) -> None:
         read = STORE.deserialize_cdr(data, topic.type.replace("/", "/msg/"))
@@ -200,7 +199,7 @@ def test_status_and_control_mode_of_heartbeats() -> None:
     assert not status.failsafe
     assert not heard.give(heartbeat(3, status=0))["vehicle_status"][0].pre_flight_checks_pass
     heard.vehicle.arrival_ns += 2_000_000_000
-    heard.names.names.offboard = {"velocity": True}
+    heard.names.offboard = {"velocity": True}
     out = heard.give(heartbeat(6, armed=True, status=5))
     [status], [mode] = out["vehicle_status_v1"], out["vehicle_control_mode"]
     assert (status.arming_state, status.nav_state, status.failsafe) == (2, 14, True)
@@ -374,13 +373,14 @@ def test_no_setpoint_goes_out_with_numbers_that_are_not_finite(numbers: list[flo
 OLDER = """
 import sys
 from sim_node.mavlink.parser import Parser
-from sim_node.mavlink.px4.vehicle import Px4Vehicle
+from sim_node.mavlink.px4.names import Px4Names
+from sim_node.mavlink.px4.telemetry import readers
 from sim_node.mavlink.telemetry import Heartbeat, PX4, Telemetry
 from sim_node.mavlink.topics import FrameNames
 
 vehicle = Telemetry(1, FrameNames(), lambda topic, data: None)
 vehicle.heartbeat, vehicle.arrival_ns = Heartbeat(PX4, 2), 1_000_000_000
-names = Px4Vehicle(vehicle, lambda topic, data: print(topic.name, data.hex()))
+names = Px4Names(vehicle, lambda topic, data: print(topic.name, data.hex()), readers())
 [parsed] = Parser(datagrams=True).feed(bytes.fromhex(sys.argv[1]))
 names.receive(parsed.name, parsed.fields)
 """

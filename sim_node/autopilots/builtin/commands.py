@@ -12,8 +12,8 @@ from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, O
 from sim_node.autopilots.builtin.fence import ALL
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, CommandPosition, position_of_ints
 from sim_node.autopilots.builtin.mission import speed_fault, turn_of
-from sim_node.autopilots.builtin.status import AVAILABLE_MODES, available_modes
 from sim_node.autopilots.builtin.streams import MAX_RATE, MESSAGES, known
+from sim_node.autopilots.builtin.telemetry import AVAILABLE_MODES, available_modes
 from sim_node.mavlink.codec import MavlinkMessage, enum_name
 from sim_node.mavlink.links import Address
 from sim_node.registry import Registry

@@ -69,23 +69,23 @@ class FlightMode(NamedTuple):
 
 @dataclass(frozen=True)
 class Texts:
-    """STATUSTEXTs that ground stations and scripts look for. Braces stand for what a text is about."""
+    """STATUSTEXTs that ground stations and scripts look for, by default PX4's. Braces stand for what it is about."""
 
-    armed: str
-    disarmed: str
-    arming_denied: str
-    takeoff: str
-    landed: str
-    mode_refused: str
-    setpoints_lost: str
-    link_lost: str
-    link_regained: str
-    battery_low: str
-    battery_critical: str
-    battery_emergency: str
-    battery_empty: str
-    fence_breached: str
-    mission_finished: str
+    armed: str = "Armed by {reason}"
+    disarmed: str = "Disarmed by {reason}"
+    arming_denied: str = "Arming denied: {reason}"
+    takeoff: str = "Takeoff detected"
+    landed: str = "Landing detected"
+    mode_refused: str = "Switching to {mode} is currently not available: {reason}"
+    setpoints_lost: str = "Offboard control lost: holding"
+    link_lost: str = "Failsafe activated: connection to ground control station lost"
+    link_regained: str = "Connection to ground control station regained"
+    battery_low: str = "Low battery level"
+    battery_critical: str = "Critical battery level"
+    battery_emergency: str = "Emergency battery level"
+    battery_empty: str = "Battery empty: motors stopped"
+    fence_breached: str = "Geofence violation: {what}"
+    mission_finished: str = "Mission finished, loitering"
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,7 @@ class Dialect:
 
 DIALECTS: Registry[str, Dialect] = Registry(
     "dialect",
-    shipped=tuple(
-        f"sim_node.autopilots.builtin.{name}" for name in ("px4", "ardupilot", "px4_rover", "ardupilot_rover")
-    ),
+    shipped=("sim_node.autopilots.builtin.px4", "sim_node.autopilots.builtin.ardupilot"),
     group="sim_node.builtin",
 )
 

@@ -16,9 +16,9 @@ from rclpy.publisher import Publisher
 from rclpy.serialization import deserialize_message
 
 from sim_node.extensions.assistants.graph import Patience, ToolRefused, TopicInfo
+from sim_node.ros.calls import Orders
 from sim_node.ros.live_graph import LiveGraph
 from sim_node.ros.message_values import BadValue, as_data, filled, parsed, type_named
-from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import profile, qos_of, subscription_qos
 from sim_node.spatial.tree import TransformTree
 from sim_node.text import MAX_LINE, did_you_mean, shown

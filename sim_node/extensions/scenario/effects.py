@@ -45,8 +45,7 @@ class Effect:
 EFFECTS: Registry[str, Effect] = Registry(
     "effect",
     shipped=tuple(
-        f"sim_node.extensions.scenario.actions.{name}"
-        for name in ("sensors", "units", "air", "actuators", "bodies", "vehicles")
+        f"sim_node.extensions.scenario.actions.{name}" for name in ("sensors", "air", "actuators", "bodies", "vehicles")
     ),
     group="sim_node.effects",
 )

@@ -14,7 +14,6 @@ from sim_node.extensions.scenario.certificate import Certificate, tally
 from sim_node.extensions.scenario.expectations import Expect, expected
 from sim_node.extensions.scenario.formulas import Compared, Formula, NumberTerm, SignalTerm, signals_of, walk
 from sim_node.extensions.scenario.judging import expect_of
-from sim_node.extensions.scenario.pass_rates import pass_rate
 from sim_node.extensions.scenario.report_plots import scatter, signal_plot
 from sim_node.extensions.scenario.runs import JudgedRun
 from sim_node.extensions.scenario.signals import SignalRecorder, kind_of
@@ -269,3 +268,20 @@ def _text(text: str) -> str:
 
 def _text_lines(lines: Sequence[str]) -> str:
     return "\n".join(_text(line) for each in lines for line in each.split("\n"))
+
+
+# The normal quantile of a two-sided interval of 95 %.
+_Z = 1.959963984540054
+
+
+def pass_rate(passed: int, runs: int) -> tuple[float, float, float]:
+    """Return the rate of what passed, and its interval of 95 % confidence, by Wilson's score (1927).
+
+    It contains neither -1 nor 2, as the normal approximation may, and is no point where all runs passed.
+    """
+    if not runs:
+        return math.nan, 0.0, 1.0
+    rate, square = passed / runs, _Z * _Z / runs
+    middle = (rate + square / 2.0) / (1.0 + square)
+    half = _Z / (1.0 + square) * math.sqrt(rate * (1.0 - rate) / runs + square / (4.0 * runs))
+    return rate, max(0.0, middle - half), min(1.0, middle + half)

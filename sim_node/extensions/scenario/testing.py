@@ -187,13 +187,9 @@ def judge_scenario(
     prepared = prepare(study)
     prepared = replace(prepared, job=replace(prepared.job, timeout_s=plan.timeout, block=1))
     reference = os.path.abspath(scenario.reference) if os.path.exists(scenario.reference) else scenario.reference
+    duration_ns, flown = prepared.job.duration_ns, {**versions(), **autopilot_version(plan.autopilot)}
     blank = Certificate(
-        scenario.name,
-        reference,
-        digest_of(world),
-        duration_ns=prepared.job.duration_ns,
-        versions={**versions(), **autopilot_version(plan.autopilot)},
-        autopilot=plan.autopilot,
+        *(scenario.name, reference, digest_of(world)), duration_ns=duration_ns, versions=flown, autopilot=plan.autopilot
     )
     results = Results(folder, blank, len(prepared.cases), resume=resume)
     with closing(results):

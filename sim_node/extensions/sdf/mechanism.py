@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import SdfReading, flag, place_of
+from sim_node.extensions.sdf.elements import SdfReading, place_of
 from sim_node.extensions.sdf.inertias import inertial_of
 from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
 from sim_node.extensions.sdf.scopes import (
@@ -193,7 +193,7 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
             found.add("transmissions", Transmission(f"{joint.name}/thread", screw, place=place_of(joint.entry.element)))
         fields["mimic"] = mimic_of(joint, 0, _followed(found, joint.scope))
     found.add("bodies", Body(link.frame, **fields))
-    if not flag(reading, element, "gravity", default=True) and gravity.any():
+    if not reading.flag(element, "gravity", default=True) and gravity.any():
         found.add(
             "forces", ConstantForce(link.frame, force=-inertial.mass * gravity, place=place_of(element, link.frame))
         )
@@ -272,9 +272,9 @@ def _exclude_contacts(reading: SdfReading, world: SdfScope, found: SdfMechanism)
             continue
         touching = []
         for scope in top.inner.within():
-            own = flag(reading, scope.element, "self_collide")
+            own = reading.flag(scope.element, "self_collide")
             for entry in scope.of_kind("link"):
-                itself = flag(reading, entry.element, "self_collide", default=own)
+                itself = reading.flag(entry.element, "self_collide", default=own)
                 link = found.links.get(entry)
                 if link is not None and any(shape.only != "visual" for shape in found.body(link.frame).geometry):
                     touching.append((link, itself))

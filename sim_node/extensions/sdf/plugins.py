@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sim_node.extensions.sdf.elements import SdfReading, child, flag, number, place_of, text, text_of
+from sim_node.extensions.sdf.elements import SdfReading, child, place_of, text, text_of
 from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
 from sim_node.extensions.sdf.scopes import ScopeFault, SdfScope, find
@@ -40,7 +40,7 @@ class SdfPlugin:
 
     def number(self, key: str, default: float) -> float:
         """Return one of its numbers."""
-        return number(self.reading, self.element, key, default=default)
+        return self.reading.number(self.element, key, default=default)
 
     def text(self, key: str, default: str = "") -> str:
         """Return one of its texts."""
@@ -48,7 +48,7 @@ class SdfPlugin:
 
     def flag(self, key: str) -> bool:
         """Return whether it says true."""
-        return flag(self.reading, self.element, key)
+        return self.reading.flag(self.element, key)
 
     def joint(self, key: str) -> Joint:
         """Return the joint that it names. Raises Fault."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.document import relative_to
-from sim_node.extensions.sdf.elements import FALSE, SdfReading, child, number, place_of, pose_of, text, text_of
+from sim_node.extensions.sdf.elements import FALSE, SdfReading, child, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
 from sim_node.spatial.geometry import poses, quaternions
@@ -47,12 +47,12 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
         if kind == "none" and ranges:
             kind = text(noise, "type", default="none")  # lidars of old formats
         values = [
-            abs(number(reading, noise, key, default=0.0))
+            abs(reading.number(noise, key, default=0.0))
             for key in ("stddev", "bias_stddev", "dynamic_bias_stddev", "dynamic_bias_correlation_time", "precision")
         ]
-        if number(reading, noise, "mean", default=0.0):
+        if reading.number(noise, "mean", default=0.0):
             reading.approximate(noise, "the mean of a noise is taken for 0")
-        number(reading, noise, "bias_mean", default=0.0)
+        reading.number(noise, "bias_mean", default=0.0)
         rows.append(values if kind != "none" else [0.0] * 5)
     table = np.array(rows)
     if not np.isfinite(table).all() or not table.any():
@@ -88,11 +88,11 @@ def _noises(**paths: tuple[str, ...]) -> Make:
 
 def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
     """Gazebo adds the numbers to a field in gauss, unless its plug-in is told otherwise: gz-sim, Magnetometer.cc."""
-    noise = _noises(noise=("magnetometer", XYZ))(reading, element)["noise"]
-    if isinstance(noise, str) or _in_tesla(reading):
-        return {"noise": noise}
+    found = _noises(noise=("magnetometer", XYZ))(reading, element)
+    if isinstance(found["noise"], str) or _in_tesla(reading):
+        return found
     lengths = ("deviation", "turn_on_bias", "bias_instability", "resolution")
-    return {"noise": {**noise, **{key: GAUSS * noise[key] for key in lengths}}}
+    return {"noise": {**found["noise"], **{key: GAUSS * found["noise"][key] for key in lengths}}}
 
 
 def _in_tesla(reading: SdfReading) -> bool:
@@ -118,16 +118,16 @@ def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "camera")
     image, clip = child(of, "image"), child(of, "clip")
     if (lens := child(of, "distortion")) is not None:
-        terms = [number(reading, lens, key, default=0.0) for key in ("k1", "k2", "k3", "p1", "p2")]
+        terms = [reading.number(lens, key, default=0.0) for key in ("k1", "k2", "k3", "p1", "p2")]
         if any(terms):
             reading.approximate(lens, "images have no distortion here")
-    near = number(reading, clip, "near", default=0.1)
+    near = reading.number(clip, "near", default=0.1)
     return {
-        "width": int(number(reading, image, "width", default=320.0)),
-        "height": int(number(reading, image, "height", default=240.0)),
-        "horizontal_fov": min(max(number(reading, of, "horizontal_fov", default=1.047), 0.01), 3.0),
+        "width": int(reading.number(image, "width", default=320.0)),
+        "height": int(reading.number(image, "height", default=240.0)),
+        "horizontal_fov": min(max(reading.number(of, "horizontal_fov", default=1.047), 0.01), 3.0),
         "near": max(near, 1e-4),
-        "far": max(number(reading, clip, "far", default=100.0), near * 2.0),
+        "far": max(reading.number(clip, "far", default=100.0), near * 2.0),
     }
 
 
@@ -136,22 +136,22 @@ def _lidar(reading: SdfReading, element: Element) -> dict[str, Any]:
     fan = {key: child(of, "scan", key) for key in ("horizontal", "vertical")}
     reach = child(of, "range")
     samples = {
-        key: int(number(reading, scan, "samples", default=640.0 if key == "horizontal" else 1.0))
+        key: int(reading.number(scan, "samples", default=640.0 if key == "horizontal" else 1.0))
         for key, scan in fan.items()
     }
-    across = [number(reading, fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
+    across = [reading.number(fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
     found = {
         "samples": samples["horizontal"],
         "angle_min": across[0],
         "angle_max": across[1],
-        "range_min": max(number(reading, reach, "min", default=0.0), 0.0),
-        "range_max": min(number(reading, reach, "max", default=0.0), 1e6) or 1e6,
+        "range_min": max(reading.number(reach, "min", default=0.0), 0.0),
+        "range_max": min(reading.number(reach, "max", default=0.0), 1e6) or 1e6,
         "noise": noise_of(reading, of, ranges=True),
     }
-    if (step := number(reading, reach, "resolution", default=0.0)) and found["noise"] == "none":
+    if (step := reading.number(reach, "resolution", default=0.0)) and found["noise"] == "none":
         found["noise"] = {"deviation": 0.0, "turn_on_bias": 0.0, "dropout": 0.0, "resolution": step}
     if samples["vertical"] > 1:
-        up = [number(reading, fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
+        up = [reading.number(fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
         found |= {"rings": samples["vertical"], "vertical_min": up[0], "vertical_max": up[1]}
     return found
 
@@ -168,8 +168,7 @@ def _force_torque(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "force_torque")
     if of is not None and text(of, "frame", default="child") == "parent":
         reading.approximate(of, "the wrench is along the axes of the child's sensor here")
-    direction = "child_to_parent" if of is None else text(of, "measure_direction", default="child_to_parent")
-    if direction != "parent_to_child":
+    if text(of, "measure_direction", default="child_to_parent") != "parent_to_child":
         reading.approximate(
             element, "a force_torque measures what its child feels here: the opposite of child_to_parent"
         )
@@ -238,7 +237,7 @@ def _read(
             reading.leave_out(element, "a force_torque needs a joint that carries its link")
             return
     given = child(element, "pose")
-    pose = relative(scope, owner, relative_to(given, scope.version), pose_of(reading, given), element)
+    pose = relative(scope, owner, relative_to(given, scope.version), reading.pose(given), element)
     pose = poses.relative(link.pose, poses.compose(world_pose(scope, owner), pose))
     types, make = TYPES[kind]
     parameters = make(reading, element)
@@ -253,7 +252,7 @@ def _read(
         turn[3:] = quaternions.from_axis_angle([0.0, 0.0, 1.0], (low + high) / 2.0)
         pose = poses.compose(pose, turn)
         parameters |= {"angle_min": -half, "angle_max": half}
-    rate = number(reading, element, "update_rate", default=0.0)
+    rate = reading.number(element, "update_rate", default=0.0)
     if rate > most:
         reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
     elif not rate > 0.0:

@@ -14,17 +14,10 @@ from sim_node.extensions.sdf import uris
 from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import (
     SdfReading,
-    amount,
     child,
-    colour_of,
-    flag,
-    number,
-    numbers_of,
     place_of,
-    pose_of,
     text,
     text_of,
-    vector,
 )
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, relative
 from sim_node.formats.mesh_conversion import collada_parts, stl_part
@@ -110,9 +103,9 @@ class Shapes:
         """Yield the shapes that are seen of a link."""
         for element in entry.element.all("visual"):
             pose = self.pose(scope, entry, element)
-            opacity = 1.0 - min(max(number(self.reading, element, "transparency", default=0.0), 0.0), 1.0)
+            opacity = 1.0 - min(max(self.reading.number(element, "transparency", default=0.0), 0.0), 1.0)
             colour, material = self._look(element)
-            if not flag(self.reading, element, "visible", default=True):
+            if not self.reading.flag(element, "visible", default=True):
                 for geometry in element.all("geometry"):
                     self.reading.ignore(geometry, "the visual is not visible")
                 continue
@@ -133,7 +126,7 @@ class Shapes:
     def pose(self, scope: SdfScope, entry: ScopeEntry, element: Element) -> FloatArray:
         """Return the pose (7,) of a part of a link in the link. Raises Fault."""
         pose = child(element, "pose")
-        return relative(scope, entry, relative_to(pose, scope.version), pose_of(self.reading, pose), element)
+        return relative(scope, entry, relative_to(pose, scope.version), self.reading.pose(pose), element)
 
     def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[SdfSolid]:
         geometry = child(element, "geometry")
@@ -153,7 +146,7 @@ class Shapes:
     # Geometries
 
     def _sizes(self, element: Element, **usual: float) -> FloatArray:
-        sizes = (amount(self.reading, element, key, default=each, positive=True) for key, each in usual.items())
+        sizes = (self.reading.amount(element, key, default=each, positive=True) for key, each in usual.items())
         return np.array(list(sizes))
 
     def _of_radius(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
@@ -161,7 +154,7 @@ class Shapes:
 
     def _of_sizes(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         key, noun = ("size", "sizes") if element.tag == "box" else ("radii", "radii")
-        sizes = vector(self.reading, element, key, default=(1.0, 1.0, 1.0))
+        sizes = self.reading.vector(element, key, default=(1.0, 1.0, 1.0))
         if not (sizes > 0.0).all():
             self.reading.error(element, f"{noun} {sizes.tolist()} must be above zero")
             return []
@@ -175,13 +168,13 @@ class Shapes:
         return [SdfSolid("mesh", np.ones(3), triangles=mesh, cone=(radius, length))]
 
     def _plane(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        normal = vector(self.reading, element, "normal", default=(0.0, 0.0, 1.0))
+        normal = self.reading.vector(element, "normal", default=(0.0, 0.0, 1.0))
         length = float(np.linalg.norm(normal))
         if not length > 0.0:
             self.reading.error(element, "the normal has no direction")
             return []
         turn = z_along(normal / length)
-        size = vector(self.reading, element, "size", default=(1.0, 1.0))
+        size = self.reading.vector(element, "size", default=(1.0, 1.0))
         if not moving:
             return [SdfSolid("plane", np.zeros(0), np.concatenate([np.zeros(3), turn]))]
         if not visual:
@@ -192,8 +185,8 @@ class Shapes:
         return [SdfSolid("box", np.array([*size, SHEET]), sheet)]
 
     def _polyline(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        height = amount(self.reading, element, "height", default=1.0, positive=True)
-        points = [found for each in element.all("point") if (found := numbers_of(self.reading, each, 2)) is not None]
+        height = self.reading.amount(element, "height", default=1.0, positive=True)
+        points = [found for each in element.all("point") if (found := self.reading.numbers(each, 2)) is not None]
         if len(points) < 3:
             self.reading.error(element, f"a polyline needs three points, found {len(points)}")
             return []
@@ -216,7 +209,7 @@ class Shapes:
     def _mesh(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         reading = self.reading
         uri = child(element, "uri")
-        scale = vector(reading, element, "scale", default=(1.0, 1.0, 1.0))
+        scale = reading.vector(element, "scale", default=(1.0, 1.0, 1.0))
         submesh = child(element, "submesh")
         if uri is None or not text_of(uri):
             reading.error(element, "uri is missing")
@@ -227,7 +220,7 @@ class Shapes:
         try:
             path = uris.find(text_of(uri), reading.file_of(element), reading.roots)
             if submesh is not None:
-                text(submesh, "name"), flag(reading, submesh, "center")
+                text(submesh, "name"), reading.flag(submesh, "center")
                 reading.approximate(submesh, "a submesh stands for the whole mesh here")
             key = (path, tuple(scale.tolist()), visual)
             if key not in self._meshes:
@@ -284,7 +277,7 @@ class Shapes:
         given = self._friction(surface)
         bounce = child(surface, "bounce")
         if bounce is not None:
-            restitution = number(reading, bounce, "restitution_coefficient", default=0.0)
+            restitution = reading.number(bounce, "restitution_coefficient", default=0.0)
             if restitution > 0.0:
                 if restitution > 0.95:
                     reading.approximate(bounce, "a bounce keeps at most 0.95 of the speed here")
@@ -292,7 +285,7 @@ class Shapes:
         contact = child(surface, "contact")
         touching = True
         if contact is not None:
-            touching = not flag(reading, contact, "collide_without_contact")
+            touching = not reading.flag(contact, "collide_without_contact")
             mask = child(contact, "collide_bitmask")
             if mask is not None:
                 bits = int(as_number(text_of(mask))) if text_of(mask).isdecimal() else _hexadecimal(text_of(mask))
@@ -314,8 +307,8 @@ class Shapes:
                 continue
             first = child(of, names[0])
             if first is not None:
-                mu = number(reading, of, names[0], default=1.0)
-                second = number(reading, of, names[1], default=mu)
+                mu = reading.number(of, names[0], default=1.0)
+                second = reading.number(of, names[1], default=mu)
                 if second != mu:
                     reading.approximate(of, "friction is the same in all directions here: mu, not mu2")
                 if mu > COEFFICIENT.high:
@@ -323,11 +316,11 @@ class Shapes:
                 given["sliding"] = min(max(mu, 0.0), COEFFICIENT.high)
         twist = child(friction, "torsional")
         if twist is not None:
-            coefficient = number(reading, twist, "coefficient", default=1.0)
-            if flag(reading, twist, "use_patch_radius", default=True):
+            coefficient = reading.number(twist, "coefficient", default=1.0)
+            if reading.flag(twist, "use_patch_radius", default=True):
                 # A disc of uniform pressure of Hertz turns against 3 pi / 16 of its radius: gazebosim.org, torsional
                 # friction.
-                radius = number(reading, twist, "patch_radius", default=0.0)
+                radius = reading.number(twist, "patch_radius", default=0.0)
                 given["torsional"] = 3.0 * math.pi / 16.0 * radius * coefficient
         return given
 
@@ -351,13 +344,13 @@ class Shapes:
         reading, material = self.reading, child(element, "material")
         if material is None:
             return None, None
-        diffuse, ambient = colour_of(reading, material, "diffuse"), colour_of(reading, material, "ambient")
+        diffuse, ambient = reading.colour(material, "diffuse"), reading.colour(material, "ambient")
         colour = diffuse if diffuse is not None else ambient
         metal = child(material, "pbr", "metal") or child(material, "pbr", "specular")
         image = child(metal, "albedo_map") if metal is not None else None
         roughness = None
         if metal is not None and child(metal, "roughness") is not None:
-            roughness = min(max(number(reading, metal, "roughness", default=0.5), 0.0), 1.0)
+            roughness = min(max(reading.number(metal, "roughness", default=0.5), 0.0), 1.0)
         texture = None
         if image is not None and text_of(image):
             try:
@@ -389,7 +382,7 @@ class Shapes:
             return colour, None
         edge = 1.0
         sizes = [s for g in element.all("geometry") for p in g.all("plane") + g.all("box") for s in p.all("size")]
-        if sizes and texture is not None and (found := numbers_of(reading, sizes[0], 2, 3)) is not None:
+        if sizes and texture is not None and (found := reading.numbers(sizes[0], 2, 3)) is not None:
             edge = max(float(found[:2].max()), 1e-6)
         look: dict[str, Any] = {} if texture is None else {"texture": texture, "texture_size": edge}
         return colour, Material(**look, roughness=roughness)

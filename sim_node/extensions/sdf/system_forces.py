@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import child, declared_fields, number, place_of, text, text_of, vector
+from sim_node.extensions.sdf.elements import child, place_of, text, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault, find
 from sim_node.extensions.sdf.wings import LiftDrag
@@ -35,7 +35,7 @@ def _lift_drag(plugin: SdfPlugin) -> None:
     control = plugin.moved(plugin.joint_of(given)) if given is not None and text_of(given) else ""
     if control and plugin.found.body(control).joint == "frozen":
         control = ""
-    fields = declared_fields(plugin.reading, plugin.element, LiftDrag, _WING)
+    fields = plugin.reading.declared(plugin.element, LiftDrag, _WING)
     plugin.found.add("forces", LiftDrag(link.frame, control=control, place=plugin.place(link.frame), **fields))
 
 
@@ -51,7 +51,7 @@ def _link_wrench(plugin: SdfPlugin) -> None:
         link = found.links.get(entry) if model is None else found.canonical(model, wrench, "")
         if link is None:
             raise ScopeFault(named, f"{quoted(name)} is no link")
-        force, torque = (vector(reading, wrench, key, default=(0.0, 0.0, 0.0)) for key in ("force", "torque"))
+        force, torque = (reading.vector(wrench, key, default=(0.0, 0.0, 0.0)) for key in ("force", "torque"))
         place = place_of(wrench, link.frame)
         found.add("forces", ConstantForce(link.frame, force=force, torque=torque, place=place))
     bodies = [body for body in found.parts.get("bodies", ()) if body.joint == "free"]
@@ -69,10 +69,10 @@ def _buoyancy(plugin: SdfPlugin) -> None:
     density, surface = plugin.number("uniform_fluid_density", 1000.0), DEEP
     graded = child(plugin.element, "graded_buoyancy")
     if graded is not None:
-        density = number(reading, graded, "default_density", default=1000.0)
+        density = reading.number(graded, "default_density", default=1000.0)
         for change in graded.all("density_change"):
-            surface = number(reading, change, "above_depth", default=0.0)
-            if number(reading, change, "density", default=1.0) > 10.0:
+            surface = reading.number(change, "above_depth", default=0.0)
+            if reading.number(change, "density", default=1.0) > 10.0:
                 reading.approximate(change, "a fluid has one density below its surface and none above it")
     chosen = [text_of(each).replace("::", "/") for each in plugin.element.all("enable")]
     for link in plugin.found.links.values():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.contents import is_on_earth
-from sim_node.mavlink.mavros.rows import Unknown
-from sim_node.mavlink.telemetry import Telemetry
+from sim_node.mavlink.mavros.rows import Readers, Unknown, VehicleNames
+from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.messages.definitions import constant_of, fields_of
 from sim_node.messages.encoding import encode
@@ -57,7 +57,7 @@ def sizes_of(type: str) -> Mapping[str, int]:
     return {field.name: field.size or 0 for field in fields_of(f"px4_msgs/msg/{type}")}
 
 
-class Px4Names:
+class Px4Names(VehicleNames):
     """The state that PX4's topics of a vehicle have beside the vehicle's own. Belongs to the bridge's thread.
 
     Positions are in local NED, bodies in FRD, quaternions w first, times in microseconds of the graph's clock, as PX4
@@ -66,15 +66,15 @@ class Px4Names:
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
         send: Called with a topic and its message as CDR.
+        readers: The functions that publish a message, by its name.
 
     Attributes:
-        last: The newest message of each kind that a table reads, since the vehicle is connected.
         offboard: The last fmu/in/offboard_control_mode, by its fields.
     """
 
-    def __init__(self, vehicle: Telemetry, send: Callable[[VehicleTopic, bytes], None]) -> None:
-        self.vehicle, self._send = vehicle, send
-        self.last: dict[str, Any] = {}
+    def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
+        super().__init__(vehicle, readers)
+        self._send = send
         self.offboard: Mapping[str, bool] = {}
         # When the vehicle was armed, has taken off, and began the mode (µs); the number of homes.
         self.armed_us, self.takeoff_us, self.mode_us, self.nav_state = 0, 0, 0, -1

@@ -10,8 +10,7 @@ from px4_msgs.srv import VehicleCommand
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.commands import FAILED, CommandLong
-from sim_node.mavlink.goto import Goto
+from sim_node.mavlink.commands import FAILED, CommandLong, Goto
 from sim_node.mavlink.px4.inputs import (
     INPUTS,
     OFFBOARD_FIELDS,

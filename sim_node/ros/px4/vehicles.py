@@ -7,8 +7,8 @@ from collections.abc import Callable
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.px4.names import Px4Names
 from sim_node.mavlink.px4.telemetry import readers, topics
-from sim_node.mavlink.px4.vehicle import Px4Vehicle
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.topic import Outlet
 from sim_node.ros.bridge_parameters import Naming
@@ -33,7 +33,7 @@ class Px4Vehicles:
     def __init__(self, node: Node, bridge: Bridge, naming: Naming) -> None:
         self._node, self._bridge, self._naming = node, bridge, naming
         self._namespaces: dict[str, int] = {}
-        self._vehicles: dict[int, Px4Vehicle] = {}
+        self._vehicles: dict[int, Px4Names] = {}
         self._subscribed: list[Px4Topics] = []
         load_type_support(message_class(topic.type) for topic in topics())
         readers()
@@ -55,7 +55,7 @@ class Px4Vehicles:
             self._node.get_logger().error(f"{text}, such as px4_namespace:=px4_{{id}}")
             return
         publishers = VehiclePublishers(outlet, namespace, "", now_ns)
-        made = self._vehicles[system] = Px4Vehicle(vehicle.telemetry, publishers.send)
+        made = self._vehicles[system] = Px4Names(vehicle.telemetry, publishers.send, readers())
         vehicle.names.append(made)
 
     def serve(self, vehicle: Vehicle, commands: VehicleCommandServices) -> None:
@@ -68,4 +68,4 @@ class Px4Vehicles:
         made = self._vehicles.get(vehicle.system)
         if made is not None:
             namespace = self._naming.px4_namespace(vehicle.system)
-            self._subscribed.append(Px4Topics(self._node, self._bridge, vehicle, namespace, made.names, commands))
+            self._subscribed.append(Px4Topics(self._node, self._bridge, vehicle, namespace, made, commands))

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from sim_node.simulation.columns import Column, Columns
-from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.compiled import Compiled, InitialState
 from sim_node.simulation.physics.drives import TYPES, Drives, add_drive, integrator_of, name_of
 from sim_node.simulation.physics.force_elements import ForceElement, force_element
 from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, mobility_of, terms_of
@@ -72,14 +72,15 @@ def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
             drive.forcelimited, drive.forcerange = True, np.clip(actuator.forces, -MAX_FORCE, MAX_FORCE)
 
 
-def set_targets(model: mujoco.MjModel, world: World, qpos: FloatArray, ctrl: FloatArray) -> None:
-    """Write the initial targets to ctrl (nu,). The setpoint of a limited speed begins at the joint's position."""
+def set_targets(model: mujoco.MjModel, world: World, start: InitialState) -> None:
+    """Write the initial targets to the controls. The setpoint of a limited speed begins at the joint's position."""
     for actuator in world.actuators:
         index = model.actuator(name_of(actuator)).id
         if actuator.implicit:
             continue
         paced = actuator.type == "position" and actuator.speed is not None
-        ctrl[index] = qpos[model.jnt_qposadr[model.actuator_trnid[index, 0]]] if paced else actuator.begins_at()
+        here = start.qpos[model.jnt_qposadr[model.actuator_trnid[index, 0]]]
+        start.ctrl[index] = here if paced else actuator.begins_at()
 
 
 def check_damping(model: mujoco.MjModel, world: World) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -180,13 +179,8 @@ class Bases:
         data.qvel[self._body_qd] = qd
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Targets:
-    """Where targets of actuators are written: all in one array."""
-
-    array: FloatArray
-    at: IntArray
-    of: IntArray
+# Where targets of actuators are written: an array, the places in it, and the joints whose they are.
+_Targets = tuple[FloatArray, IntArray, IntArray]
 
 
 class _Group:
@@ -218,17 +212,17 @@ class _Group:
         self._driven, self._steered = driven, steered
         self._rates, self._wanted, self._before = np.zeros(len(driven)), np.zeros(len(steered)), np.zeros(len(driven))
         targets = _targets(bases, self.wheels, wheel_joints, "velocity", drives)
-        self._targets = [(True, each) for each in targets]
+        self._targets = [(self._rates, each) for each in targets]
         targets = _targets(bases, _named(bases, shape.steered), steering_joints, "position", drives)
-        self._targets += [(False, each) for each in targets]
+        self._targets += [(self._wanted, each) for each in targets]
 
     def command(self, rates: FloatArray, angles: FloatArray, data: MjData) -> None:
         """Set the targets of wheels to rates (G, D) and angles (G, S)."""
         self._rates[:], self._wanted[:] = rates.ravel()[self._driven], angles.ravel()[self._steered]
         if self.is_kinematic:
             self._before[:] = data.qpos[self.wheel_q]
-        for is_rate, targets in self._targets:
-            targets.array[targets.at] = (self._rates if is_rate else self._wanted)[targets.of]
+        for wanted, (array, at, of) in self._targets:
+            array[at] = wanted[of]
 
     def turn(self, data: MjData, seconds: float) -> None:
         """Turn the wheels of kinematic bases as they are commanded."""
@@ -297,7 +291,7 @@ def _targets(
         _, at, of = found.setdefault(id(drive.array), (drive.array, [], []))
         at.append(drive.index)
         of.append(row)
-    return [_Targets(array, np.array(at), np.array(of)) for array, at, of in found.values()]
+    return [(array, np.array(at), np.array(of)) for array, at, of in found.values()]
 
 
 def _free_joint(model: MjModel, base: Base) -> int:

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from sim_node.simulation.physics.actuators import add_actuators, check_damping, set_targets
-from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.compiled import Compiled, InitialState
 from sim_node.simulation.physics.contact_materials import add_contact_pairs, exclude_scenery, set_contact_pairs
 from sim_node.simulation.physics.drives import integrator_of
 from sim_node.simulation.physics.joint_motion import add_mimics, add_transmissions, set_joint_motion, set_transmissions
@@ -260,10 +260,10 @@ def _compiled(
     for each in noted if not world.models else ():  # those about models were reported when they were read
         message = f"MuJoCo warns: {' '.join(str(each.message).split())}"
         warnings.warn(WorldWarning(str(Problem(Where(world.source), "bodies", message))), stacklevel=2)
-    qpos, qvel, ctrl, act = np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na)
+    start = InitialState(np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na))
     for _, body in layout.bodies:
         if body.type.parts:
-            _start_body(model, body, world.physics.armature, qpos, qvel, is_free=body.name in free)
+            _start_body(model, body, world.physics.armature, start, is_free=body.name in free)
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
     make_heavy(model, layout)
@@ -272,9 +272,9 @@ def _compiled(
     set_contact_pairs(model, world)
     set_joint_motion(model, layout)
     check_damping(model, world)
-    _start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)
-    set_targets(model, world, qpos, ctrl)
-    set_transmissions(model, world, qpos)
+    _start_models(model, world, layout, offsets, start)
+    set_targets(model, world, start)
+    set_transmissions(model, world, start.qpos)
 
     ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}
     ids |= {row: model.body(link.name).id for row, link in layout.links}
@@ -292,10 +292,7 @@ def _compiled(
         spec=spec,
         links=np.array([moving, solids[moving], solids[above]], dtype=np.int64).T.copy(),
         mounts=np.array([offsets[row][1] for row in above.tolist()]).reshape(-1, 7),
-        qpos=qpos,
-        qvel=qvel,
-        ctrl=ctrl,
-        act=act,
+        **vars(start),
         carriers=carriers,
         offsets=in_carrier,
         solids=solids,
@@ -303,18 +300,16 @@ def _compiled(
     )
 
 
-def _start_body(
-    model: mujoco.MjModel, body: Body, armature: float, qpos: FloatArray, qvel: FloatArray, *, is_free: bool
-) -> None:
-    """Write a body's initial state to qpos and qvel, and damping, armature and springs of its joints to the model."""
+def _start_body(model: mujoco.MjModel, body: Body, armature: float, start: InitialState, *, is_free: bool) -> None:
+    """Write a body's initial state, and damping, armature and springs of its joints to the model."""
     first, joint = model.joint(f"{body.name}#0").id, body.type
     # The numbers of a body's joints lie one after the other, those of the carriers before it too.
     q_at, qd_at = int(model.jnt_qposadr[first]), int(model.jnt_dofadr[first])
     q, qd = slice(q_at, q_at + joint.q_size), slice(qd_at, qd_at + joint.qd_size)
-    qpos[q] = _in_mujoco(joint, joint.neutral() if body.q is None else body.q)
+    start.qpos[q] = _in_mujoco(joint, joint.neutral() if body.q is None else body.q)
     if is_free:
-        qpos[q_at : q_at + 3] += model.body(body.name).pos
-    qvel[qd] = 0.0 if body.qd is None else body.qd
+        start.qpos[q_at : q_at + 3] += model.body(body.name).pos
+    start.qvel[qd] = 0.0 if body.qd is None else body.qd
     model.dof_damping[qd] = 0.0 if body.damping is None else body.damping
     model.dof_armature[qd] = armature + (0.0 if body.armature is None else body.armature)
     if body.spring_stiff is not None:
@@ -365,16 +360,9 @@ def _attach(
 
 
 def _start_models(
-    model: mujoco.MjModel,
-    world: World,
-    layout: Layout,
-    offsets: dict[int, tuple[int, FloatArray]],
-    qpos: FloatArray,
-    qvel: FloatArray,
-    ctrl: FloatArray,
-    act: FloatArray,
+    model: mujoco.MjModel, world: World, layout: Layout, offsets: dict[int, tuple[int, FloatArray]], start: InitialState
 ) -> None:
-    """Write the initial state of a world's models to the arrays of a compiled model.
+    """Write the initial state of a world's models of a compiled model.
 
     Args:
         offsets: The pose of each frame in the body that carries it, by row; free joints are relative to the fixed
@@ -387,11 +375,11 @@ def _start_models(
             index = model.joint(each.full_name(joint.name)).id
             at, dof = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
             value = poses.compose(mount, q[joint.name]) if joint.kind == "free" else q[joint.name]
-            qpos[places_in_mujoco(joint.kind, at)] = value
-            qvel[dof : dof + QD_SIZES[joint.kind]] = each.start.qd.get(joint.name, 0.0)
+            start.qpos[places_in_mujoco(joint.kind, at)] = value
+            start.qvel[dof : dof + QD_SIZES[joint.kind]] = each.start.qd.get(joint.name, 0.0)
         if len(each.start.ctrl):
             mine = [model.actuator(each.full_name(name)).id for name in each.actuators]
-            ctrl[mine] = each.start.ctrl
+            start.ctrl[mine] = each.start.ctrl
             first = [int(model.actuator_actadr[index]) for index in mine]
             states = [at + k for at, i in zip(first, mine, strict=True) for k in range(model.actuator_actnum[i])]
-            act[states] = each.start.act
+            start.act[states] = each.start.act

@@ -167,10 +167,8 @@ class RigidBodyEngine:
         # The state whose motion and forces `data` holds, with that of the force elements.
         self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[:] = self.compiled.qpos
-        self.data.qvel[:] = self.compiled.qvel
-        self.data.ctrl[:] = self.compiled.ctrl
-        self.data.act[:] = self.compiled.act
+        for part in ("qpos", "qvel", "ctrl", "act"):
+            getattr(self.data, part)[:] = getattr(self.compiled, part)
         self._wrench[:] = bytes(self._wrench.nbytes)
         self._follow(0)
         self.wind.reset(seed)

@@ -45,16 +45,15 @@ def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> 
 
 def _set_flag(option: mujoco.MjOption, name: str, *, is_on: bool) -> None:
     """Set a flag, which MuJoCo has among those that disable or, in some versions, among those that enable."""
-    disable = getattr(mujoco.mjtDisableBit, f"mjDSBL_{name.upper()}", None)
-    if disable is not None:
-        flags = int(option.disableflags)
-        option.disableflags = flags & ~int(disable) if is_on else flags | int(disable)
-        return
-    enable = getattr(mujoco.mjtEnableBit, f"mjENBL_{name.upper()}", None)
-    if enable is None:
-        raise ValueError(f"physics.flags.{name}: MuJoCo {mujoco.__version__} has no such flag")
-    flags = int(option.enableflags)
-    option.enableflags = flags | int(enable) if is_on else flags & ~int(enable)
+    disable, enable = mujoco.mjtDisableBit, mujoco.mjtEnableBit
+    kinds = (disable, "mjDSBL", "disableflags", False), (enable, "mjENBL", "enableflags", True)
+    for bits, prefix, flags, enables in kinds:
+        bit = getattr(bits, f"{prefix}_{name.upper()}", None)
+        if bit is not None:
+            present = int(getattr(option, flags))
+            setattr(option, flags, present | int(bit) if is_on == enables else present & ~int(bit))
+            return
+    raise ValueError(f"physics.flags.{name}: MuJoCo {mujoco.__version__} has no such flag")
 
 
 def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:

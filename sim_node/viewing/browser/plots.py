@@ -146,6 +146,8 @@ class Plots:
         gui.add_button("Add plot").on_click(self._added)
         gui.add_button("Remove plots").on_click(self._removed)
         self._folder = gui.add_folder("Plots")
+        with self._folder:
+            self._none = gui.add_markdown("no plots yet: choose a frame or a sensor, and a signal")
         subject = scene.frames.names[scene.first if scene.followed_first is None else scene.followed_first]
         for ghost in [name for name, own in ghosts.items() if own == subject]:
             for name in DIFFERENCES:
@@ -185,6 +187,7 @@ class Plots:
 
     def show(self) -> None:
         """Send the plots."""
+        self._none.visible = not self._plots
         for plot in self._plots:
             plot.show()
 

@@ -113,6 +113,8 @@ class Rewind:
 
     # A Transport
 
+    loops: bool | None = None
+
     @property
     def span(self) -> tuple[int, int] | None:
         """First and last time in the memory, ns; None while there are not two."""

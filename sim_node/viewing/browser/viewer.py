@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 from typing import Any
@@ -35,7 +36,7 @@ from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.switches import Switches
-from sim_node.viewing.browser.transport import FootControls, LoopTransport, Transport
+from sim_node.viewing.browser.transport import FootControls, LoopTransport, Mark, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.readers import ALONE
@@ -47,6 +48,8 @@ from sim_node.world import FrameTable, World
 
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
+# Marks that are kept of what a run says.
+MAX_MARKS = 200
 IMAGE_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 
 
@@ -90,6 +93,7 @@ class Viewer:
         self._page_labels = PageLabels(self.server)
         self._title = title
         self._closed = False
+        self._noted: deque[Mark] = deque(maxlen=MAX_MARKS)
         self._instant: Instant | None = None
         self._last_ns = self._first_ns = 0
         self._slow_due = 0.0
@@ -160,6 +164,8 @@ class Viewer:
             else:
                 self._instant = None
                 scene.change(content)
+                if world is not None:
+                    self.note("note", "the world changed")
                 self._plots.change(labels, self.ghosts.of)
                 for tab in (self._look, self._switches, self._lookup, self._drive):
                     if tab is not None:
@@ -195,6 +201,8 @@ class Viewer:
             if back:
                 scene.trails.clear(in_root)
             if back and (self.transport is None or self.transport.live):
+                self._noted.clear()
+                self.note("note", "reset")
                 self._plots.clear()
                 if self.panels is not None:
                     self.panels.clear()
@@ -203,13 +211,17 @@ class Viewer:
                 self._begin_at(scene)
             self._plots.sample(instant.time_ns, in_root, instant.measurements)
             if self._images is not None:
-                self._images.update(instant.measurements)
+                self._images.update(instant.time_ns, instant.measurements)
             if self.panels is not None:
                 self.panels.show(instant.time_ns, in_root, instant.measurements)
             if self._readouts is not None:
                 self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
+
+    def note(self, kind: str, text: str) -> None:
+        """Mark the time that is shown on the time line; kind, text: of a Mark."""
+        self._noted.append(Mark(self._last_ns, kind, text))
 
     def hurry(self, *, slowly: bool) -> None:
         """Decide whether the next instant shows trails and numbers, whatever the time.
@@ -255,7 +267,11 @@ class Viewer:
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
         self.server.panels_page.layout.controls = FootControls(
-            self.transport, lambda: self._last_ns, self._look.toggle_follow, lambda: self._look.followed
+            self.transport,
+            lambda: self._last_ns,
+            self._look.toggle_follow,
+            lambda: self._look.followed,
+            lambda: tuple(self._noted),
         )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
             self._plots = Plots(gui, scene, self.lock, labels, self.ghosts.of)

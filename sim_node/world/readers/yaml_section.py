@@ -64,15 +64,10 @@ class Context:
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
         """Return the file that a value refers to, and how to show it. Return None with the fault recorded."""
-        errors = len(self.report.errors)
+        path = self._path(reference, self.roots.resolve)
+        if path is None:
+            return None
         text = reference.text()
-        if len(self.report.errors) > errors:
-            return None
-        try:
-            path = self.roots.resolve(text, self.path)
-        except LocateError as error:
-            reference.error(str(error))
-            return None
         return path, path if text.startswith("package://") else self.shown.parent / text
 
     def path_of(self, reference: Value) -> Path | None:
@@ -80,12 +75,12 @@ class Context:
 
         Return None with the fault recorded.
         """
-        errors = len(self.report.errors)
-        text = reference.text()
-        if len(self.report.errors) > errors:
-            return None
+        return self._path(reference, self.roots.path_of)
+
+    def _path(self, reference: Value, find: Callable[[str, Path], Path]) -> Path | None:
+        text = reference.text_or_none()
         try:
-            return self.roots.path_of(text, self.path)
+            return None if text is None else find(text, self.path)
         except LocateError as error:
             reference.error(str(error))
             return None
@@ -128,7 +123,7 @@ SECTIONS: Registry[str, Section] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "bodies", "joint_motion"),
+                *("readers.yaml_frames", "readers.yaml_include", "frames", "bodies", "joint_motion"),
                 *("transmissions", "joint_commands", "signals", "forces", "vehicles"),
                 *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )

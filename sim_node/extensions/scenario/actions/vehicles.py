@@ -326,7 +326,13 @@ def _msl(run: Simulation) -> float:
 
 @action("parameter")
 def parameter(
-    run: Simulation, /, name: str, value: float, *, of: str = "", like: Literal["", "px4", "ardupilot"] = ""
+    run: Simulation,
+    /,
+    name: str,
+    value: float,
+    *,
+    of: str = "",
+    like: Literal["", "px4", "ardupilot"] = "",
 ) -> str:
     """Set a parameter of the autopilot of a vehicle of a running node, as a ground station in the simulation.
 
@@ -341,12 +347,12 @@ def parameter(
     if like and like != _flown_by(run, vehicle):
         return f"{name} is one of {like}, which does not fly {vehicle}"
     _ordered(run, vehicle)
-    if not _is_builtin(run, vehicle):
+    if _is_builtin(run, vehicle):
+        fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
+        send(run, _station(run, vehicle), "PARAM_SET", fields)
+    else:
         event = OccurredEvent(run, run.steps).event
         begin(run, "parameter", f"{vehicle} {name}", vehicle=vehicle, name=name, value=value, event=event, asked={})
-        return f"{name} of {vehicle} is set to {value:g}"
-    fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
-    send(run, _station(run, vehicle), "PARAM_SET", fields)
     return f"{name} of {vehicle} is set to {value:g}"
 
 
