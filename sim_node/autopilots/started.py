@@ -17,6 +17,7 @@ from sim_node.autopilots.installed import ARDUPILOT, PX4, NotInstalled, find
 from sim_node.autopilots.lockstep.autopilot import AUTOPILOTS, Commands, LockstepAutopilot
 from sim_node.autopilots.lockstep.samples import Sample, SampleSource
 from sim_node.mavlink.codec import MavlinkMessage
+from sim_node.mavlink.ports import PortInUse
 from sim_node.simulation import Simulation
 from sim_node.simulation.programs.processes import expanded
 from sim_node.simulation.programs.program import Program, end_of
@@ -225,6 +226,8 @@ class StartedAutopilot:
     def _fail(self, what: str) -> None:
         texts = "; ".join(self._link.texts[-3:])
         log = "" if self._folder is None else end_of(self._folder / "output.txt")
+        if "already running" in log:  # another PX4 was faster; the next attempt of a sweep takes another instance
+            raise PortInUse(f"{self.wait.whom} {what}{log}")
         raise RunFailed(f"{self.wait.whom} {what}{': ' * bool(texts)}{texts}{log}")
 
 

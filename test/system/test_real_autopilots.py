@@ -361,8 +361,10 @@ while True:
     publisher.publish(message)
     time.sleep(0.05)
 """
-# How far it flies on at most: half a second of repeated setpoints, one until PX4 misses them, and the way to brake, m.
-FLIES_ON = 25.0
+# How far it flies on at most, m: half a second of repeated setpoints, one until PX4 misses them, and the way to brake,
+# 13 m; more where a busy machine shows late where it is. With a setpoint that is repeated as long as DDS believes in
+# its publisher, 20 s, it is 100 m.
+FLIES_ON = 50.0
 
 
 @pytest.mark.peers
@@ -385,8 +387,10 @@ def test_a_vehicle_stops_whose_program_is_gone(kind: str, number: int, tmp_path:
             sender.process.send_signal(number)
             gone = one.moved()[0]
             pilot.come_to_rest()
-            print(f"{kind}: flew on for {one.moved()[0] - gone:.1f} m")
-            assert one.moved()[0] - gone < FLIES_ON
+            # PX4 returns home then, if no remote control is there to take over.
+            on = max(place[0] for place in one.truth) - one.start[0] - gone
+            print(f"{kind}: flew on for {on:.1f} m, and rests {one.moved()[0]:.1f} m from its start")
+            assert on < FLIES_ON
 
 
 def attitude_yaw(odometry: Any) -> float:
