@@ -23,7 +23,7 @@ from sim_node.world import load
 PICTURES = {
     "viewer": ("lidar_room", 6.5, (1280, 720), "text=Play", 256, ""),
     "panels": ("viewports", 6.5, (960, 480), "text=Position", 128, ""),
-    "edit": ("warehouse", 2.0, (1280, 720), "text=Move", 128, "?tab=Edit"),
+    "edit": ("warehouse", 2.0, (1280, 720), "text=Request", 128, "?tab=Edit"),
 }
 FLAGS = ("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 PATIENCE_MS = 240_000

@@ -17,9 +17,9 @@ from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import (
     add_foxglove,
+    add_ghost,
     add_look_back,
-    foxglove_of,
-    look_back_of,
+    ghosts_of,
     opened,
     port_number,
     print_page,
@@ -39,6 +39,7 @@ from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.session import Session
 from sim_node.session.errors import needing
+from sim_node.text import did_you_mean
 from sim_node.viewing.ports import PagePortInUse
 from sim_node.viewing.schematic import Schematic, read_schematic
 from sim_node.world.locate import DEFAULT_WORLD, LocateError, locate
@@ -62,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
     add_look_back(parser)
+    add_ghost(parser, topics=True)
+    what = "show each of several sources under a prefix of its own: world/, bag/ and live/"
+    parser.add_argument("--apart", action="store_true", help=what)
     named = "write the bag as one page (HTML) that plays in a browser without a server, instead of serving a page"
     parser.add_argument("--export", metavar="FILE", type=Path, help=named)
     parser.add_argument("--live", action="store_true", help="show the running graph, also together with WORLD or BAG")
@@ -71,22 +75,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_chunk_limit(parser)
     parser.epilog = (
         f"Without WORLD, BAG and --live: {DEFAULT_WORLD}. WORLD alone runs. Together they are one scene on one tree of "
-        "frames: of a frame that several have, WORLD gives the shapes, and the pose is of the graph, else of BAG."
+        "frames: of a frame that several have, WORLD gives the shapes, and the pose is of the graph, else of BAG. "
+        "A second BAG is a --ghost of the first."
     )
 
 
 @command("view", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C or SIGTERM."""
-    if arguments.foxglove is not None and arguments.port is not None:
+    if arguments.foxglove is not False and arguments.port is not None:
         raise UsageError("--port is of the page, and --foxglove PORT serves without one; give one of them")
-    if arguments.foxglove is not None:
-        refuse(arguments, "--foxglove", ["schematic"])
+    if arguments.foxglove is not False:
+        refuse(arguments, "--foxglove", ["schematic", "ghost"])
     _sort(arguments)
     if not arguments.bag or arguments.world or arguments.live:
         goes_with(arguments, "a bag alone", ["export"])
     if sum(map(bool, (arguments.world, arguments.bag, arguments.live))) > 1:
         return _together(arguments)
+    refuse(arguments, "a page of one source", ["apart"])
     if arguments.live:
         return _live(arguments)
     return _bag(arguments) if arguments.bag else _world(arguments)
@@ -99,10 +105,10 @@ def _sort(arguments: argparse.Namespace) -> None:
     worlds = [word for word in words if word not in bags]
     if len(worlds) > 1:
         _refuse_world(worlds[1])
-    if len(bags) > 1 or len(worlds) > 1:
-        kind = "bags" if bags else "worlds"
-        raise UsageError(f"shows one WORLD and one BAG together, found two {kind}: {words[0]!r} and {words[1]!r}")
-    arguments.world, arguments.bag = "".join(worlds), "".join(bags)
+    if len(worlds) > 1:
+        raise UsageError(f"shows one WORLD, found two: {words[0]!r} and {words[1]!r}")
+    arguments.world, arguments.bag = "".join(worlds), "".join(bags[:1])
+    arguments.ghost[:0] = bags[1:]
 
 
 def _refuse_world(word: str) -> None:
@@ -116,7 +122,7 @@ def _refuse_world(word: str) -> None:
 def _world(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "a bag", ["chunk_limit", "at"])
     arguments.world = arguments.world or DEFAULT_WORLD
-    refuse_taken_ports(arguments.port, foxglove_of(arguments))
+    refuse_taken_ports(arguments.port, arguments.foxglove)
     world = loaded(arguments)
     schematic = _schematic(arguments)
     session = Session(
@@ -126,9 +132,10 @@ def _world(arguments: argparse.Namespace) -> int:
         network=arguments.allow_network,
         allow=arguments.allow,
         paused=arguments.paused,
-        view=arguments.foxglove is None and (True if arguments.port is None else arguments.port),
-        look_back=look_back_of(arguments),
-        foxglove=foxglove_of(arguments),
+        view=arguments.foxglove is False and (True if arguments.port is None else arguments.port),
+        look_back=arguments.look_back,
+        ghosts=ghosts_of(arguments),
+        foxglove=arguments.foxglove,
         report=partial(print, flush=True),
     )
     with session_faults(), session:
@@ -163,12 +170,13 @@ def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", (*_of_worlds(arguments), "look_back"))
     if arguments.export is not None:
         return _exported(arguments)
-    if arguments.foxglove is not None:
+    if arguments.foxglove is not False:
         refuse(arguments, "--foxglove", ["at"])
         return _served_bag(arguments)
     _check_instant(arguments.bag, arguments.at)
+    _check_ghosts(arguments)
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, Path(arguments.bag).resolve().name)
+    viewer = opened(arguments.port, Path(arguments.bag).resolve().name, ghosts_of(arguments, topics=True))
     viewer.schematic = schematic
     from sim_node.session.bag_view import BagView
 
@@ -191,11 +199,22 @@ def _check_instant(path: str, at: float | None) -> None:
         raise UsageError(f"--at {at:g}: the bag has {first * 1e-9:.9g} s to {last * 1e-9:.9g} s")
 
 
+def _check_ghosts(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for a --ghost of a topic that the bag does not have."""
+    with open_bag(arguments.bag) as bag:
+        names = [topic.name for topic in bag.topics]
+    for word in arguments.ghost:
+        topic = word.partition("=")[0]
+        if topic.startswith("/") and topic not in names and not Path(topic).exists():
+            raise UsageError(f"--ghost: the bag has no topic {topic!r}{did_you_mean(topic, names)}")
+
+
 def _exported(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--export", ["at", "port", "foxglove", "paused", "schematic"])
     from sim_node.session.bag_page import page_of
 
-    page = page_of(arguments.bag, partial(print, flush=True), arguments.chunk_limit, lambda: arguments.interrupt.asked)
+    ghosts, report = ghosts_of(arguments, topics=True), partial(print, flush=True)
+    page = page_of(arguments.bag, report, arguments.chunk_limit, lambda: arguments.interrupt.asked, ghosts)
     if page is None:
         return 0
     try:
@@ -209,7 +228,7 @@ def _exported(arguments: argparse.Namespace) -> int:
 def _served_bag(arguments: argparse.Namespace) -> int:
     with session_faults(), needing("serving Foxglove"):
         from sim_node.session.bag_server import BagServer
-    port, report = foxglove_of(arguments), partial(print, flush=True)
+    port, report = arguments.foxglove, partial(print, flush=True)
     try:
         server = BagServer(arguments.bag, None if port is True else port, report, arguments.chunk_limit)
     except PagePortInUse as fault:
@@ -225,7 +244,7 @@ def _live(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove", "at", "look_back"))
     live_view = _live_view()
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, "live")
+    viewer = opened(arguments.port, "live", ghosts_of(arguments, topics=True))
     viewer.schematic = schematic
     view = live_view(viewer)
     arguments.interrupt.wait()
@@ -255,11 +274,12 @@ def _together(arguments: argparse.Namespace) -> int:
     report = partial(print, flush=True)
     names = [Path(name).resolve().name for name in (arguments.world, arguments.bag) if name]
     names += ["the graph"] * arguments.live
-    viewer = opened(arguments.port, " + ".join(names))
+    viewer = opened(arguments.port, " + ".join(names), ghosts_of(arguments, topics=True))
     viewer.schematic = world.schematic if schematic is None and world is not None else schematic
     from sim_node.viewing.browser.layers import Layers
 
-    layers = list(Layers(viewer, names, report, world).layers[world is not None :])
+    prefixes = ["world/"] * bool(arguments.world) + ["bag/"] * bool(arguments.bag) + ["live/"] * arguments.live
+    layers = list(Layers(viewer, names, report, world, prefixes if arguments.apart else ()).layers[world is not None :])
     with ExitStack() as opened_views:
         if arguments.bag:
             from sim_node.session.bag_view import BagView

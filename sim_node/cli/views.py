@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim_node.cli.arguments import UsageError
+from sim_node.cli.arguments import UsageError, whole
 from sim_node.cli.parser import add_optional
 from sim_node.recording.bag import BagError
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
 from sim_node.viewing.ports import DEFAULT_PORT, PagePortInUse, free_port
 
 if TYPE_CHECKING:
     from sim_node.session import Session
+    from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer
 
-# Value of --view without PORT.
-_ANY = -1
 LAST_PORT = 65535
 MAX_MB = 1e5
 
@@ -28,39 +30,47 @@ MAX_MB = 1e5
 def add_view(parser: argparse.ArgumentParser) -> None:
     """--view [PORT]."""
     what = "show the run in the browser, on this machine alone (default: port 8080, or the next that is free)"
-    add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=_ANY, help=what)
+    add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=True, default=False, help=what)
 
 
 def add_look_back(parser: argparse.ArgumentParser) -> None:
     """--look-back MB."""
     what = "how much of the run the page keeps to look back at (default: 256)"
-    parser.add_argument("--look-back", metavar="MB", type=megabytes, help=what)
+    parser.add_argument("--look-back", metavar="MB", type=megabytes, default=256_000_000, help=what)
 
 
-def look_back_of(arguments: argparse.Namespace) -> int:
-    """Return the value of --look-back for a Session, bytes."""
-    return round(1e6 * (256.0 if arguments.look_back is None else arguments.look_back))
+def add_ghost(parser: argparse.ArgumentParser, *, topics: bool = False) -> None:
+    """--ghost BAG, and topics where there are any."""
+    what = "also show this bag, translucent and at the time of the page; repeat it for several"
+    if topics:
+        what += "; of a bag or the graph also TOPIC or TOPIC=FRAME: a body where the poses of a topic have it"
+    parser.add_argument("--ghost", metavar="BAG", action="append", default=[], help=what)
+
+
+def ghosts_of(arguments: argparse.Namespace, *, topics: bool = False) -> list[Ghost]:
+    """Return the ghosts of --ghost. Raises UsageError and BagError."""
+    if not arguments.ghost:
+        return []
+    with session_faults():
+        from sim_node.session.bag_ghost import BagGhost
+        from sim_node.viewing.browser.ghosts import TopicGhost
+    report = partial(print, flush=True)
+    found: list[Ghost] = []
+    for word in arguments.ghost:
+        topic, _, frame = word.partition("=")
+        if topic.startswith("/") and not Path(topic).exists():
+            if not topics:
+                raise UsageError(f"--ghost: no bag {word!r}; topics are shown with --live or a BAG")
+            found.append(TopicGhost(topic, frame))
+        else:
+            found.append(BagGhost(word, report, getattr(arguments, "chunk_limit", MAX_BYTES)))
+    return found
 
 
 def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:
     """--foxglove [PORT]."""
     text = f"serve {what} to Foxglove, on this machine alone (default: port 8765, or the next that is free)"
-    add_optional(parser, "--foxglove", "PORT", str.isdecimal, type=port_number, const=_ANY, help=text)
-
-
-def foxglove_of(arguments: argparse.Namespace) -> bool | int:
-    """Return the value of --foxglove for a Session: whether to serve the run, or at which port."""
-    return arguments.foxglove is not None and (arguments.foxglove == _ANY or int(arguments.foxglove))
-
-
-def view_of(arguments: argparse.Namespace) -> bool | int:
-    """Return the value of --view for a Session: whether to show the run, or at which port."""
-    return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
-
-
-def port_of(arguments: argparse.Namespace) -> int | None:
-    """Return the port of --view; None for the default."""
-    return None if arguments.view is None or arguments.view == _ANY else int(arguments.view)
+    add_optional(parser, "--foxglove", "PORT", str.isdecimal, type=port_number, const=True, default=False, help=text)
 
 
 def refuse_taken_ports(*ports: bool | int | None) -> None:
@@ -85,32 +95,31 @@ def print_page(session: Session, port: bool | int) -> None:
         print(f"foxglove: {session.foxglove.url}", flush=True)
 
 
-def opened(port: int | None, title: str) -> Viewer:
+def opened(port: int | None, title: str, ghosts: Sequence[Ghost] = ()) -> Viewer:
     """Open a viewer and print its address. Raises UsageError."""
     with session_faults():
         from sim_node.viewing.browser.viewer import Viewer
 
         viewer = Viewer(port, title)
+    viewer.ghosts.sources = list(ghosts)
     print(_page_line(viewer.url, asked=port is not None), flush=True)
     return viewer
 
 
-def megabytes(text: str) -> float:
-    """Parse a size in MB. Raises ArgumentTypeError."""
+def megabytes(text: str) -> int:
+    """Parse a size in MB; return it in bytes. Raises ArgumentTypeError."""
     try:
         size = float(text)
     except ValueError:
         size = math.nan
     if not 0.0 < size <= MAX_MB:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; more than 0 and up to {MAX_MB:g} MB are possible")
-    return size
+    return round(1e6 * size)
 
 
 def port_number(text: str) -> int:
     """Parse a port."""
-    if not (text.isascii() and text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; a whole number up to {LAST_PORT} is needed")
-    return int(text)
+    return whole(text, 0, LAST_PORT, f"a port; a whole number up to {LAST_PORT} is needed")
 
 
 @contextmanager

@@ -88,12 +88,14 @@ class BagEra:
             topics contain are static.
         first: (N, 7), each frame in its parent, where it was first, m.
         poses: (N, 7), likewise, after the last `update`.
+        stamp_ns: Last stamp of that; None before the first.
     """
 
     def __init__(self, start_ns: int, table: FrameTable, first: Mapping[str, FloatArray]) -> None:
         self.start_ns, self.table = start_ns, table
         self.first = np.array([first.get(name, pose_math.IDENTITY) for name in table.names])
         self.poses = self.first.copy()
+        self.stamp_ns: int | None = None
         self._reader = TfMessageReader()
         # Rows by parent and child; places and rows of the transforms of a message, by its parents and children.
         parents = table.parents.tolist()
@@ -112,7 +114,7 @@ class BagEra:
     def update(self, data: bytes) -> None:
         """Move frames as a TFMessage states; other bytes are skipped, and so are frames and parents of other eras."""
         try:
-            names, _, poses = _sound(self._reader, data)
+            names, stamps, poses = _sound(self._reader, data)
         except ValueError:  # reported when the bag was read
             return
         key = names.parents, names.children
@@ -124,6 +126,7 @@ class BagEra:
             self._rows[key] = places, rows
         places, rows = self._rows[key]
         self.poses[rows] = poses[places]
+        self.stamp_ns = int(stamps.max()) if len(stamps) else self.stamp_ns
 
 
 class _Structure:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.opening import open_bag
 from sim_node.session.bag_view import BagView
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.ghosts import Ghost
 from sim_node.viewing.browser.panels_page import own_page
-from sim_node.viewing.browser.stream import Instant, Latest
+from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
 
 # Pictures per second of the page, and how many of them have trails of their own.
@@ -24,9 +25,9 @@ class _Direct:
     def __init__(self, frames: int, show: Callable[[Instant], None], idle: Callable[[], None]) -> None:
         self._show = show
 
-    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest) -> None:
+    def offer(self, *instant: Any) -> None:
         """Show an instant."""
-        self._show(Instant(time_ns, poses, measurements))
+        self._show(Instant(*instant))
 
     def change(self, frames: int, prepare: Callable[[], None]) -> None:
         """Prepare the page for instants with another number of frames."""
@@ -41,6 +42,7 @@ def page_of(
     report: Callable[[str], None],
     max_bytes: int = MAX_BYTES,
     ended: Callable[[], bool] = lambda: False,
+    ghosts: Sequence[Ghost] = (),
 ) -> str | None:
     """Return the page (HTML) that plays a bag; None if it was ended.
 
@@ -49,12 +51,14 @@ def page_of(
         report: Called with messages for the user.
         max_bytes: Limit of a chunk in memory, as for open_bag.
         ended: Returns whether to end early.
+        ghosts: What is shown translucent beside it.
 
     Raises:
         BagError: The bag cannot be read.
     """
     bag, title = open_bag(path, max_bytes), Path(path).resolve().name
     viewer, due_ns = Viewer(0, title), 0
+    viewer.ghosts.sources = list(ghosts)
     view = BagView(path, viewer, report, max_bytes, stream=_Direct, wall=lambda: due_ns / 1e9)
     try:
         sends = view.sends

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
@@ -20,7 +19,7 @@ from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources
-from sim_node.session.run_parts import RUN_PARTS, Asking
+from sim_node.session.run_parts import RUN_PARTS
 from sim_node.session.run_requests import RunRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from sim_node.session.foxglove_server import FoxgloveServer
     from sim_node.session.run_parts import Attendant
     from sim_node.session.topic_fields import TopicFields
+    from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
 
 _LOG = logging.getLogger("sim_node")
@@ -61,6 +61,7 @@ class Session:
         recording: Settings of the recording.
         view: Whether to show the run in the browser, or at which port; see `viewer.url`.
         look_back: How much of the run its viewer keeps to look back at, bytes.
+        ghosts: What its viewer shows translucent beside the run, such as a `session.bag_ghost.BagGhost`.
         foxglove: Whether to serve the run to Foxglove, or at which port; see `foxglove.url`.
         processes: Whether to start the world's processes; if False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
@@ -91,6 +92,7 @@ class Session:
         recording: RecordingSettings | None = None,
         view: bool | int = False,
         look_back: int = 256_000_000,
+        ghosts: Sequence[Ghost] = (),
         foxglove: bool | int = False,
         processes: bool | None = None,
         bridged: bool = False,
@@ -112,16 +114,26 @@ class Session:
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or RecordingSettings()
-        self._view, self._look_back = view, look_back
+        self._view, self._look_back, self._ghosts = view, look_back, ghosts
         self._foxglove, self._processes = foxglove, processes
         self._instances, self._network = AutopilotInstances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
-        self._report, self._warn = report, warn
+        self._report, self._warn = self._noting("note", report), self._noting("warning", warn)
         self._loop: Loop | None = None
         self._started, self._closed = False, False
         self._opened: ExitStack | None = None
         self.quit: Callable[[], None] | None = None
+
+    def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
+        """Return what tells the user, and marks the time line of the page."""
+
+        def told(text: str) -> None:
+            tell(text)
+            if self.viewer is not None:
+                self.viewer.note(kind, text)
+
+        return told
 
     def __repr__(self) -> str:
         name = self._given.name if isinstance(self._given, World) else str(self._given)
@@ -156,9 +168,7 @@ class Session:
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         self.close()
 
     def open(self) -> None:
@@ -214,8 +224,7 @@ class Session:
             )
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for each in attendants:
-                if isinstance(each, Asking):
-                    each.let_ask(self.requests, self._report)
+                each.let_ask(self.requests, self._report)
             for sink in view:
                 sink.steer(loop, self.requests)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
@@ -290,14 +299,11 @@ class Session:
         if self._record is None:
             return None
         # Imported here because a run that is not recorded does not need it.
-        from sim_node.recording.recorder import Recorder, absolute
+        from sim_node.recording.recorder import Recorder
         from sim_node.recording.worlds import attachments_of, custom_data
 
-        resolve = self._publishing.resolve or absolute
-        of_parts = (
-            part.attachments(self.world, self._publish_rate, self._publishing.prefix, resolve)
-            for part in RUN_PARTS.values()
-        )
+        prefix, resolve = self._publishing.prefix, self._publishing.resolve
+        of_parts = (part.attachments(self.world, self._publish_rate, prefix, resolve) for part in RUN_PARTS.values())
         return Recorder(
             Path(self._record),
             self._recording,
@@ -311,10 +317,9 @@ class Session:
         if self._foxglove is False:
             return None
         with needing("serving Foxglove"):
-            from sim_node.recording.recorder import absolute
             from sim_node.session.foxglove_server import FoxgloveServer
-        resolve = self._publishing.resolve or absolute
-        server = FoxgloveServer(None if self._foxglove is True else self._foxglove, self.world.name, resolve)
+        port = None if self._foxglove is True else self._foxglove
+        server = FoxgloveServer(port, self.world.name, self._publishing.resolve)
         opened.callback(server.close)
         return server
 
@@ -324,20 +329,18 @@ class Session:
         if not wanted:
             return None
         # Imported here because other runs do not need it.
-        from sim_node.recording.recorder import absolute
         from sim_node.session.topic_fields import TopicFields
 
-        return TopicFields(wanted, self._warn, self._publishing.resolve or absolute)
+        return TopicFields(wanted, self._warn, self._publishing.resolve)
 
     def _make_texts(self) -> tuple[Sink, ...]:
         """Return what reads messages for the viewer, if there is one."""
         if self.viewer is None:
             return ()
         # Imported here because other runs do not need it.
-        from sim_node.recording.recorder import absolute
         from sim_node.session.run_messages import RunMessages
 
-        texts = self.viewer.texts = RunMessages(self._publishing.resolve or absolute)
+        texts = self.viewer.texts = RunMessages(self._publishing.resolve)
         return (texts,)
 
     def _make_view(self, opened: ExitStack, fields: TopicFields | None) -> tuple[ViewSink, ...]:
@@ -346,6 +349,6 @@ class Session:
         from sim_node.viewing.browser.viewer import Viewer, ViewSink
 
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
-        self.viewer.fields = fields
+        self.viewer.fields, self.viewer.ghosts.sources = fields, list(self._ghosts)
         opened.callback(self.viewer.close)
         return (ViewSink(self.viewer, self._look_back),)

@@ -171,7 +171,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["view", "orbit", "--live", "--seed", "0"], "--seed requires --randomised"),
         (["view", "orbit", "--live", "--paused"], "--paused requires a bag"),
         (["view", "orbit", "--live", "--foxglove"], "a page of several sources does not support --foxglove"),
-        (["view", "orbit", "arm"], "one WORLD and one BAG together, found two worlds: 'orbit' and 'arm'"),
+        (["view", "orbit", "arm"], "shows one WORLD, found two: 'orbit' and 'arm'"),
         (["view", "orbit", "--live", "nowhere"], "nowhere: does not exist"),
         (["view", "orbit", "nowhere"], "nowhere: does not exist"),
         (["view", "orbt", "--live"], "no world 'orbt'; did you mean orbit?"),

@@ -215,6 +215,32 @@ object_3d ball.world_pos {{ sphere radius=1 {{ {MAGENTA}; }}
 }}"""
 
 
+def test_a_graph_has_values_at_the_pointer_a_zoom_and_the_colours_that_the_browser_prefers(
+    browser: Any, tmp_path: Path
+) -> None:
+    path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
+    with Session(path, view=0) as session:
+        session.run(0.5)
+        page = browser.new_page(viewport={"width": 800, "height": 500}, color_scheme="dark")
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(url_of(session))
+        page.wait_for_selector('html[data-mantine-color-scheme="dark"]')
+        page.wait_for_url("**dark=1**")
+        page.wait_for_function("plots.get(0).times.length > 10")
+        plot = page.locator(".plot").first
+        assert page.evaluate("getComputedStyle(document.querySelector('.panel')).backgroundColor") == "rgb(31, 34, 38)"
+        plot.hover()
+        page.wait_for_function("document.querySelector('.keys').textContent === 'x 1y 2z 3'")
+        span = "(() => { const [first, last] = plots.get(0).seen; return last - first; })()"
+        before = page.evaluate(span)
+        page.mouse.wheel(0, -100)
+        page.wait_for_function(f"{span} < {0.9 * before}")
+        plot.dblclick()
+        page.wait_for_function(f"{span} > {0.9 * before}")
+        page.get_by_role("button", name="Light").click()
+        page.wait_for_selector('html[data-mantine-color-scheme="light"]')
+
+
 def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> None:
     path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:

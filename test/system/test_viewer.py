@@ -18,7 +18,7 @@ import pytest
 from forked_programs import program
 from PIL import Image
 from processes import Program, sim_node
-from robot_topics import transforms, written
+from robot_topics import a, transforms, written
 from waiting import PATIENCE, until_ended
 
 # A drone like no other thing in the picture, at 0.5 m/s along a line. It stops before it is behind the page's panel:
@@ -37,6 +37,7 @@ bodies:
   - {{name: ground, geometry: [{{plane: true}}]}}
 """
 # The camera that the test sets: where, looking where, its angle of view upright, rad.
+LOG = [(2.0, "battery low"), (4.0, "motor lost")]
 TOGGLE = re.compile("^(Play|Pause)$")
 EYE, TARGET, FIELD_OF_VIEW = np.array([0.0, -9.0, 3.0]), np.array([0.0, 0.0, 2.0]), 0.8
 
@@ -277,6 +278,25 @@ def test_a_page_of_any_size_begins_on_the_robot_and_looks_through_walls(
             share = 0.0 if found is None else found.width / free
         assert found is not None
         assert found.x == pytest.approx(canvas["x"] + 0.5 * free, abs=0.06 * width)
+
+
+def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(browser: Any, tmp_path: Path) -> None:
+    lines = [("/tf", 0.1 * k, transforms("map", "drone", (0.1 * k, 0.0, 1.0), 0.1 * k)) for k in range(61)]
+    lines += [("/rosout", at_s, a("rcl_interfaces/Log", level=40, name="bms", msg=text)) for at_s, text in LOG]
+    bag = written(tmp_path / "run", sorted(lines, key=lambda line: line[1]))
+    with program(sim_node("view", str(bag), "--port", "0", "--paused")) as viewer:
+        page = opened(browser, url_of(viewer))
+        page.locator('.mark[title="bms: motor lost"]').click()
+        shown_time(page, lambda time_s, _: time_s == 4.0)
+        page.keyboard.press("[")
+        shown_time(page, lambda time_s, _: time_s == 2.0)
+        page.keyboard.press("]")
+        shown_time(page, lambda time_s, _: time_s == 4.0)
+        loop = page.get_by_role("button", name="Loop")
+        assert loop.get_attribute("aria-pressed") == "true"
+        loop.click()
+        page.wait_for_selector('button[aria-label="Loop"][aria-pressed="false"]')
+        assert viewer.stop(signal.SIGINT) == 0, viewer.output
 
 
 def test_keys_are_those_of_video_players(world: Path, browser: Any) -> None:

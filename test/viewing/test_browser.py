@@ -328,7 +328,7 @@ def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
         def add_uplot(self, data: object, series: object, **more: object) -> Gui:
             return self
 
-    plot = Plot(Gui(), "a", 0, "velocity (m/s)", SIGNALS["velocity (m/s)"])
+    plot = Plot(Gui(), "a", [0], "velocity (m/s)", SIGNALS["velocity (m/s)"])
     for k in range(2 * SAMPLES):
         plot.sample(0.1 * k, np.array([0.3 * k, 0, -0.1 * k, 0, 0, 0, 1.0]))
     plot.show()
@@ -336,7 +336,12 @@ def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
     assert len(time_s) == SAMPLES
     assert time_s[-1] == pytest.approx(0.1 * (2 * SAMPLES - 1))
     assert np.stack(velocity, axis=1) == pytest.approx(np.tile([3.0, 0.0, -1.0], (SAMPLES, 1)))
-    plot.sample(0.0, np.array([0, 0, 0, 0, 0, 0, 1.0]))
+    first = time_s[0]
+    for back_s in (first + 0.03, first + 1.0):  # looked back at: there are samples near
+        plot.sample(back_s, np.array([0, 0, 0, 0, 0, 0, 1.0]))
+    plot.show()
+    assert plot.handle.data[0] == pytest.approx(time_s)
+    plot.clear()
     plot.show()
     assert len(plot.handle.data[0]) == 0
 

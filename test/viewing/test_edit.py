@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from page import Page, opened
+from page import Page, opened, script, told
 from waiting import until
 
 from sim_node import Session, loads
 from sim_node.session.entities import Filters
 from sim_node.session.requests import RequestContext
 from sim_node.simulation.requests import REQUESTS, request
-from sim_node.viewing.browser.edit import HANDLES
+from sim_node.viewing.browser.pick import HANDLES
 from sim_node.world.quantities import Whole
 
 YARD = """
@@ -39,6 +39,20 @@ def choose(page: Page, label: str, value: str) -> None:
     page.send({"type": "GuiUpdateMessage", "uuid": page.element(label)["uuid"], "updates": {"value": value}})
 
 
+def select(page: Page, frame: str) -> None:
+    before = len(page.messages)
+    choose(page, "Selected", frame)
+    page.until(lambda page: f"`{frame}` in `map`" in str(page.messages[before:]))
+
+
+def options(page: Page) -> list[str]:
+    """The buttons of what is selected, as they stand."""
+    uuid, found = page.element("Do")["uuid"], page.element("Do")["props"]["options"]
+    for message in page.all("GuiUpdateMessage", uuid=uuid):
+        found = message["updates"].get("options", found)
+    return list(found)
+
+
 def drag(page: Page, **pose: Any) -> None:
     page.send({"type": "TransformControlsDragStartMessage", "name": HANDLES, "owner": ""})
     page.send({"type": "TransformControlsUpdateMessage", "name": HANDLES, "owner": "", **pose})
@@ -50,15 +64,62 @@ def test_a_body_is_dragged(run: Session) -> None:
     crate = run.simulation.bodies["crate"]
     crate.twist = [1, 0, 0, 0, 0, 0]
     with opened(run.viewer.url) as page:
-        assert page.element("Move")["props"]["options"] == ["nothing", "crate"]
-        choose(page, "Move", "crate")
+        select(page, "bench")
+        assert options(page) == ["Follow", "Hide", "Plot"], "it does not float free"
+        select(page, "crate")
+        assert options(page) == ["Follow", "Hide", "Plot", "Drag", "Push"]
+        choose(page, "Do", "Drag")
         page.until(lambda page: page.has("TransformControlsMessage", name=HANDLES))
         drag(page, position=(4.0, 5.0, 6.0), wxyz=(TURN, 0.0, 0.0, TURN))
         until(lambda: run.loop.call(lambda: crate.pose[0]) == 4.0, "the pose that the handles have")
         np.testing.assert_allclose(run.loop.call(lambda: crate.pose), [4, 5, 6, 0, 0, TURN, TURN], atol=1e-12)
         assert not run.loop.call(lambda: crate.twist).any()
-        choose(page, "Move", "nothing")
+        choose(page, "Do", "Drag")
         page.until(lambda page: page.has("RemoveSceneNodeMessage", name=HANDLES))
+
+
+def test_a_push_adds_a_velocity_away_from_the_camera(run: Session) -> None:
+    """The camera looks along y, and down: only what is level counts."""
+    assert run.viewer is not None
+    crate = run.simulation.bodies["crate"]
+    crate.twist = [0, 0, 0.5, 0, 0, 0.25]
+    with opened(run.viewer.url, eye=(0.0, -9.0, 5.0), at=(0.0, 2.0, 1.0)) as page:
+        select(page, "crate")
+        choose(page, "Do", "Push")
+        until(lambda: run.loop.call(lambda: crate.twist[1]) > 0.0, "the push")
+        np.testing.assert_allclose(run.loop.call(lambda: crate.twist), [0, 1, 0.5, 0, 0, 0.25], atol=1e-9)
+
+
+def test_what_is_selected_is_followed_hidden_and_plotted(run: Session) -> None:
+    viewer = run.viewer
+    assert viewer is not None
+    with opened(viewer.url) as page:
+        select(page, "crate")
+        for word in ("Follow", "Hide", "Plot"):
+            choose(page, "Do", word)
+        until(lambda: "position (m) of crate" in viewer._plots.shown, "the plot")
+        assert viewer._look.followed == "crate"
+        assert viewer._switches.hidden == ["crate"]
+        select(page, "bench")
+        choose(page, "Do", "Follow")
+        page.until(lambda page: "bench does not move" in str(page.messages))
+
+
+def test_two_clicks_bring_what_was_clicked_into_the_middle(run: Session) -> None:
+    viewer = run.viewer
+    assert viewer is not None
+    with opened(viewer.url) as page, script(viewer.url) as foot:
+        before = told(foot, "opening")["number"]
+        page.until(lambda page: any(page.placed(m["name"])[2] == 3.0 for m in page.all("BatchedMeshesMessage")))
+        crate = next(m["name"] for m in page.all("BatchedMeshesMessage") if page.placed(m["name"])[2] == 3.0)
+        ray = {"ray_origin": (0.0, 0.0, 9.0), "ray_direction": (0.0, 0.0, -1.0), "screen_pos": (0.5, 0.5)}
+        click = {"type": "SceneNodeClickMessage", "name": crate, "instance_index": 0, "modifier": None, "owner": ""}
+        page.send({**click, **ray})
+        page.send({**click, **ray})
+        while (opening := told(foot, "opening"))["number"] == before:
+            pass
+        assert viewer._look.followed == "crate"
+        assert opening["box"] == pytest.approx([0, 0, 0, 0.5, 0.5, 0.5]), "seen from the crate"
 
 
 def test_a_vehicle_is_added_and_what_is_refused_is_shown(run: Session) -> None:

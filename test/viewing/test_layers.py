@@ -73,6 +73,26 @@ def at(viewer: Viewer, frame: str) -> list[float]:
     return [round(each, 6) for each in viewer.scene.in_root[viewer.scene.frames.index(frame), :3].tolist()]
 
 
+def test_sources_are_shown_apart_under_prefixes(world: World, bag: Path) -> None:
+    """The drone of the world is where it starts, that of the bag at (t, 2, 1); its goal is in a frame of its own."""
+    viewer, told_ = Viewer(0, "test"), list[str]()
+    (_, layer) = Layers(viewer, ["hall", "run"], told_.append, world, ["world/", "bag/"]).layers
+    view = BagView(bag, layer, told_.append)
+    view.start(paused=True)
+    view.seek(2_000_000_000)
+    until(lambda: at(viewer, "bag/drone") == pytest.approx([2.0, 2.0, 1.0], abs=0.06), "the instant")
+    assert at(viewer, "world/drone") == [0.0, -9.0, 0.0]
+    assert viewer.scene is not None
+    assert {"world/map", "bag/map", "bag/pad"} <= set(viewer.scene.frames.names)
+    drawn_topics = viewer.scene.drawings.sources
+    until(lambda: "/bag/goal" in drawn_topics, "the goal")
+    assert drawn_topics["/bag/goal"].frame == "bag/pad"
+    assert viewer.texts is not None
+    assert "/bag/goal" in viewer.texts.topics()
+    view.close()
+    assert not any("both have" in text or "connected" in text for text in told_)
+
+
 def drawn(viewer: Viewer) -> list[tuple[str, str]]:
     assert viewer.scene is not None
     return sorted((viewer.scene.frames.names[shape.row], shape.kind) for shape in viewer.scene.shapes)

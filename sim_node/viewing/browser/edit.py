@@ -1,25 +1,14 @@
-"""A tab that makes requests to a run, by a form for each, and moves bodies that float free by handles in the scene."""
+"""A tab that makes requests to a run, by a form for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock
 from typing import Any, Protocol
 
-import numpy as np
-
 from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf
-from sim_node.spatial.geometry import quaternions
-from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.answering import answer
-from sim_node.viewing.browser.batches import WXYZ
-from sim_node.viewing.browser.look import NOTHING
-from sim_node.viewing.browser.scene import ROOT, PageScene
 from sim_node.world.quantities import Word
 
-HANDLES = f"{ROOT}/handles"
-# Quaternions [x y z w] of viser's [w x y z].
-_XYZW = [1, 2, 3, 0]
 _ASK = "Ask"
 
 
@@ -32,45 +21,28 @@ class Editor(Protocol):
     def loose(self) -> Sequence[str]:
         """Return the frames of the bodies that float free. Does not wait for the run."""
 
+    def push(self, name: str, velocity: Sequence[float]) -> None:
+        """Add a velocity (3,) in the fixed frame, m/s, to that of a body that floats free."""
+
 
 class EditTab:
     """The tab.
 
     Args:
         server: viser's server.
-        scene: The scene.
-        lock: Held while the scene is changed.
         editor: Changes the world.
     """
 
-    def __init__(self, server: Any, scene: PageScene, lock: RLock, editor: Editor) -> None:
-        self._server, self._scene, self._lock, self._editor = server, scene, lock, editor
+    def __init__(self, server: Any, editor: Editor) -> None:
+        self._server, self._editor = server, editor
         gui = server.gui
         self._request = gui.add_dropdown("Request", tuple(REQUESTS), hint="what is asked of the run")
         self._form = gui.add_folder("Arguments")
         self._fields: list[tuple[Argument, Any]] = []
         self._button = gui.add_button_group("World", (_ASK,))
-        self._moved = gui.add_dropdown("Move", (NOTHING, *editor.loose()), hint="shows handles to drag it by")
         self._request.on_update(lambda event: self._show_form())
         self._button.on_click(lambda event: answer(event, self._ask))
-        self._moved.on_update(self._choose)
-        self._handles: Any = None
-        self._dragging = False
         self._show_form()
-
-    def change(self) -> None:
-        """Follow a change of the scene: the body that is moved stays chosen if it is still there."""
-        options = (NOTHING, *self._editor.loose())
-        if options != self._moved.options:
-            self._moved.options = options
-        if self._moved.value not in options[1:]:
-            self._remove()
-
-    def show(self, in_root: FloatArray) -> None:
-        """Let the handles follow the body, from the poses (N, 7) of all frames in the fixed frame."""
-        if self._handles is not None and not self._dragging:
-            pose = in_root[self._scene.frames.index(self._moved.value)]
-            self._handles.position, self._handles.wxyz = pose[:3], pose[WXYZ]
 
     def _show_form(self) -> None:
         """Show a field for each argument of the chosen request."""
@@ -89,34 +61,6 @@ class EditTab:
             elif text := field.value.strip():
                 given[each.name] = each.read(text)
         return self._editor.ask(request.name, **given)
-
-    def _choose(self, event: Any) -> None:
-        with self._lock:
-            self._remove()
-            name = self._moved.value
-            if name == NOTHING or name not in self._scene.frames.names:
-                return
-            pose = self._scene.in_root[self._scene.frames.index(name)]
-            scale = 0.25 * self._scene.extent.radius
-            self._handles = self._server.scene.add_transform_controls(
-                HANDLES, scale=scale, position=pose[:3], wxyz=pose[WXYZ], depth_test=False
-            )
-            self._handles.on_update(self._drag)
-
-    def _drag(self, event: Any) -> None:
-        """Place the body when its handles are released."""
-        self._dragging = event.phase != "end"
-        if self._dragging:
-            return
-        turn = quaternions.normalise(np.asarray(event.target.wxyz, dtype=np.float64)[_XYZW])
-        pose = np.concatenate([np.asarray(event.target.position, dtype=np.float64), turn])
-        frame = self._moved.value
-        answer(event, lambda: self._editor.ask("set", what=[frame], pose=pose.tolist()))
-
-    def _remove(self) -> None:
-        if self._handles is not None:
-            self._handles.remove()
-        self._handles, self._dragging = None, False
 
 
 def _field(gui: Any, argument: Argument) -> Any:

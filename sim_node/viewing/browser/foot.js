@@ -5,7 +5,7 @@ window.simFoot = (() => {
   const JUMP = 5, LATE = 0.7, FEW = 8;
   const KEYS = [
     ["space, k", "play or pause"], ["← →", `back or forward ${JUMP} s`], [", .", "one step back or forward"],
-    ["home", "to the start of the time line"], ["l, end", "to what is happening now"], ["< >", "slower, faster"],
+    ["[ ]", "to the mark before or after"], ["home", "to the start of the time line"], ["l, end", "to what is happening now"], ["< >", "slower, faster"],
     ["f", "follow, or stop following"], ["h", "the first view"], ["?", "this help"],
   ];
   const STYLE = `
@@ -31,7 +31,7 @@ window.simFoot = (() => {
     #foot .time { min-width: 62px; text-align: right; font-weight: 600; }
     #foot .line { position: relative; flex: 1; min-width: 40px; height: 30px; }
     #foot .line input { position: absolute; inset: 0; width: 100%; margin: 0; accent-color: var(--blue); background: none; }
-    #foot .mark { position: absolute; top: 1px; width: 3px; height: 8px; margin-left: -1px; border-radius: 1px;
+    #foot .mark { position: absolute; z-index: 1; padding: 0; border: 0; cursor: pointer; top: 1px; width: 3px; height: 8px; margin-left: -1px; border-radius: 1px;
       background: #e08600; } #foot .mark.error { background: #d6352f; } #foot .mark.note { background: var(--blue); }
     #foot [hidden], #keys[hidden] { display: none; }
     #keys { --ink: #22262b; --paper: #fff; position: fixed; z-index: 200; left: 50%; bottom: 60px; translate: -50% 0;
@@ -82,13 +82,15 @@ window.simFoot = (() => {
   const speed = element("select", { title: "Speed (< >)", onchange: () => act("speed", Number(speed.value)) });
   speed.setAttribute("aria-label", "Speed");
   const live = element("button", { type: "button", title: "To what is happening now (l)", onclick: () => act("live") }, "Live");
+  const loop = element("button", { type: "button", title: "Loop", className: "wide", onclick: () => act("loop") }, "⟳");
+  loop.setAttribute("aria-label", "Loop");
   const follow = element("button", { type: "button", title: "Follow (f)", className: "wide", onclick: () => act("follow") });
   const told = element("span", { className: "state", role: "status" }, "connecting");
   const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
   help.setAttribute("aria-label", "Keys");
   const keys = element("div", { id: "keys", hidden: true }, element("h2", {}, "Keys"), element("table", {},
     ...KEYS.map(([key, what]) => element("tr", {}, element("td", {}, element("kbd", {}, key)), element("td", {}, what)))));
-  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, live, speed, told, follow, help);
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, follow, help);
 
   slider.oninput = () => {
     dragging = true;
@@ -118,6 +120,14 @@ window.simFoot = (() => {
       speed.replaceChildren(...state.speeds.map(([name, value]) => element("option", { value }, name === "max" ? name : `${name} ×`)));
     }
     if (document.activeElement !== speed) speed.value = state.set;
+    loop.hidden = state.loops === null || !runs;
+    loop.classList.toggle("on", Boolean(state.loops));
+    loop.setAttribute("aria-pressed", Boolean(state.loops));
+    for (const mark of marks.children) {
+      const part = (mark.dataset.at - state.start) / (state.end - state.start);
+      mark.hidden = !(part >= 0 && part <= 1);
+      mark.style.left = `${100 * part}%`;
+    }
     live.hidden = state.live === null;
     live.classList.toggle("on", Boolean(state.live));
     live.setAttribute("aria-pressed", Boolean(state.live));
@@ -147,9 +157,8 @@ window.simFoot = (() => {
   function take(message) {
     if (message.marks) {
       marks.replaceChildren(...message.marks.map(([at, kind, text]) => {
-        const span = state ? state.end - state.start : 1;
-        const mark = element("span", { className: `mark ${kind}`, title: text });
-        mark.style.left = `${(100 * (at - state.start)) / span}%`;
+        const mark = element("span", { className: `mark ${kind}`, title: text, onclick: () => act("seek", at) });
+        mark.dataset.at = at;
         return mark;
       }));
     }
@@ -170,6 +179,10 @@ window.simFoot = (() => {
     if (typing || (at.tagName === "INPUT" && at !== slider && !/^(checkbox|button)$/.test(at.type))) return;
     if (event.key === " " && /^(BUTTON|INPUT)$/.test(at.tagName) && at !== slider && at !== toggle) return;
     const seek = (by) => act("seek", Math.min(Math.max(state.time + by, state.start), state.end));
+    const toMark = (by) => {
+      const ats = [...marks.children].map((mark) => Number(mark.dataset.at)).filter((at) => by * (at - state.time) > 0.02);
+      if (ats.length) act("seek", by > 0 ? Math.min(...ats) : Math.max(...ats));
+    };
     const faster = (by) => {
       const order = [...speed.options].map((each) => each.value), next = order[order.indexOf(speed.value) + by];
       if (next !== undefined) act("speed", Number(next));
@@ -177,7 +190,7 @@ window.simFoot = (() => {
     const does = {
       " ": () => act(state.playing ? "pause" : "play"), k: () => act(state.playing ? "pause" : "play"),
       ArrowLeft: () => seek(-JUMP), ArrowRight: () => seek(JUMP), ",": () => act("back"), ".": () => act("step"),
-      Home: () => act("seek", state.start), End: () => act("live"), l: () => act("live"), "<": () => faster(-1), ">": () => faster(1),
+      "[": () => toMark(-1), "]": () => toMark(1), Home: () => act("seek", state.start), End: () => act("live"), l: () => act("live"), "<": () => faster(-1), ">": () => faster(1),
       f: () => act("follow"), h: () => window.simCamera?.home(), "?": () => (keys.hidden = !keys.hidden),
       Escape: () => (keys.hidden = true),
     }[event.key];
@@ -203,6 +216,8 @@ window.simFoot = (() => {
   else document.addEventListener("DOMContentLoaded", begin);
   return {
     take,
+    send,
+    time: () => state?.time ?? NaN,
     connected(to) {
       socket = to;
       offset = Infinity;

@@ -32,6 +32,9 @@ class ImagesTab:
         self._about = gui.add_markdown("no image yet")
         # Made here, where the tab is: later elements would be outside of it.
         self._image = gui.add_image(np.zeros((1, 1, 3), np.uint8), format="jpeg", jpeg_quality=80, visible=False)
+        # When the last two images of a camera came, ns.
+        self._came: dict[str, tuple[int, int]] = {}
+        self._now_ns = 0
         self._shown_text = ""
 
     def change(self, names: Sequence[str]) -> None:
@@ -39,26 +42,30 @@ class ImagesTab:
         if tuple(names) != self.camera.options:
             self.camera.options = tuple(names)
 
-    def update(self, measurements: Latest) -> None:
-        """Keep the newest image of each camera."""
+    def update(self, time_ns: int, measurements: Latest) -> None:
+        """Keep the newest image of each camera, and when it came."""
+        self._now_ns = time_ns
         for name in self.camera.options:
             if name in measurements:
                 pixels = _pixels(measurements[name][0])
                 if pixels is not None:
                     self._fresh[name] = self._last[name] = pixels
+                    self._came[name] = (self._came.get(name, (0, 0))[1], time_ns)
 
     def show(self) -> None:
         """Send the image of the chosen camera if it is new."""
         name = self.camera.value
-        pixels = self._fresh.pop(name, None)
-        if pixels is None:
-            if name not in self._last:
-                self._tell("no image yet")
-                self._image.visible = False
+        fresh = self._fresh.pop(name, None)
+        if fresh is not None:
+            self._image.image = as_colours(fresh, _COLUMNS)
+        self._image.visible = name in self._last
+        if name not in self._last:
+            self._tell("no image yet")
             return
-        self._image.image = as_colours(pixels, _COLUMNS)
-        self._image.visible = True
-        self._tell(f"{pixels.shape[1]} x {pixels.shape[0]} pixels{' of depth' if pixels.ndim == 2 else ''}")
+        pixels, (before, last) = self._last[name], self._came[name]
+        rate = f", {1e9 / (last - before):.3g} Hz" if last > before > 0 else ""
+        age = f", {(self._now_ns - last) / 1e9:.1f} s old" if self._now_ns > last else ""
+        self._tell(f"{pixels.shape[1]} x {pixels.shape[0]} pixels{' of depth' if pixels.ndim == 2 else ''}{rate}{age}")
 
     def _tell(self, text: str) -> None:
         if text != self._shown_text:

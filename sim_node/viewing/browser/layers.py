@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from itertools import combinations
 from threading import RLock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import DrawnShape
+from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import Beside
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
@@ -44,6 +46,7 @@ class Layer:
     Args:
         page: The layers of the page.
         name: What messages call the source.
+        prefix: Is before the names of its frames and topics on the page, as in `bag/`; empty for nothing.
 
     Attributes:
         fields, texts, placed: As of a Viewer.
@@ -53,10 +56,10 @@ class Layer:
 
     fields: ShownFields | None = None
     texts: MessageTexts | None = None
-    placed: Collection[str] = ()
+    _placed: Collection[str] = ()
 
-    def __init__(self, page: Layers, name: str) -> None:
-        self._page, self.name = page, name
+    def __init__(self, page: Layers, name: str, prefix: str = "") -> None:
+        self._page, self.name, self.prefix = page, name, prefix
         self._transport: Transport | None = None
         self.frames, self.poses, self.places = _NO_FRAMES, np.zeros((0, 7)), NO_PLACES
         self.shapes: Sequence[DrawnShape] = ()
@@ -71,6 +74,19 @@ class Layer:
     @transport.setter
     def transport(self, transport: Transport) -> None:
         self._transport = self._page.viewer.transport = transport
+
+    @property
+    def placed(self) -> Collection[str]:
+        """The frames that it has placed for lack of a transform."""
+        return self._placed
+
+    @placed.setter
+    def placed(self, names: Collection[str]) -> None:
+        self._placed = [self.prefix + name for name in names]
+
+    def topic(self, name: str) -> str:
+        """Return what the page calls a topic of it."""
+        return f"/{self.prefix}{name.lstrip('/')}" if self.prefix else name
 
     @property
     def schematic(self) -> Schematic | None:
@@ -97,8 +113,9 @@ class Layer:
     ) -> None:
         """Set or change what the layer shows, as of a Viewer."""
         with self._page.lock:
-            self.frames, self.poses, self.shapes, self.places = frames, np.array(poses), shapes, places
-            self.sources = dict(sources or {})
+            self.frames = replace(frames, names=tuple(self.prefix + name for name in frames.names))
+            self.poses, self.shapes, self.places = np.array(poses), shapes, places
+            self.sources = {self.topic(name): kind for name, kind in (sources or {}).items()}
             self._page.compose()
 
     def show(self, instant: Instant) -> None:
@@ -123,7 +140,15 @@ class Layer:
 
     def topics(self) -> set[str]:
         """Return the topics that are drawn, and those that formulas name."""
-        return {*self.sources, *(() if self.fields is None else self.fields.types())}
+        return {*self.sources, *(() if self.fields is None else map(self.topic, self.fields.types()))}
+
+    def measured(self, instant: Instant) -> Iterator[tuple[str, npt.NDArray[Any] | Drawing, FloatArray]]:
+        """Yield what was measured by the names on the page."""
+        for name, (values, poses) in instant.measurements.items():
+            if self.prefix and isinstance(values, Drawing):
+                items = tuple(replace(each, frame=each.frame and self.prefix + each.frame) for each in values.items)
+                values = replace(values, frame=values.frame and self.prefix + values.frame, items=items)
+            yield self.topic(name), values, poses
 
 
 class Layers:
@@ -134,19 +159,26 @@ class Layers:
         names: What messages call the sources: the world, if there is one, then those that move frames.
         report: Called with messages for the user.
         world: An assembled world, which is shown and not run; None for no world.
+        prefixes: Of the layers, to show them apart; none for one tree of frames.
 
     Attributes:
         layers: The layers, in the order of the names. The page is empty until each of them has a scene.
     """
 
     def __init__(
-        self, viewer: Viewer, names: Sequence[str], report: Callable[[str], object], world: World | None = None
+        self,
+        viewer: Viewer,
+        names: Sequence[str],
+        report: Callable[[str], object],
+        world: World | None = None,
+        prefixes: Sequence[str] = (),
     ) -> None:
         self.viewer, self._report, self._world = viewer, report, world
-        self.lock = RLock()
-        self.layers = tuple(Layer(self, name) for name in names)
+        self.lock, self._apart = RLock(), bool(prefixes)
+        self.layers = tuple(Layer(self, *each) for each in zip(names, prefixes or [""] * len(names), strict=True))
         self._poses: FloatArray = np.zeros((0, 7))
-        self._time_ns = 0
+        self._time_ns: int = 0
+        self._posed_ns: int | None = None
         self._fresh: Latest = {}
         self._told: set[tuple[str, ...]] = set()
         viewer.fields, viewer.texts = _Fields(self.layers), _Texts(self.layers)
@@ -159,7 +191,7 @@ class Layers:
     def beside(self, layer: Layer) -> Beside:
         """Return what the layers beside one have."""
         with self.lock:
-            others = [each for each in self.layers if each is not layer]
+            others = [each for each in self.layers if each is not layer and not self._apart]
             frames = frozenset(name for each in others for name in each.frames.names)
             drawn = frozenset(each.frames.names[shape.row] for each in others for shape in each.shapes)
             topics = frozenset(name for each in others for name in each.topics())
@@ -196,9 +228,9 @@ class Layers:
             self._poses.copy(),
             shapes,
             np.concatenate([layer.places for layer in layers]),
-            None if world is None else _silent(world, sources),
+            None if world is None or self._apart else _silent(world, sources),
             sources=sources,
-            look=world,
+            look=None if self._apart else world,
             plans=() if world is None else plans_of(world, layout_of(world)),
         )
         self._tell(table, movers)
@@ -211,16 +243,16 @@ class Layers:
                 return
             self._move(layer)
             if layer.transport is self.viewer.transport:  # None for the graph, if no source has buttons
-                self._time_ns = instant.time_ns
+                self._time_ns, self._posed_ns = instant.time_ns, instant.posed_ns
             later = {name for each in self.layers[self.layers.index(layer) + 1 :] for name in each.topics()}
-            for name, (values, poses) in instant.measurements.items():
+            for name, values, poses in layer.measured(instant):
                 if name.partition(".")[0] not in later:
                     then = self._poses.copy()
                     then[layer.moved[0]] = poses[layer.moved[1]]
                     self._fresh[name] = values, then
             if layer is self.layers[-1]:
                 fresh, self._fresh = self._fresh, {}
-                self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh))
+                self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh, self._posed_ns))
 
     def _move(self, layer: Layer) -> None:
         on_page, own = layer.moved
@@ -244,7 +276,7 @@ class Layers:
             if topics := sorted(first.topics() & last.topics()):
                 self._once("topics", who, f"both have {_listed('topic', topics)}; shown are those of {last.name}")
             one, other = (table.names[table.chain(table.index(each.frames.names[0]))[-1]] for each in (first, last))
-            if one != other:
+            if one != other and not self._apart:
                 hints = (f" ({name}{did_you_mean(name, theirs)})" for name, _ in first.edges() if not both)
                 hint = next((each for each in hints if ";" in each), "")
                 self._once("roots", who, f"are not connected: {one} and {other} are drawn at one place{hint}")
@@ -267,17 +299,19 @@ class _Fields:
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
 
-    def _fields(self) -> list[ShownFields]:
-        return [layer.fields for layer in self._layers if layer.fields is not None]
+    def _fields(self) -> list[tuple[Layer, ShownFields]]:
+        return [(layer, layer.fields) for layer in self._layers if layer.fields is not None]
 
     def types(self) -> Mapping[str, str]:
         """Return the types of the topics that are known, by name."""
-        return {name: kind for fields in self._fields() for name, kind in fields.types().items()}
+        return {layer.topic(name): kind for layer, of in self._fields() for name, kind in of.types().items()}
 
     def labels(self, name: str) -> tuple[str, ...]:
         """Return the labels of a field's numbers. Raises UnknownName."""
-        last, topic = self._fields()[-1], name.partition(".")[0]
-        return next((each for each in reversed(self._fields()) if topic in each.types()), last).labels(name)
+        topic, _, field = name.partition(".")
+        found = [(of, each) for layer, of in self._fields() for each in of.types() if layer.topic(each) == topic]
+        of, own = found[-1] if found else (self._fields()[-1][1], topic)
+        return of.labels(f"{own}.{field}")
 
     def taken(self) -> Mapping[str, FloatArray]:
         """Return nothing: numbers come with the instants of the layers."""
@@ -291,18 +325,21 @@ class _Texts:
         self._layers = layers
         self._chosen: MessageTexts | None = None
 
-    def _texts(self) -> list[MessageTexts]:
-        return [layer.texts for layer in self._layers if layer.texts is not None]
+    def _topics(self) -> dict[str, tuple[MessageTexts, str]]:
+        """Return who reads a topic, and what it calls it, by its name on the page."""
+        layers = [(layer, layer.texts) for layer in self._layers if layer.texts is not None]
+        return {layer.topic(name): (texts, name) for layer, texts in layers for name in texts.topics()}
 
     def topics(self) -> Mapping[str, str]:
         """Return the types of the topics, by name."""
-        return {name: kind for texts in self._texts() for name, kind in texts.topics().items()}
+        return {name: texts.topics()[own] for name, (texts, own) in self._topics().items()}
 
     def choose(self, topic: str | None) -> None:
         """Read the messages of a topic from now on, or of none."""
-        self._chosen = next((texts for texts in reversed(self._texts()) if topic in texts.topics()), None)
-        for texts in self._texts():
-            texts.choose(topic if texts is self._chosen else None)
+        self._chosen, own = self._topics().get(topic or "", (None, None))
+        for layer in self._layers:
+            if layer.texts is not None:
+                layer.texts.choose(own if layer.texts is self._chosen else None)
 
     def text(self) -> str | None:
         """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""

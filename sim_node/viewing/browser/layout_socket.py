@@ -33,6 +33,8 @@ class LayoutSocket:
         self._write: Callable[[Mapping[str, str]], None] | None = None
         # What a page asked for before there was a panel.
         self._asked: dict[str, str] = {}
+        # Whether a page has said what it prefers: only the first one counts, as settings are those of all pages.
+        self._preferred = False
         self._lock = threading.Lock()
         self._links = self._pages = 0
         self._ended = False
@@ -116,6 +118,9 @@ class LayoutSocket:
             try:
                 message: Any = json.loads(data) if len(data) <= MAX_MESSAGE else None
                 wanted, word, to = message.get("set"), message.get("do"), float(message.get("to", 0.0))
+                if isinstance(prefers := message.get("prefers"), dict) and isinstance(wanted, dict):
+                    wanted = wanted if self._preferred else {**prefers, **wanted}
+                    self._preferred = True
             except (ValueError, TypeError, AttributeError, RecursionError):
                 continue
             # Both take locks; this thread serves all pages.

@@ -71,6 +71,12 @@ class Look:
         """The frame that the cameras follow, or an empty string."""
         return "" if self._follow.value == NOTHING else str(self._follow.value)
 
+    def follow(self, name: str) -> bool:
+        """Follow a frame, and return whether it can be followed."""
+        if name in self._follow.options:
+            self._follow.value = name
+        return name in self._follow.options
+
     def toggle_follow(self) -> None:
         """Follow nothing, or the frame that is followed at first; else the most important one."""
         options = self._follow.options

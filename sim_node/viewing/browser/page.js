@@ -21,7 +21,8 @@
       });
     }
     window.simFoot.take(message);
-    if (message.opening) window.simCamera.take(message.opening);
+    if (message.names && !window.simCamera) document.documentElement.dataset.mantineColorScheme = now.dark ? "dark" : "light";
+    if (message.opening) window.simCamera?.take(message.opening);
     if (message.camera && Date.now() - copyAsked < 5000) {
       copyAsked = 0;
       address((query) => {
@@ -37,8 +38,9 @@
     window.simFoot.connected(socket);
     // Of a page that was open before, the address has the settings that a new server lacks.
     socket.onopen = () => {
-      const wanted = Object.fromEntries(new URLSearchParams(location.search));
-      if (Object.keys(wanted).length) socket.send(JSON.stringify({ set: wanted }));
+      const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+      const set = Object.fromEntries(new URLSearchParams(location.search));
+      socket.send(JSON.stringify({ set, prefers: dark ? { dark: "1" } : {} }));
     };
     socket.onmessage = (event) => take(JSON.parse(event.data));
     socket.onclose = () => setTimeout(connect, 2000);

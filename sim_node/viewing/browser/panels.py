@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import deque
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
@@ -45,36 +45,53 @@ class _Curves:
             for formula, signal in zip(graph.curves, signals, strict=True)
             for label in signal.labels
         ]
-        self.samples: deque[tuple[float, list[float | None]]] = deque(maxlen=SAMPLES)
-        self.count = self.epoch = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all samples."""
+        self.times: list[float] = []
+        self.rows: list[list[float | None]] = []
+        self.count, self.epoch = 0, getattr(self, "epoch", -1) + 1
         self._skipped_s: float | None = None
 
     def sample(self, time_s: float) -> None:
-        """Take the values of now, unless too little time has passed. If time went back, begin anew."""
-        if self.samples and time_s < self.samples[-1][0]:
-            self.samples.clear()
-            self.count, self.epoch = 0, self.epoch + 1
-        again = bool(self.samples) and time_s == self.samples[-1][0]
-        if self.samples and not again and time_s - self.samples[-1][0] < APART_S * (1.0 - 1e-6):
-            self._skipped_s = time_s
+        """Take the values of now, in the order of time, unless there are some that are near."""
+        place = bisect_left(self.times, time_s)
+        beside = [abs(time_s - each) for each in self.times[max(place - 1, 0) : place + 1]]
+        if 0.0 not in beside and any(apart < APART_S * (1.0 - 1e-6) for apart in beside):
+            self._skipped_s = time_s if place == len(self.times) else None
         else:
-            self._take(time_s, again)
+            self._take(time_s)
 
     def settle(self) -> None:
         """Take the values of the newest instant, if it was skipped."""
         if self._skipped_s is not None:
-            self._take(self._skipped_s, again=False)
+            self._take(self._skipped_s)
 
-    def _take(self, time_s: float, again: bool) -> None:
+    def _take(self, time_s: float) -> None:
         self._skipped_s = None
+        place = bisect_left(self.times, time_s)
         numbers = np.concatenate([signal.read() for signal in self._signals]).tolist()
         values = [value if math.isfinite(value) else None for value in numbers]
-        if not again:
-            self.samples.append((time_s, values))
+        if place == len(self.times):
+            self.times.append(time_s)
+            self.rows.append(values)
             self.count += 1
-        elif values != self.samples[-1][1]:  # more is known of the same instant, as after a seek: pages begin anew
-            self.samples[-1] = time_s, values
-            self.count, self.epoch = len(self.samples), self.epoch + 1
+            del self.times[:-SAMPLES], self.rows[:-SAMPLES]
+            return
+        if self.times[place] == time_s:  # perhaps more is known of the instant than before, as after a seek
+            before = self.rows[place]
+            values = [old if new is None else new for new, old in zip(values, before, strict=True)]
+            if values == before:
+                return
+            self.rows[place] = values
+        else:
+            self.times.insert(place, time_s)
+            self.rows.insert(place, values)
+            kept = slice(None, SAMPLES) if self.times[-1] - time_s > time_s - self.times[0] else slice(-SAMPLES, None)
+            self.times, self.rows = self.times[kept], self.rows[kept]
+        # Pages begin anew.
+        self.count, self.epoch = len(self.times), self.epoch + 1
 
 
 class Panels:
@@ -129,6 +146,12 @@ class Panels:
         self._draw(drawing)
         if self.schematic.panels:
             self._page.content = self
+
+    def clear(self) -> None:
+        """Forget all samples: the run has been reset."""
+        with self._lock:
+            for curves in self._curves:
+                curves.clear()
 
     def forget_drawn(self) -> None:
         """Draw everything anew with the next change: the scene is empty."""
@@ -191,10 +214,10 @@ class Panels:
                 key = 2 * number
                 reset = cursors.get(key + 1) != curves.epoch
                 sent = 0 if reset else cursors[key]
-                new = list(curves.samples)[-(curves.count - sent) :] if curves.count > sent else []
+                new = slice(-(curves.count - sent) if curves.count > sent else len(curves.times), None)
                 cursors[key], cursors[key + 1] = curves.count, curves.epoch
-                if new or reset:
-                    graphs.append([number, [time for time, _ in new], [values for _, values in new], reset])
+                if curves.times[new] or reset:
+                    graphs.append([number, curves.times[new], curves.rows[new], reset])
         return {"graphs": graphs, "samples": SAMPLES}
 
     def _described(self, panel: Panel, viewports: Iterator[int], graphs: Iterator[int]) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def viewport_of(connection: ServerConnection | None) -> int | None:
 
 @cache
 def _page() -> bytes:
-    return PAGE.read_bytes().replace(b"<script>", _scripts("foot.js") + b"<script>", 1)
+    return PAGE.read_bytes().replace(b"<script>", _scripts("foot.js", "page.js") + b"<script>", 1)
 
 
 @cache

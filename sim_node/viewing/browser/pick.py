@@ -1,89 +1,197 @@
-"""Picking: a click on a shape shows its frame, pose, mass and topics in the panel."""
+"""Selection: what is known of a frame, and what can be done with it. A click on a shape selects, two clicks focus."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any
 
+import numpy as np
+
 from sim_node.messages.sensor_topics import lay_out_messages
+from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.answering import answer
+from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.browser.edit import Editor
+from sim_node.viewing.browser.look import NOTHING
 from sim_node.viewing.browser.panel import described
-from sim_node.viewing.browser.scene import PageScene
+from sim_node.viewing.browser.scene import ROOT, PageScene
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.world import World
 from sim_node.world.massless import CARRIER_MASS
 
-# Maximum number of topics in the panel.
-MAX_TOPICS = 12
+HANDLES = f"{ROOT}/handles"
+# Maximum number of topics in the panel; time between two clicks that are one, s; change of velocity by a push, m/s.
+MAX_TOPICS, DOUBLE_S, PUSH = 12, 0.5, 1.0
+# Quaternions [x y z w] of viser's [w x y z].
+_XYZW = [1, 2, 3, 0]
 
 
 class Picked:
-    """The part of the panel about the shape that was clicked last; nothing before the first click.
+    """The part of the panel about the frame that is selected.
 
     Args:
-        gui: viser's panel.
+        server: viser's server.
         scene: The scene, whose shapes can be clicked.
         lock: Held while the scene or the panel is changed.
+        editor: Moves bodies that float free; None if the page cannot.
+        focus: Brings a frame into the middle of the page.
+        acts: What else is done with a frame, by the word on its button.
     """
 
-    def __init__(self, gui: Any, scene: PageScene, lock: RLock) -> None:
-        self._scene, self._lock = scene, lock
+    def __init__(
+        self,
+        server: Any,
+        scene: PageScene,
+        lock: RLock,
+        editor: Editor | None,
+        focus: Callable[[str], object],
+        acts: Mapping[str, Callable[[str], object]],
+    ) -> None:
+        self._server, self._scene, self._lock, self._editor, self._focus = server, scene, lock, editor, focus
         self._world: World | None = None
-        self._shape: tuple[str, float | None] | None = None
-        self._topics: list[str] = []
-        self._in_root = scene.in_root
+        self._about: list[str] = []
+        self._clicked_s, self._seen = 0.0, (0, np.full(7, np.nan))
+        self._handles: Any = None
+        self._dragging = False
+        gui = server.gui
+        self._name = gui.add_dropdown("Selected", (NOTHING, *scene.frames.names), hint="or click it in the scene")
         self._answer = gui.add_markdown("", visible=False)
+        self._acts, self._words = {**acts, "Drag": self._drag_or_not}, (*acts, "Drag", "Push")
+        self._button = gui.add_button_group("Do", tuple(acts), visible=False)
+        self._name.on_update(self._selected)
+        self._button.on_click(lambda event: answer(event, lambda: self._act(event)))
         self._shown_text = ""
         scene.on_pick(self._pick)
 
     def change(self, world: World | None) -> None:
-        """Follow a change of the scene: the shape stays chosen if its frame is still there."""
-        self._world, self._in_root = world, self._scene.in_root
-        if self._shape is not None and self._shape[0] not in self._scene.frames.names:
-            self._shape = None
-            self._answer.visible = False
+        """Follow a change of the scene: the frame stays selected if it is still there."""
+        self._world, names = world, (NOTHING, *self._scene.frames.names)
+        if names != self._name.options:
+            self._name.options = names
+        self._selected(None)
 
-    def show(self, in_root: FloatArray) -> None:
-        """Show where the shape's frame is, from the poses (N, 7) of all frames in the fixed frame."""
-        self._in_root = in_root
-        if self._shape is None:
+    def show(self, time_ns: int, in_root: FloatArray) -> None:
+        """Show where the frame is, from the poses (N, 7) of all frames in the fixed frame, and how it has moved."""
+        if not self.chosen:
             return
-        (name, mass), frames = self._shape, self._scene.frames
-        lines = [described(frames.names[0], name, in_root[frames.index(name)])]
-        if mass is not None and mass > CARRIER_MASS:
-            lines.append(f"mass {mass:.6g} kg")
-        topics = [f"- `{topic}`" for topic in self._topics[:MAX_TOPICS]]
-        more = len(self._topics) - MAX_TOPICS
-        lines.append("\n".join([*topics, *([f"- and {more} more"] if more > 0 else [])]) or "no topics")
-        text = "\n\n".join(lines)
+        frames = self._scene.frames
+        row = frames.index(self.chosen)
+        pose, (before_ns, before) = in_root[row], self._seen
+        if self._handles is not None and not self._dragging:
+            self._handles.position, self._handles.wxyz = pose[:3], pose[WXYZ]
+        if time_ns == before_ns and self._shown_text:
+            return
+        self._seen = time_ns, np.array(pose)
+        lines = [described(frames.names[0], self.chosen, pose)]
+        if time_ns > before_ns and np.isfinite(before).all():
+            seconds = (time_ns - before_ns) / 1e9
+            turned = quaternions.multiply(pose[3:], quaternions.conjugate(before[3:]))
+            speeds = (pose[:3] - before[:3]) / seconds, quaternions.log(turned) / seconds
+            rows = zip(("velocity, m/s", "turning, rad/s"), speeds, strict=True)
+            table = [f"| {name} | " + " | ".join(f"{part + 0.0:.3f}" for part in parts) + " |" for name, parts in rows]
+            lines.append("\n".join(["| | x | y | z |", "|---|---|---|---|", *table]))
+        text = "\n\n".join([*lines, *self._about])
         if text != self._shown_text:
             self._shown_text = self._answer.content = text
             self._answer.visible = True
 
     @property
     def chosen(self) -> str:
-        """The frame whose shape was clicked, or an empty text; set one to choose it."""
-        return "" if self._shape is None else self._shape[0]
+        """The frame that is selected, or an empty text; set one to select it."""
+        return "" if self._name.value == NOTHING else str(self._name.value)
 
     @chosen.setter
     def chosen(self, name: str) -> None:
-        shapes = self._scene.shapes
-        found = next((shape for shape in shapes if self._scene.frames.names[shape.row] == name), None)
-        if found is not None:
-            self._pick(found)
+        if name in self._name.options:
+            self._name.value = name
 
     def _pick(self, shape: DrawnShape) -> None:
-        with self._lock:
-            self._shape = self._scene.frames.names[shape.row], shape.mass
-            self._topics = self._topics_below(shape.row)
-            self._shown_text = ""
-            self.show(self._in_root)
+        frames, now = self._scene.frames, time.monotonic()
+        name, twice = frames.names[shape.row], now - self._clicked_s < DOUBLE_S
+        self._clicked_s = now
+        if twice and name == self.chosen:
+            moving = [row for row in frames.chain(shape.row) if not frames.still[row]]
+            self._focus(frames.names[moving[-1]] if moving else name)
+        self._name.value = name
 
-    def _topics_below(self, row: int) -> list[str]:
-        """Return the topics of the sensors, and of the sources, at a frame and below it."""
+    def _selected(self, event: Any) -> None:
+        """Find what is known of the frame besides its pose."""
+        with self._lock:
+            name, scene = self.chosen, self._scene
+            if self._handles is not None and (event is not None or name not in self._loose()):
+                self._handles.remove()
+                self._handles, self._dragging = None, False
+            self._shown_text = ""
+            self._seen = 0, np.full(7, np.nan)
+            self._answer.visible = self._button.visible = bool(name)
+            if not name:
+                return
+            words = tuple(word for word in self._words if word not in ("Drag", "Push") or name in self._loose())
+            if words != tuple(self._button.options):
+                self._button.options = words
+            row = scene.frames.index(name)
+            masses = [shape.mass for shape in scene.shapes if shape.row == row and shape.mass is not None]
+            mass = [f"mass {masses[0]:.6g} kg"] if masses and masses[0] > CARRIER_MASS else []
+            parent = scene.frames.parents[row]
+            self._about = [
+                *([f"parent `{scene.frames.names[parent]}`"] if parent >= 0 else []),
+                *mass,
+                self._below(row),
+            ]
+            self.show(0, scene.in_root)
+
+    def _below(self, row: int) -> str:
+        """Return the sensors and the topics at a frame and below it, as Markdown."""
         frames = self._scene.frames
         below = {name for k, name in enumerate(frames.names) if row in frames.chain(k)}
         laid_out = {} if self._world is None else lay_out_messages(self._world)
-        of_sensors = [topic.name for name, topics in laid_out.items() if name in below for topic in topics]
-        sources = self._scene.drawings.sources.items()
-        return sorted({*of_sensors, *(name for name, source in sources if source.frame in below)})
+        sensors = {name: topics for name, topics in laid_out.items() if name in below}
+        topics = {topic.name for each in sensors.values() for topic in each}
+        topics |= {name for name, source in self._scene.drawings.sources.items() if source.frame in below}
+        lines = [*(f"- sensor `{name}`" for name in sensors), *(f"- `{topic}`" for topic in sorted(topics))]
+        more = len(lines) - MAX_TOPICS
+        return "\n".join([*lines[:MAX_TOPICS], *([f"- and {more} more"] if more > 0 else [])]) or "no sensors or topics"
+
+    def _loose(self) -> tuple[str, ...]:
+        """Return the frames of bodies that can be dragged and pushed."""
+        return () if self._editor is None else tuple(self._editor.loose())
+
+    def _act(self, event: Any) -> object:
+        word = event.target.value
+        return self._push(self.chosen, event.client) if word == "Push" else self._acts[word](self.chosen)
+
+    def _drag_or_not(self, name: str) -> str:
+        """Show handles to drag a body by, or remove them."""
+        with self._lock:
+            if self._handles is not None:
+                self._handles.remove()
+                self._handles = None
+                return "the handles are gone"
+            pose = self._scene.in_root[self._scene.frames.index(name)]
+            self._handles = self._server.scene.add_transform_controls(
+                HANDLES, scale=0.25 * self._scene.extent.radius, position=pose[:3], wxyz=pose[WXYZ], depth_test=False
+            )
+            self._handles.on_update(self._drag)
+        return f"drag {name} by its handles"
+
+    def _drag(self, event: Any) -> None:
+        """Place the body when its handles are released."""
+        self._dragging = event.phase != "end"
+        if self._dragging or self._editor is None:
+            return
+        editor, frame = self._editor, self.chosen
+        turn = quaternions.normalise(np.asarray(event.target.wxyz, dtype=np.float64)[_XYZW])
+        pose = np.concatenate([np.asarray(event.target.position, dtype=np.float64), turn])
+        answer(event, lambda: editor.ask("set", what=[frame], pose=pose.tolist()))
+
+    def _push(self, name: str, client: Any) -> str:
+        """Push a body away from the camera of a page, level."""
+        assert self._editor is not None
+        along = np.subtract(client.camera.look_at, client.camera.position)[:2]
+        length = float(np.linalg.norm(along))
+        away = along / length if length > 1e-9 else np.array([1.0, 0.0])
+        self._editor.push(name, [*(PUSH * away).tolist(), 0.0])
+        return f"pushed {name}: {PUSH:g} m/s"

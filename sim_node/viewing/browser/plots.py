@@ -16,7 +16,7 @@ from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
 
 # Samples of a plot; minimum simulated time between two, s; maximum number of plots.
-SAMPLES, APART_S, MAX_SHOWN = 600, 0.05, 8
+SAMPLES, APART_S, MAX_SHOWN = 1200, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
 
 
@@ -36,6 +36,16 @@ SIGNALS: dict[str, PlottedSignal] = {
         ("roll", "pitch", "yaw"), lambda pose, before, dt: np.degrees(quaternions.to_rpy(pose[3:]))
     ),
     "velocity (m/s)": PlottedSignal(("vx", "vy", "vz"), lambda pose, before, dt: (pose[:3] - before[:3]) / dt),
+}
+# Of the frame of a ghost, from the pose of what it is the ghost of, and its own (14,), both in the fixed frame.
+DIFFERENCES: dict[str, PlottedSignal] = {
+    "Δ position (m)": PlottedSignal(("x", "y", "z"), lambda both, before, dt: both[7:10] - both[:3]),
+    "Δ attitude (degrees)": PlottedSignal(
+        ("x", "y", "z"),
+        lambda both, before, dt: np.degrees(
+            quaternions.log(quaternions.multiply(quaternions.conjugate(both[3:7]), both[10:]))
+        ),
+    ),
 }
 
 
@@ -64,13 +74,13 @@ class Plot:
     Args:
         gui: viser's panel.
         source: Name of the frame or the sensor.
-        row: Of the frame; None for a sensor.
+        rows: Of the frame, after that of what it is the ghost of if the signal is a difference; none for a sensor.
         name: Of the signal.
         signal: The signal.
     """
 
-    def __init__(self, gui: Any, source: str, row: int | None, name: str, signal: PlottedSignal) -> None:
-        self.source, self.row, self.name, self.signal = source, row, name, signal
+    def __init__(self, gui: Any, source: str, rows: list[int], name: str, signal: PlottedSignal) -> None:
+        self.source, self.rows, self.name, self.signal = source, rows, name, signal
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
         self._time = 0.0
@@ -87,16 +97,22 @@ class Plot:
         )
 
     def sample(self, time_s: float, values: FloatArray) -> None:
-        """Add a sample if enough time has passed; if time goes back, start again."""
-        gone = time_s - self._time
-        if self._before is not None and 0.0 <= gone < APART_S * (1.0 - 1e-6):
+        """Add a sample, in the order of time, unless there is one near; the farthest ones are forgotten."""
+        gone, apart = time_s - self._time, APART_S * (1.0 - 1e-6)
+        if self._before is not None and 0.0 <= gone < apart:
             return
-        if self._before is None or gone < 0.0:
-            self._samples = self._samples[:0]
-        else:
+        place = int(np.searchsorted(self._samples[:, 0], time_s))
+        beside = np.abs(self._samples[max(place - 1, 0) : place + 1, 0] - time_s)
+        if self._before is not None and gone > 0.0 and not (beside < apart).any():
             sample = np.concatenate([[time_s], self.signal.read(values, self._before, gone)])
-            self._samples = np.concatenate([self._samples[-SAMPLES + 1 :], sample[None]])
+            samples = np.insert(self._samples, place, sample, axis=0)
+            later = samples[-1, 0] - time_s > time_s - samples[0, 0]
+            self._samples = samples[:SAMPLES] if later else samples[-SAMPLES:]
         self._before, self._time = np.array(values, dtype=np.float64), time_s
+
+    def clear(self) -> None:
+        """Forget all samples."""
+        self._samples, self._before, self._time = self._samples[:0], None, 0.0
 
     def show(self) -> None:
         """Send the samples."""
@@ -111,10 +127,18 @@ class Plots:
         scene: The scene.
         lock: Held while the scene is changed.
         sensors: Labels of the numbers of sensors, by name.
+        ghosts: What the frames of ghosts are the ghosts of. How the one that is followed first differs, is plotted.
     """
 
-    def __init__(self, gui: Any, scene: PageScene, lock: RLock, sensors: Mapping[str, tuple[str, ...]]) -> None:
-        self._gui, self._scene, self._lock, self._sensors = gui, scene, lock, dict(sensors)
+    def __init__(
+        self,
+        gui: Any,
+        scene: PageScene,
+        lock: RLock,
+        sensors: Mapping[str, tuple[str, ...]],
+        ghosts: Mapping[str, str],
+    ) -> None:
+        self._gui, self._scene, self._lock, self._sensors, self._ghosts = gui, scene, lock, dict(sensors), ghosts
         self._plots: list[Plot] = []
         self._source = gui.add_dropdown("Plot", self._names(), hint="a frame or a sensor")
         self._signal = gui.add_dropdown("Signal", tuple(self._signals(self._source.value)))
@@ -122,16 +146,22 @@ class Plots:
         gui.add_button("Add plot").on_click(self._added)
         gui.add_button("Remove plots").on_click(self._removed)
         self._folder = gui.add_folder("Plots")
+        with self._folder:
+            self._none = gui.add_markdown("no plots yet: choose a frame or a sensor, and a signal")
+        subject = scene.frames.names[scene.first if scene.followed_first is None else scene.followed_first]
+        for ghost in [name for name, own in ghosts.items() if own == subject]:
+            for name in DIFFERENCES:
+                self._plot(ghost, name)
 
-    def change(self, sensors: Mapping[str, tuple[str, ...]]) -> None:
+    def change(self, sensors: Mapping[str, tuple[str, ...]], ghosts: Mapping[str, str]) -> None:
         """Follow a change of the scene: plots of what stays go on, others are removed."""
-        before, self._sensors = self._sensors, dict(sensors)
-        frames, kept = self._scene.frames, []
+        before, self._sensors, self._ghosts = self._sensors, dict(sensors), ghosts
+        kept = []
         for plot in self._plots:
             name = plot.source
-            if plot.row is not None and name in frames.names:
-                plot.row = frames.index(name)
-            elif plot.row is not None or before[name] != self._sensors.get(name):
+            if plot.rows and plot.name in self._signals(name):
+                plot.rows = self._rows(name, plot.name)
+            elif plot.rows or before[name] != self._sensors.get(name):
                 plot.handle.remove()
                 continue
             kept.append(plot)
@@ -143,15 +173,21 @@ class Plots:
     def sample(self, time_ns: int, in_root: FloatArray, measurements: Latest) -> None:
         """Sample all plotted signals: poses (N, 7) in the fixed frame, and measurements by name."""
         for plot in self._plots:
-            if plot.row is not None:
-                plot.sample(time_ns / 1e9, in_root[plot.row])
+            if plot.rows:
+                plot.sample(time_ns / 1e9, in_root[plot.rows].ravel())
             elif plot.source in measurements:
                 values, _ = measurements[plot.source]
                 if not isinstance(values, Drawing):
                     plot.sample(time_ns / 1e9, values)
 
+    def clear(self) -> None:
+        """Forget all samples: the run has been reset."""
+        for plot in self._plots:
+            plot.clear()
+
     def show(self) -> None:
         """Send the plots."""
+        self._none.visible = not self._plots
         for plot in self._plots:
             plot.show()
 
@@ -181,7 +217,13 @@ class Plots:
     def _signals(self, source: str) -> dict[str, PlottedSignal]:
         """Return the signals of a frame, a sensor, or of both, if a sensor's frame has its name."""
         of_frame = SIGNALS if source in self._scene.frames.names else {}
-        return {**signals_of(self._sensors.get(source, ())), **of_frame}
+        of_ghost = DIFFERENCES if source in self._ghosts else {}
+        return {**signals_of(self._sensors.get(source, ())), **of_frame, **of_ghost}
+
+    def _rows(self, source: str, name: str) -> list[int]:
+        """Return the rows of a frame for a signal, as of a Plot."""
+        names = [self._ghosts[source], source] if name in DIFFERENCES else [source] if name in SIGNALS else []
+        return [self._scene.frames.index(each) for each in names]
 
     # A page's next message waits for these, so that what is chosen and added is what it was then.
 
@@ -203,9 +245,8 @@ class Plots:
         signal = self._signals(source).get(name)
         if signal is None:
             return
-        row = self._scene.frames.index(source) if name in SIGNALS else None
         with self._folder:
-            self._plots.append(Plot(self._gui, source, row, name, signal))
+            self._plots.append(Plot(self._gui, source, self._rows(source, name), name, signal))
 
     def _add(self, event: Any, source: str, signal: str) -> None:
         if len(self._plots) >= MAX_SHOWN:

@@ -54,12 +54,12 @@ class Rewind:
             now = time.monotonic()
             if now >= self._due:
                 self._due = now + APART_S
-                self._keep(Instant(instant.time_ns, np.array(instant.poses), self._pending))
+                self._keep(instant._replace(poses=np.array(instant.poses), measurements=self._pending))
                 self._pending = {}
             if self._at_ns is None:
                 self._show(instant)
             else:
-                self._newest = Instant(instant.time_ns, np.array(instant.poses), dict(self._pending))
+                self._newest = instant._replace(poses=np.array(instant.poses), measurements=dict(self._pending))
                 self._go_on()
 
     def idle(self) -> None:
@@ -98,8 +98,7 @@ class Rewind:
                 break
             measured = {**instant.measurements, **measured}
         self._at_ns = time_ns
-        shown = self._kept[row][0]
-        self._show(Instant(shown.time_ns, shown.poses, measured))
+        self._show(self._kept[row][0]._replace(measurements=measured))
 
     def _go_on(self) -> None:
         now = time.monotonic()
@@ -113,6 +112,8 @@ class Rewind:
             self._look_at(max(next_ns, self._times[0]))
 
     # A Transport
+
+    loops: bool | None = None
 
     @property
     def span(self) -> tuple[int, int] | None:

@@ -47,6 +47,34 @@ class _Sensor(NamedTuple):
     source: DrawnSource
 
 
+class Content(NamedTuple):
+    """What a scene shows.
+
+    Attributes:
+        frames: The frames.
+        in_root: (N, 7) initial poses of all frames in the fixed frame, m.
+        shapes: Shapes on the frames.
+        places: (P, 3) where frames will move, m.
+        topic_views: Sensors of a world to show, by the names of their measurements.
+        sources: Names of the topics to show.
+        sky: The sky that the world gives.
+        plans: Ways (K, 3) along which frames will move, m.
+        viewpoint: Where the world has the camera begin.
+        own: How many of the frames, the first ones, are of the page: those after them are of ghosts.
+    """
+
+    frames: FrameTable
+    in_root: FloatArray
+    shapes: Sequence[DrawnShape]
+    places: FloatArray
+    topic_views: Mapping[str, SensorTopicView]
+    sources: Collection[str]
+    sky: Sky | None
+    plans: Sequence[FloatArray]
+    viewpoint: Viewpoint | None
+    own: int
+
+
 class PageScene:
     """The content of the page.
 
@@ -57,45 +85,26 @@ class PageScene:
 
     Args:
         scene: viser's scene.
-        frames: The frames.
-        in_root: (N, 7) initial poses of all frames in the fixed frame, m.
-        shapes: Shapes on the frames.
-        places: (P, 3) where frames will move, m.
-        topic_views: Sensors of a world to show, by the names of their measurements.
-        sources: Names of the topics to show.
-        sky: The sky that the world gives.
-        plans: Ways (K, 3) along which frames will move, m.
-        viewpoint: Where the world has the camera begin.
+        content: What it shows first.
     """
 
-    def __init__(
-        self,
-        scene: Any,
-        frames: FrameTable,
-        in_root: FloatArray,
-        shapes: Sequence[DrawnShape] = (),
-        places: FloatArray = NO_PLACES,
-        topic_views: Mapping[str, SensorTopicView] | None = None,
-        sources: Collection[str] = (),
-        sky: Sky | None = None,
-        plans: Sequence[FloatArray] = (),
-        viewpoint: Viewpoint | None = None,
-    ) -> None:
+    def __init__(self, scene: Any, content: Content) -> None:
         self._scene = scene
         self._followed: int | None = None
         self._turning = False
         self.surroundings = PageSurroundings(scene, f"{ROOT}/ground")
         self._sensors: dict[str, _Sensor] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
-        self._begin(frames, in_root, shapes, places, sky, viewpoint)
+        self._begin(content)
+        frames, in_root, shapes = self.frames, content.in_root, self.shapes
         self.plans = DrawnSource(scene, f"{ROOT}/plans", "", self.extent.radius)
-        self.plans.draw(planned(plans), _FIXED)
+        self.plans.draw(planned(content.plans), _FIXED)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root, alone=self._walls())
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
-        self._set_views(topic_views or {})
+        self._set_views(content.topic_views)
         self.drawings = Drawings(scene, f"{ROOT}/topics", self.view, self.names)
-        self.drawings.change(frames, self.extent.radius, sources)
+        self.drawings.change(frames, self.extent.radius, content.sources)
         self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
         self.names.choose(self.names.first, in_root)
         self.show(in_root)
@@ -108,9 +117,9 @@ class PageScene:
             return None if follow is None else self.frames.index(follow)
         return None if self._subject is None else self._subject.base
 
-    def opening(self) -> Opening:
-        """Return where the camera of a page begins while this is followed."""
-        row, subject = self._followed, self._subject
+    def opening(self, row: int | None = None) -> Opening:
+        """Return where the camera of a page begins while this is followed, or sees another row."""
+        row, subject = self._followed if row is None else row, self._subject
         rows = [] if subject is None or row != subject.base else subject.rows
         if row is not None and not rows:
             rows = [below for below in range(len(self.frames)) if row in self.frames.chain(below)]
@@ -118,8 +127,7 @@ class PageScene:
         viewpoint = self._viewpoint if row == self.followed_first else None
         if row is None:
             return opening(np.concatenate([self._points, *self.drawings.reaches.values()]), robot, viewpoint)
-        seen_from = _carried_along(self.in_root[row], turning=self._turning)
-        return opening(NO_PLACES, pose_math.apply(seen_from, robot), viewpoint)
+        return opening(NO_PLACES, pose_math.apply(self.root_pose, robot), viewpoint)
 
     def _walls(self) -> list[DrawnShape]:
         """Return the largest shapes that stand: pages look through those that are in front of a robot."""
@@ -147,55 +155,35 @@ class PageScene:
         reach = _AXES * around(origins).radius
         return np.concatenate([origins - reach, origins + reach])
 
-    def change(
-        self,
-        frames: FrameTable,
-        in_root: FloatArray,
-        shapes: Sequence[DrawnShape] = (),
-        places: FloatArray = NO_PLACES,
-        topic_views: Mapping[str, SensorTopicView] | None = None,
-        sources: Collection[str] = (),
-        sky: Sky | None = None,
-        plans: Sequence[FloatArray] = (),
-        viewpoint: Viewpoint | None = None,
-    ) -> None:
-        """Replace the content, as of the constructor. What stays is not sent again.
+    def change(self, content: Content) -> None:
+        """Replace the content. What stays is not sent again.
 
         Names, trails and what is followed are chosen again afterwards, by the panel.
         """
         self.follow(None)
         self.names.choose("none", self.in_root)
         self.axes.remove()
-        self._begin(frames, in_root, shapes, places, sky, viewpoint)
-        self.plans.draw(planned(plans), _FIXED)
-        self._batches.change(shapes, frames.still, in_root, self._walls())
-        self._overlay(frames, in_root, shapes)
-        self._set_views(topic_views or {})
-        self.drawings.change(frames, self.extent.radius, sources)
+        self._begin(content)
+        self.plans.draw(planned(content.plans), _FIXED)
+        self._batches.change(self.shapes, self.frames.still, self.in_root, self._walls())
+        self._overlay(self.frames, self.in_root, self.shapes)
+        self._set_views(content.topic_views)
+        self.drawings.change(self.frames, self.extent.radius, content.sources)
         self.drawings.arrange(self.view, self.names)
 
-    def _begin(
-        self,
-        frames: FrameTable,
-        in_root: FloatArray,
-        shapes: Sequence[DrawnShape],
-        places: FloatArray,
-        sky: Sky | None,
-        viewpoint: Viewpoint | None,
-    ) -> None:
+    def _begin(self, content: Content) -> None:
         """Find the most important frames and the extent, and draw the surroundings."""
-        self.frames, self.main = frames, main_rows(frames)
-        self._subject, self._viewpoint = subject_of(frames, self.main), viewpoint
+        frames, in_root, shapes = content.frames, content.in_root, tuple(content.shapes)
+        self.frames, self.shapes, self.in_root, self.main = frames, shapes, in_root, main_rows(frames)
+        self._subject = subject_of(frames, [row for row in self.main if row < content.own])
+        self._viewpoint = content.viewpoint
         # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
-        points = points_of(in_root, shapes, places)
-        self.extent: Extent = around(points)
-        self._points, self._reaches = points, 0
-        self.shapes = tuple(shapes)
-        self.view = start_view(points)
+        self._points, self._reaches = points_of(in_root, shapes, content.places), 0
+        self.extent: Extent = around(self._points)
+        self.view = start_view(self._points)
         self._boxes = boxes_of(len(frames), shapes)
-        self.in_root = in_root
-        self.surroundings.change(shapes, in_root, self.extent, sky)
+        self.surroundings.change(shapes, in_root, self.extent, content.sky)
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)

@@ -37,12 +37,10 @@ def subject_of(frames: FrameTable, main: list[int]) -> Subject | None:
     It is the first whose `base_link` moves. Otherwise, what stands and has more than half of the moving frames, such as
     an arm, is the robot.
     """
-    moving = int((~frames.still).sum())
-    found = None
-    for top in main:
-        if frames.still[top]:
-            continue
-        below = [row for row in range(len(frames)) if top in frames.chain(row)]
+    found, rows = None, range(len(frames))
+    branches = {top: [row for row in rows if top in frames.chain(row)] for top in main if not frames.still[top]}
+    moving = sum(map(len, branches.values()))
+    for top, below in branches.items():
         base = next((row for row in below if frames.names[row].rpartition("/")[2] in BASES), None)
         if base is not None:
             return Subject([row for row in below if base in frames.chain(row)], base)

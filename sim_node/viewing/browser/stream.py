@@ -22,11 +22,19 @@ Latest = dict[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]
 
 
 class Instant(NamedTuple):
-    """time_ns; poses (N, 7): each frame in its parent; measurements: new ones since the last instant, by sensor."""
+    """What a page shows.
+
+    Attributes:
+        time_ns: The time.
+        poses: (N, 7) each frame in its parent, m.
+        measurements: New ones since the last instant, by sensor.
+        posed_ns: The time of the poses, if they are older: those of a bag are the last ones that were recorded.
+    """
 
     time_ns: int
     poses: FloatArray
     measurements: Latest
+    posed_ns: int | None = None
 
 
 class Stream:
@@ -43,13 +51,14 @@ class Stream:
         self._show, self._idle = show, idle
         self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
         self._time_ns = 0
+        self._posed_ns: int | None = None
         self._measurements: Latest = {}
         self._offered = threading.Condition()
         self._is_fresh = self._ended = False
         self._thread = threading.Thread(target=self._run, name="viewer", daemon=True)
         self._thread.start()
 
-    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest) -> None:
+    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest, posed_ns: int | None = None) -> None:
         """Replace the instant to show; poses are copied. Measurements of an instant that was not shown are kept.
 
         Raises what a `prepare` raised.
@@ -58,7 +67,7 @@ class Stream:
             if self._failure is not None:
                 raise self._failure
             np.copyto(self._fresh, poses)
-            self._time_ns = time_ns
+            self._time_ns, self._posed_ns = time_ns, posed_ns
             self._measurements.update(measurements)
             self._is_fresh = True
             self._offered.notify()
@@ -100,7 +109,7 @@ class Stream:
                     other = self._shown if self._shown.shape == self._fresh.shape else np.zeros_like(self._fresh)
                     self._fresh, self._shown = other, self._fresh
                     measurements, self._measurements = self._measurements, {}
-                    instant = Instant(self._time_ns, self._shown, measurements)
+                    instant = Instant(self._time_ns, self._shown, measurements, self._posed_ns)
                     self._is_fresh = False
             if prepare is not None:
                 try:

@@ -39,6 +39,12 @@ class Switches:
         for name, switch in self._switches.items():
             switch.value = name not in names
 
+    def toggle(self, name: str) -> bool:
+        """Hide a frame, or show it again, and return whether it has a switch."""
+        if name in self._switches:
+            self._switches[name].value = not self._switches[name].value
+        return name in self._switches
+
     def change(self) -> None:
         """Follow a change of the scene: frames that are still there stay hidden."""
         rows = self._scene.carriers()[:MAX_SWITCHES]

@@ -44,6 +44,13 @@ class Transport(Protocol):
     def why(self) -> str:
         """Why it is slower than it should be, or an empty string."""
 
+    @property
+    def loops(self) -> bool | None:
+        """Whether it begins again at its end; None for what has none. Set it for what has one."""
+
+    @loops.setter
+    def loops(self, loops: bool) -> None: ...
+
     def marks(self) -> Sequence[Mark]:
         """Return the marks of its time line."""
 
@@ -89,6 +96,7 @@ class FootControls:
         time_ns: Returns the time that is shown.
         follow: Begins or ends to follow.
         followed: Returns the frame that is followed, or an empty string.
+        noted: Returns the marks of what the page was told.
     """
 
     def __init__(
@@ -97,15 +105,17 @@ class FootControls:
         time_ns: Callable[[], int],
         follow: Callable[[], None],
         followed: Callable[[], str],
+        noted: Callable[[], Sequence[Mark]] = tuple,
     ) -> None:
         self._transport, self._time_ns = transport, time_ns
-        self._follow, self._followed = follow, followed
+        self._follow, self._followed, self._noted = follow, followed, noted
 
     def state(self) -> dict[str, Any]:
         """Return the state. Times are in seconds; `wall` is when it was asked for."""
         transport, time_s = self._transport, self._time_ns() / 1e9
         said = {"time": time_s, "zero": 0.0, "wall": time.time(), "follow": self._followed(), "buttons": False}
         said |= {"start": time_s, "end": time_s, "playing": True, "live": None, "speed": 1.0, "set": 1.0, "why": ""}
+        said["loops"] = None
         if transport is None:
             return {**said, "speeds": []}
         span, speeds = transport.span, dict(SPEEDS)
@@ -118,11 +128,11 @@ class FootControls:
         speed, wanted = transport.speed, transport.speed_set
         why = transport.why if transport.playing and 0.0 < speed < _SLOW * wanted else ""
         said |= {"buttons": True, "playing": transport.playing, "live": transport.live, "speed": speed, "why": why}
-        return {**said, "set": wanted, "speeds": list(speeds.items())}
+        return {**said, "set": wanted, "loops": transport.loops, "speeds": list(speeds.items())}
 
     def marks(self) -> list[list[Any]]:
         """Return the marks of the time line."""
-        found = () if self._transport is None else self._transport.marks()
+        found = [*self._noted(), *(() if self._transport is None else self._transport.marks())]
         return [[mark.time_ns / 1e9, mark.kind, mark.text] for mark in found]
 
     def act(self, word: str, to: float) -> str:
@@ -135,6 +145,8 @@ class FootControls:
                 return ""
             elif word in ("play", "pause", "step", "reset"):
                 getattr(transport, word)()
+            elif word == "loop" and transport.loops is not None:
+                transport.loops = not transport.loops
             elif word == "live" and transport.live is not None:
                 transport.to_live()
             elif word == "speed" and 0.0 <= to <= MAX_SPEED:
@@ -156,6 +168,7 @@ class LoopTransport:
     span: tuple[int, int] | None = None
     live: bool | None = True
     why = "the run cannot keep up"
+    loops: bool | None = None
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop

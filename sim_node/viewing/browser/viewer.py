@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 from typing import Any
@@ -16,6 +17,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Editor, EditTab
+from sim_node.viewing.browser.ghosts import Ghosts
 from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
@@ -26,7 +28,7 @@ from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.rewind import Rewind
-from sim_node.viewing.browser.scene import NO_PLACES, PageScene
+from sim_node.viewing.browser.scene import NO_PLACES, Content, PageScene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.sources_tab import SourcesTab
@@ -34,7 +36,7 @@ from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.switches import Switches
-from sim_node.viewing.browser.transport import FootControls, LoopTransport, Transport
+from sim_node.viewing.browser.transport import FootControls, LoopTransport, Mark, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.readers import ALONE
@@ -46,6 +48,8 @@ from sim_node.world import FrameTable, World
 
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
+# Marks that are kept of what a run says.
+MAX_MARKS = 200
 IMAGE_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 
 
@@ -62,6 +66,7 @@ class Viewer:
         fields: Fields of topics for the formulas of the schematic, or None. Set it before the first scene.
         panels: What shows the schematic, after the first scene.
         texts: Reads the messages of topics as text, or None. Set it before the first scene.
+        ghosts: What other sources say of the bodies, translucent beside them. Set it before the first scene.
         beside: What other sources of the page have: nothing. Pages of several sources consist of Layers.
         placed: Frames that a source has placed for lack of a transform: other sources may know better.
 
@@ -83,12 +88,14 @@ class Viewer:
         self.fields: ShownFields | None = None
         self.panels: Panels | None = None
         self.texts: MessageTexts | None = None
+        self.ghosts = Ghosts()
         self.layout = PageLayout()
         self._page_labels = PageLabels(self.server)
         self._title = title
         self._closed = False
+        self._noted: deque[Mark] = deque(maxlen=MAX_MARKS)
         self._instant: Instant | None = None
-        self._last_ns = 0
+        self._last_ns = self._first_ns = 0
         self._slow_due = 0.0
         self._edit: EditTab | None = None
         self._drive: DriveTab | None = None
@@ -140,8 +147,11 @@ class Viewer:
             WorldError: The schematic names what does not exist.
         """
         look, labels, topic_views, sources = look or world, labels or {}, topic_views or {}, sources or {}
+        own = len(frames)
+        frames, poses, shapes = self.ghosts.join(frames, poses, shapes)
         in_root = frames.in_root(poses)
         sky, viewpoint = (None, None) if look is None else (look.sky, look.camera)
+        content = Content(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint, own)
         with self.lock, self.server.atomic():
             scene = self.scene
             if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
@@ -149,15 +159,15 @@ class Viewer:
                 self.server.gui.reset()
                 if self.panels is not None:
                     self.panels.forget_drawn()
-                scene = self.scene = PageScene(
-                    self.server.scene, frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint
-                )
+                scene = self.scene = PageScene(self.server.scene, content)
                 self._add_panel(scene, labels)
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint)
-                self._plots.change(labels)
-                for tab in (self._look, self._switches, self._lookup, self._edit, self._drive):
+                scene.change(content)
+                if world is not None:
+                    self.note("note", "the world changed")
+                self._plots.change(labels, self.ghosts.of)
+                for tab in (self._look, self._switches, self._lookup, self._drive):
                     if tab is not None:
                         tab.change()
             self._picked.change(look)
@@ -183,24 +193,35 @@ class Viewer:
         scene = self.scene
         assert scene is not None, "set_scene comes before show"
         back, self._last_ns = instant.time_ns < self._last_ns, instant.time_ns
+        self._first_ns = self._first_ns or instant.time_ns
+        recorded = self.transport is not None and self.transport.live is None and self.transport.span
+        instant = self.ghosts.extended(instant, recorded[0] if recorded else self._first_ns)
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
             if back:
                 scene.trails.clear(in_root)
+            if back and (self.transport is None or self.transport.live):
+                self._noted.clear()
+                self.note("note", "reset")
+                self._plots.clear()
+                if self.panels is not None:
+                    self.panels.clear()
             scene.show(in_root)
-            if self._edit is not None:
-                self._edit.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
             self._plots.sample(instant.time_ns, in_root, instant.measurements)
             if self._images is not None:
-                self._images.update(instant.measurements)
+                self._images.update(instant.time_ns, instant.measurements)
             if self.panels is not None:
                 self.panels.show(instant.time_ns, in_root, instant.measurements)
             if self._readouts is not None:
                 self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
+
+    def note(self, kind: str, text: str) -> None:
+        """Mark the time that is shown on the time line; kind, text: of a Mark."""
+        self._noted.append(Mark(self._last_ns, kind, text))
 
     def hurry(self, *, slowly: bool) -> None:
         """Decide whether the next instant shows trails and numbers, whatever the time.
@@ -236,18 +257,24 @@ class Viewer:
             self._closed = True
             self.server.panels_page.layout.end()
             self.server.stop()
+            self.ghosts.close()
 
     def _add_panel(self, scene: PageScene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
-        self._picked = Picked(gui, scene, self.lock)
+        acts = {"Follow": self._follow, "Hide": self._hide, "Plot": self._plot}
+        self._picked = Picked(self.server, scene, self.lock, self.editor, self._focus, acts)
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
         self.server.panels_page.layout.controls = FootControls(
-            self.transport, lambda: self._last_ns, self._look.toggle_follow, lambda: self._look.followed
+            self.transport,
+            lambda: self._last_ns,
+            self._look.toggle_follow,
+            lambda: self._look.followed,
+            lambda: tuple(self._noted),
         )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
-            self._plots = Plots(gui, scene, self.lock, labels)
+            self._plots = Plots(gui, scene, self.lock, labels, self.ghosts.of)
         with self._tabs.add_tab("Frames", viser.Icon.HIERARCHY):
             self._lookup = Lookup(gui, scene)
             self._switches = Switches(gui, scene, self.lock)
@@ -256,7 +283,7 @@ class Viewer:
                 self._messages = MessagesTab(gui, self.texts)
         if self.editor is not None:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
-                self._edit = EditTab(self.server, scene, self.lock, self.editor)
+                self._edit = EditTab(self.server, self.editor)
         if self.steering is not None and (self.steering.vehicles() or self.steering.joints()):
             with self._tabs.add_tab("Drive", viser.Icon.STEERING_WHEEL):
                 self._drive = DriveTab(self.server, self.steering)
@@ -281,6 +308,26 @@ class Viewer:
         for name, setting in found.items():
             self.layout.keep(name, setting)
         self.server.panels_page.layout.connect(lambda: (list(self.layout), self.layout.now()), self.layout.set)
+
+    def _follow(self, name: str) -> str:
+        return "" if self._look.follow(name) else f"{name} does not move"
+
+    def _hide(self, name: str) -> str:
+        return "" if self._switches.toggle(name) else f"nothing is drawn on {name} alone"
+
+    def _plot(self, name: str) -> str:
+        self._plots.shown = [
+            *self._plots.shown,
+            *(f"{signal} of {name}" for signal in ("position (m)", "velocity (m/s)")),
+        ]
+        return "" if any(each.endswith(f" of {name}") for each in self._plots.shown) else "there are too many plots"
+
+    def _focus(self, name: str) -> None:
+        """Bring a frame into the middle of all pages, and follow it if it moves."""
+        assert self.scene is not None
+        if not self._look.follow(name):
+            opening = self.scene.opening(self.scene.frames.index(name)).message()
+            self.server.panels_page.layout.open_at({**opening, "walls": self.scene.walls()}, anew=True)
 
     def _set_plots(self, shown: list[str]) -> None:
         self._plots.shown = shown
@@ -340,7 +387,7 @@ class Viewer:
         self._page_labels.show(self.scene.labels(), self.scene.root_pose)
         self._plots.show()
         self._lookup.show(self._instant.poses)
-        self._picked.show(self.scene.in_root)
+        self._picked.show(self._instant.time_ns, self.scene.in_root)
         if self._readouts is not None:
             self._readouts.show()
         if self._sources is not None:

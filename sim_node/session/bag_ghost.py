@@ -1,0 +1,92 @@
+"""A bag as a ghost: where it has the bodies of a run, of another bag or of the graph, at the time of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.recording.changes import recorded_worlds
+from sim_node.recording.decompression import MAX_BYTES
+from sim_node.recording.frames import BagFrames
+from sim_node.recording.opening import open_bag
+from sim_node.recording.transforms import BagTransforms
+from sim_node.session.bag_drawings import BagDrawings
+from sim_node.session.bag_world import shapes_on
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import MAX_LINE, shown
+from sim_node.viewing.browser.ghosts import GhostScene
+from sim_node.viewing.browser.stream import Instant
+from sim_node.viewing.meshes import DrawnShape
+from sim_node.world import FrameTable, WorldError
+
+# How far before a time transforms are searched after a seek, and how much earlier than a bag its clock may begin, ns.
+LOOK_BACK_NS, EARLIER_NS = 2_000_000_000, 60_000_000_000
+
+
+class BagGhost:
+    """The moving frames of a bag. Poses between two transforms are interpolated.
+
+    The times of the page are those of the bag if the page begins within it, or up to a minute before. Otherwise, the
+    bag begins when the page does.
+
+    Args:
+        path: The bag.
+        report: Called with messages for the user.
+        max_bytes: Limit of a chunk in memory, as for open_bag.
+
+    Raises:
+        BagError: The bag cannot be read, or has no transforms.
+    """
+
+    def __init__(self, path: str | Path, report: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
+        self._name, self._report = Path(path).resolve().name, report
+        with ExitStack() as opened:
+            self._bag = opened.enter_context(open_bag(path, max_bytes))
+            unreadable = Unreadable(report)
+            frames = self._frames = BagFrames(self._bag, unreadable)
+            table = frames.table
+            drawings = BagDrawings(self._bag, unreadable, report, None)
+            shapes: tuple[DrawnShape, ...] = ()
+            try:
+                shapes = shapes_on(opened.enter_context(recorded_worlds(self._bag))[0], table)
+            except WorldError as error:
+                report(f"{self._name}: its world is not shown: {shown(str(error), MAX_LINE)}")
+            shapes += drawings.robots(table, {shape.row for shape in shapes})
+            self.close = opened.pop_all().close
+        self._scene = GhostScene(table, frames.poses, shapes or None)
+        rows = np.flatnonzero(~table.static & (table.parents >= 0))
+        self._rows = rows
+        self._pairs = [(table.names[table.parents[row]], table.names[row]) for row in rows.tolist()]
+        self._poses: FloatArray = frames.poses.copy()
+        self._offset_ns: int | None = None
+        self._now_ns = -(2**63)
+        self._found: Iterator[FloatArray] = iter(())
+
+    def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
+        """Return what is drawn: the shapes of the recorded world and of described robots, else those of the page."""
+        return self._scene
+
+    def poses(self, instant: Instant, since_ns: int) -> FloatArray:
+        """Return the poses (N, 7) at an instant of the page: before the first transform and after the last, these."""
+        if self._offset_ns is None:
+            first, last = self._frames.first_ns, self._frames.last_ns
+            self._offset_ns = 0 if first - EARLIER_NS <= since_ns <= last else first - since_ns
+            if self._offset_ns:
+                self._report(f"{self._name} has another clock: it begins when the page does")
+        shown_ns = instant.time_ns if instant.posed_ns is None else instant.posed_ns
+        time_ns = shown_ns + self._offset_ns
+        if time_ns != self._now_ns and len(self._pairs):
+            if not self._now_ns <= time_ns <= self._now_ns + LOOK_BACK_NS:
+                begin = max(time_ns - LOOK_BACK_NS, self._bag.start_ns)
+                transforms = BagTransforms(self._bag, lambda topics: self._bag.messages(topics, begin, None))
+                self._poses = self._frames.poses.copy()
+                self._found = transforms.poses(self._pairs, iter(lambda: self._now_ns, None))
+            self._now_ns = time_ns
+            found = next(self._found)
+            known = np.isfinite(found[:, 0])
+            self._poses[self._rows[known]] = found[known]
+        return self._poses

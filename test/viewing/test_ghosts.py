@@ -1,0 +1,192 @@
+"""Ghosts on a page: of a second bag, of a bag beside a run, and of a topic, where the motions of the worlds say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from page import opened, press, script, told
+from robot_topics import a, stamped, transforms, written
+from scipy.spatial.transform import Rotation
+from waiting import until
+
+from sim_node.cli.main import main
+from sim_node.recording.bag import BagError
+from sim_node.session import Session
+from sim_node.session.bag_ghost import BagGhost
+from sim_node.session.bag_view import BagView
+from sim_node.viewing.browser.ghosts import TopicGhost
+from sim_node.viewing.browser.plots import DIFFERENCES
+from sim_node.viewing.browser.stream import Instant
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world import loads
+
+# Along x at a speed, and turning about z.
+WORLD = """
+world: flight
+time: {{step: 0.01}}
+motions:
+  - frame: drone/base_link
+    keyframes:
+      - {{t: 0, position: [0, 0, {height}], rpy_deg: [0, 0, 0]}}
+      - {{t: 4, position: [4, 0, {height}], rpy_deg: [0, 0, {turn}]}}
+bodies:
+  - {{name: ground, geometry: [{{plane: true}}]}}
+  - {{name: ball, parent: drone/base_link, geometry: [{{sphere: 0.3, color: [1, 0, 1]}}]}}
+"""
+
+
+def recorded(path: Path, height: float, turn: float = 0.0) -> Path:
+    with Session(loads(WORLD.format(height=height, turn=turn)), record=path, real_time_factor=0.0) as session:
+        session.run(3.0)
+    return path
+
+
+@pytest.fixture(scope="module")
+def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Of three seconds each: the second one flies 0.5 m higher, and is turned by 10 degrees a second."""
+    folder = tmp_path_factory.mktemp("bags")
+    return recorded(folder / "first", 3.0), recorded(folder / "second", 3.5, 40.0)
+
+
+@pytest.fixture
+def viewer() -> Iterator[Viewer]:
+    made = Viewer(0, "test")
+    yield made
+    made.close()
+
+
+def at(viewer: Viewer, frame: str) -> np.ndarray:
+    assert viewer.scene is not None
+    pose: np.ndarray = viewer.scene.in_root[viewer.scene.frames.index(frame)]
+    return pose
+
+
+def is_near(viewer: Viewer, x: float) -> bool:
+    return bool(abs(at(viewer, "drone/base_link")[0] - x) < 0.02)
+
+
+def plotted(viewer: Viewer, name: str) -> np.ndarray:
+    return next(plot._samples for plot in viewer._plots._plots if plot.name == name)
+
+
+def test_a_second_bag_is_a_ghost_on_the_time_line_of_the_first(bags: tuple[Path, Path], viewer: Viewer) -> None:
+    viewer.ghosts.sources = [BagGhost(bags[1], print)]
+    view = BagView(bags[0], viewer, print)
+    view.start(paused=True)
+    with opened(viewer.url) as page, script(viewer.url) as foot:
+        for seconds in (0.5, 2.0, 1.0):  # back, too
+            press(foot, "seek", told(foot, "state")["start"] + seconds)
+            until(partial(is_near, viewer, seconds), "the instant")
+            time_s, ghost = at(viewer, "drone/base_link")[0], at(viewer, "ghost/drone/base_link")
+            assert ghost[:3] == pytest.approx([time_s, 0.0, 3.5], abs=1e-6)
+            assert Rotation.from_quat(ghost[3:]).as_euler("xyz", True) == pytest.approx([0, 0, 10 * time_s], abs=1e-4)
+        balls = [
+            m["props"]
+            for m in page.all("BatchedMeshesMessage")
+            if m["props"]["batched_opacities"] is not None and (m["props"]["batched_opacities"] < 0.6).all()
+        ]
+        assert len(balls) == 1, "the ball, but not the ground"
+    view.close()
+
+
+def test_how_a_ghost_differs_is_plotted(bags: tuple[Path, Path], viewer: Viewer) -> None:
+    viewer.ghosts.sources = [BagGhost(bags[1], print)]
+    view = BagView(bags[0], viewer, print)
+    view.start()
+    position, attitude = DIFFERENCES
+    until(lambda: len(plotted(viewer, position)) > 20, "samples")
+    view.close()
+    x, y, z = plotted(viewer, position)[:, 1:].T
+    assert np.stack([x, y, z - 0.5]) == pytest.approx(0.0, abs=1e-6), "at the stamps of the poses that are shown"
+    time_s, *turns = plotted(viewer, attitude).T
+    assert turns[2] == pytest.approx(10.0 * time_s, abs=0.3)
+    assert np.stack(turns[:2]) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_bag_is_a_ghost_of_a_run_at_its_time(bags: tuple[Path, Path]) -> None:
+    world = loads(WORLD.format(height=1.0, turn=0.0))
+    with Session(world, view=0, ghosts=[BagGhost(bags[0], print)], real_time_factor=0.0) as session:
+        session.run(1.5)
+        viewer = session.viewer
+        assert viewer is not None
+        until(lambda: at(viewer, "drone/base_link")[:3] == pytest.approx([1.5, 0.0, 1.0]), "the end")
+        assert at(viewer, "ghost/drone/base_link")[:3] == pytest.approx([1.5, 0.0, 3.0], abs=1e-6)
+
+
+def test_a_bag_with_another_clock_begins_when_the_page_does(tmp_path: Path, viewer: Viewer) -> None:
+    """Stamps of today beside those of a simulation."""
+    today, said = 1_795_000_000.0, list[str]()
+    times = [0.1 * k for k in range(31)]
+    lines = [("/tf", today + t, transforms("map", "drone/base_link", (0.0, t, 0.0), today + t)) for t in times]
+    ghost = BagGhost(written(tmp_path / "real", lines), said.append)
+    poses = [ghost.poses(Instant(t_ns, np.zeros((0, 7)), {}), 0)[1, :3].copy() for t_ns in (10**9, 2 * 10**9, 0)]
+    ghost.close()
+    assert poses == pytest.approx(np.array([[0, 1, 0], [0, 2, 0], [0, 0, 0]]), abs=1e-6)
+    assert said == ["real has another clock: it begins when the page does"]
+
+
+def test_a_ghost_without_a_world_looks_like_the_page(tmp_path: Path, bags: tuple[Path, Path], viewer: Viewer) -> None:
+    lines = [("/tf", t, transforms("map", "drone/base_link", (0.0, t, 0.0), t)) for t in (0.0, 1.0)]
+    viewer.ghosts.sources = [BagGhost(written(tmp_path / "bare", lines), print)]
+    view = BagView(bags[0], viewer, print)
+    assert viewer.scene is not None
+    names = [viewer.scene.frames.names[shape.row] for shape in viewer.scene.shapes]
+    view.close()
+    assert names.count("ghost/drone/base_link") == names.count("drone/base_link")
+
+
+def test_a_body_is_where_a_topic_estimates_it(tmp_path: Path, viewer: Viewer) -> None:
+    """The truth goes along x, the estimate along y. Its propeller turns as the true one."""
+    times = [0.1 * k for k in range(21)]
+    lines = [("/tf", t, transforms("map", "drone/base_link", (t, 0.0, 0.0), t)) for t in times]
+    lines += [("/tf", t, transforms("drone/base_link", "drone/arm", (0.0, 0.0, t), t)) for t in times]
+    lines += [("/drone/local/pose", t, stamped("map", (0.0, t, 2.0), t)) for t in times]
+    bag = written(tmp_path / "run", sorted(lines, key=lambda line: line[1]))
+    viewer.ghosts.sources = [TopicGhost("/drone/local/pose", "")]
+    view = BagView(bag, viewer, print)
+    view.start(paused=True)
+    view.seek(2_000_000_000)
+    until(lambda: at(viewer, "ghost/drone/base_link")[:3] == pytest.approx([0.0, 2.0, 2.0], abs=0.11), "the end")
+    assert at(viewer, "ghost/drone/arm")[:3] == pytest.approx([0.0, 2.0, 4.0], abs=0.11)
+    view.close()
+
+
+def test_two_bags_and_a_run_with_a_bag_are_one_command(
+    bags: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["view", str(bags[0]), str(bags[1]), "--export", str(page)]) == 0
+    assert f"wrote {page}" in capsys.readouterr().out
+    arguments = ["run", "orbit", "--no-ros", "--view", "0", "--duration", "0.1", "--speed", "max"]
+    assert main([*arguments, "--ghost", str(bags[0])]) == 0
+    assert "viewer: http" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["run", "orbit", "--no-ros", "--ghost", "x"], "--ghost requires --view"),
+        (["run", "orbit", "--no-ros", "--view", "0", "--ghost", "/odom"], "--ghost: no bag '/odom'; topics"),
+        (["view", "orbit", "--ghost", "nothing"], "nothing"),
+        (["view", "orbit", "--apart"], "--apart"),
+    ],
+)
+def test_a_ghost_that_cannot_be_is_one_line(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_topic_that_a_bag_does_not_have_is_named_with_the_nearest(
+    bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["view", str(bags[0]), "--port", "0", "--ghost", "/tff"]) == 2
+    assert "did you mean /tf?" in capsys.readouterr().err
+
+
+def test_a_bag_without_transforms_is_no_ghost(tmp_path: Path) -> None:
+    with pytest.raises(BagError, match="no transforms"):
+        BagGhost(written(tmp_path / "log", [("/log", 0.0, a("std_msgs/String", data="x"))]), print)
