@@ -26,8 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Thousands of collected tests are looked through at each collection; an eighth of the time went into that.
-gc.set_threshold(50_000, 50, 100)
+# No search for cycles while tests are collected: a quarter of the time went into that.
+gc.disable()
 
 # Timings say nothing on a shared machine, and the same examples every time make a failure everybody's.
 hypothesis.settings.register_profile(
@@ -71,6 +71,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for item in items:
                 if item.get_closest_marker(marker):
                     item.add_marker(pytest.mark.skip(reason=f"{reason}: make test-{marker}"))
+
+
+def pytest_collection_finish() -> None:
+    """Search for cycles again, but not among thousands of collected tests and all that they have imported."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 100)
+    gc.enable()
 
 
 # Rooms whose tests mostly wait: for programs, or for time to pass.

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from in_process import exit_code
+from nightly import only
 from sweeping import Here, arguments, contents, family, parts, start, workers_of
 from waiting import has_ended, until, until_ended
 
@@ -47,13 +48,16 @@ def test_each_case_has_a_row_with_its_numbers_and_measures(undisturbed: Path) ->
     assert len(pl.read_parquet(undisturbed / "rows" / "*.parquet")) == RUNS
 
 
-def test_a_killed_sweep_is_gone_on_with_and_no_case_is_lost_or_doubled(undisturbed: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", only([3, 8], 0))
+def test_a_killed_sweep_is_gone_on_with_and_no_case_is_lost_or_doubled(
+    kills: int, undisturbed: Path, tmp_path: Path
+) -> None:
     """Kill -9 of the driver or of a worker, at random moments. The first kill is one of a worker."""
     chance = random.Random(int.from_bytes(os.urandom(4), "little"))
     results = tmp_path / "results"
     words = arguments(tmp_path, RUNS, "--workers", "1")
     process = start(words)
-    for kill in range(5):
+    for kill in range(kills):
         until(lambda: process.poll() is not None or workers_of(process), "a worker", poll_s=0.2)  # noqa: B023
         moment = time.monotonic() + chance.uniform(0.0, 1.5)
         until(lambda: process.poll() is not None or time.monotonic() > moment, "the moment", poll_s=0.05)  # noqa: B023

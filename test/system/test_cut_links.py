@@ -185,7 +185,7 @@ def held(process: psutil.Process) -> tuple[int, int, int]:
 
 
 @pytest.mark.usefixtures("ros_domain")
-@pytest.mark.parametrize("cuts", [12, pytest.param(50, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("cuts", [8, pytest.param(50, marks=pytest.mark.nightly)])
 def test_a_ground_link_is_cut_and_restored_in_flight(cuts: int, tmp_path: Path) -> None:
     """Each silence is told and each return; the flight goes on meanwhile, nothing is left behind, commands arrive."""
     with flown(tmp_path) as (vehicle, relay, node, autopilot):
