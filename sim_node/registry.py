@@ -168,6 +168,17 @@ class Registry(Mapping[K, T], Generic[K, T]):
             self.blame(name, error)
             raise
 
+    def call(self, functions: Mapping[K, Callable[..., object]], *arguments: object) -> None:
+        """Call functions by the names of their entries, often. Raises PluginFault for one of a plug-in that fails."""
+        name: K | None = None
+        try:
+            for name, function in functions.items():  # noqa: B007  who failed, if one does
+                function(*arguments)
+        except Exception as error:
+            if name is not None:
+                self.blame(name, error)
+            raise
+
     def __getitem__(self, name: K) -> T:
         # Once it is loaded, without the call: thousands of mates ask for their types.
         return (self._table or self.table())[name]

@@ -19,13 +19,10 @@ FILES = {
 # A World offers its key paths as methods; what reads and writes files for them knows the World.
 WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
 BUILTIN = "sim_node.autopilots.builtin"
-# Circles of types that are left: a kind of part knows the World that has it; missions and failsafes act on the flight,
-# commands on the autopilot, timetables on the run, of which they are parts.
+# Circles of types that are left: missions act on the flight, commands on the autopilot, of which they are parts.
 PARTS_OF = {
-    "sim_node.world.model": ["sim_node.world.part"],
-    f"{BUILTIN}.flight": [f"{BUILTIN}.failsafe", f"{BUILTIN}.mission"],
+    f"{BUILTIN}.flight": [f"{BUILTIN}.mission"],
     f"{BUILTIN}.autopilot": [f"{BUILTIN}.commands"],
-    "sim_node.simulation.simulation": ["sim_node.simulation.happening"],
 }
 
 

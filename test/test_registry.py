@@ -18,8 +18,8 @@ from sim_node.cli.doctor import registries_of_groups, registry_at
 from sim_node.plugins import PluginWarning
 from sim_node.registry import Registry
 
-FORCES = ("constant_force", "drag", "buoyancy")
-# A stone that sinks through water in the wind, pushed: three force elements whose sums depend on their order.
+FORCES = ("forces", "vehicles", "actuators")
+# A stone that sinks through water in the wind, pushed, with a rotor: force elements whose sums depend on their order.
 RUN = """
 import hashlib, importlib, pickle, sys
 for module in {modules!r}:
@@ -44,6 +44,11 @@ bodies:
     joint: free
     pose: {position: [0.1, 0.2, -0.3], rpy_deg: [10, 20, 30]}
     geometry: [{box: [0.31, 0.17, 0.23], mass: 13.7}]
+vehicles:
+  - name: stone
+    body: stone
+    drag: {linear: [0.13, 0.11, 0.17], quadratic: [0.7, 0.3, 0.9]}
+    rotors: [{position: [0.1, 0, 0.1], spin: ccw, thrust_coefficient: 1.0e-5, moment_coefficient: 0.01, max_speed: 900}]
 forces:
   - {type: wind, velocity: [3.1, 1.7, 0.3], gusts: {intensity: 0.7, scale_length: 11.0}}
   - {type: drag, body: stone, linear: 0.37, quadratic: [1.1, 0.7, 0.9]}

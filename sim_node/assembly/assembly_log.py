@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,29 +51,7 @@ class Step:
     angle: float = 0.0
 
     def __str__(self) -> str:
-        if self.kind == "solved":
-            return f"{self.mate}: {self.frame} = {self.formula} = {shown(self.pose)}"
-        if self.kind == "identity":
-            return f"{self.mate}: {self.frame} is one of several that are open; the identity"
-        if self.kind == "held":
-            return f"{self.mate}: held at {_numbers(self.value)}"
-        if self.kind == "moved":
-            return f"{self.mate}: moved to {_numbers(self.value)}"
-        if self.kind == "closed":
-            return f"{self.mate}: met to {self.distance:.1e} m, {self.angle:.1e} rad"
-        if self.kind == "conflict":
-            return f"{self.mate}: cannot be met, {self.distance:.6g} m and {self.angle:.6g} rad are left"
-        if self.kind == "limits":
-            place, low, high = self.value
-            return f"{self.mate}: stands at {place:.6g}, beyond its limits {low:.6g} to {high:.6g}"
-        if self.kind == "others":
-            return f"{self.mate}: {_others(*map(int, self.value))}"
-        if self.kind == "singular":
-            instant, real = map(int, self.value)
-            return f"{self.mate}: singular here: {instant} infinitesimal degrees of freedom, {real} in motion"
-        if self.kind == "ignored":
-            return f"{self.mate}: ignored, both connectors stand still in the world"
-        return f"{self.mate}: not assembled, its connectors are on frames that move against each other"
+        return f"{self.mate}: {_SENTENCES[self.kind](self)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields that the step's kind uses, as JSON types."""
@@ -88,6 +67,24 @@ class Step:
         if self.kind in ("closed", "conflict"):
             fields["residual"] = {"position": self.distance, "angle": self.angle}
         return fields
+
+
+# What a step of each kind tells of its mate.
+_SENTENCES: dict[str, Callable[[Step], str]] = {
+    "solved": lambda step: f"{step.frame} = {step.formula} = {shown(step.pose)}",
+    "identity": lambda step: f"{step.frame} is one of several that are open; the identity",
+    "held": lambda step: f"held at {_numbers(step.value)}",
+    "moved": lambda step: f"moved to {_numbers(step.value)}",
+    "closed": lambda step: f"met to {step.distance:.1e} m, {step.angle:.1e} rad",
+    "conflict": lambda step: f"cannot be met, {step.distance:.6g} m and {step.angle:.6g} rad are left",
+    "limits": lambda step: "stands at {:.6g}, beyond its limits {:.6g} to {:.6g}".format(*step.value),
+    "others": lambda step: _others(*map(int, step.value)),
+    "singular": lambda step: "singular here: {:.0f} infinitesimal degrees of freedom, {:.0f} in motion".format(
+        *step.value
+    ),
+    "ignored": lambda step: "ignored, both connectors stand still in the world",
+    "apart": lambda step: "not assembled, its connectors are on frames that move against each other",
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from sim_node.assembly.assembly_log import Alternative, Step
-from sim_node.assembly.closing import close
-from sim_node.assembly.configurations import Configurations, InRoots
-from sim_node.assembly.cycles import Path
-from sim_node.assembly.mechanism import LoopMechanism
-from sim_node.assembly.table import AssemblyTable
+from sim_node.assembly.choice import STARTS, STARTS_FOR_ALL, Configurations, InRoots, ways
+from sim_node.assembly.loop_solvers import Mask, approach, newton, solve
+from sim_node.assembly.mechanism import RANK, LoopMechanism, Path, rank
+from sim_node.assembly.table import AssemblyTable, Groups, climb
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # In worlds with more mechanisms, other assemblies are looked for on demand only.
-MAX_SEARCHED = 10
+MAX_MECHANISMS = 10
+# Mechanisms with more positions are searched for other assemblies on demand only.
+MAX_SEARCHED = 24
 
 
 class Closing(NamedTuple):
@@ -60,7 +65,7 @@ def close_loops(
         for group in groups:
             mechanism = LoopMechanism(table, poses, values, {m: paths[m] for m in group}, order)
             configurations = Configurations(mechanism, table, in_roots)
-            done = close(mechanism, configurations, searched=len(groups) <= MAX_SEARCHED, every=every)
+            done = close(mechanism, configurations, searched=len(groups) <= MAX_MECHANISMS, every=every)
             moved |= done.moved
             steps += done.steps
             others += done.others
@@ -81,8 +86,8 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
         elif parent >= 0:
             neighbours[row].append((parent, "frame", row, True))
             neighbours[parent].append((row, "frame", row, False))
-    # Re-rooted: for each row the edge to the row that it was reached from, on the way up.
-    above: list[tuple[int, str, int, bool] | None] = [None] * len(table.names)
+    # Re-rooted: for each row the one that it was reached from, and the step up to that.
+    above, steps = [-1] * len(table.names), dict[int, tuple[str, int, bool]]()
     depth = [-1] * len(table.names)
     for root in range(len(table.names)):
         if depth[root] >= 0:
@@ -94,41 +99,199 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
             for other, kind, index, forward in neighbours[row]:
                 if depth[other] < 0:
                     depth[other] = depth[row] + 1
-                    above[other] = (row, kind, index, not forward)
+                    above[other], steps[other] = row, (kind, index, not forward)
                     stack.append(other)
     for m in loops:
         a, b = (table.owners[end] for end in table.ends[m])
-        up: Path = []
-        down: Path = []
-        while a != b:
-            if depth[a] >= depth[b]:
-                edge = above[a]
-                assert edge is not None
-                up.append(edge[1:])
-                a = edge[0]
-            else:
-                edge = above[b]
-                assert edge is not None
-                down.append((edge[1], edge[2], not edge[3]))
-                b = edge[0]
-        yield up + down[::-1]
+        up, down, _ = climb(a, b, depth, above)
+        backwards = ((kind, index, not forward) for kind, index, forward in (steps[row] for row in reversed(down)))
+        yield [*(steps[row] for row in up), *backwards]
 
 
 def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
     """Return groups of loops that share a mate."""
-    group_of: dict[int, int] = {}
-
-    def find(item: int) -> int:
-        while group_of.setdefault(item, item) != item:
-            group_of[item] = group_of[group_of[item]]
-            item = group_of[item]
-        return item
-
+    groups, found = Groups(), dict[int, list[int]]()
     for m in loops:
         for kind, index, _ in paths[m]:
             if kind == "mate":
-                group_of[find(index)] = find(m)
-    groups: dict[int, list[int]] = {}
+                groups.join(index, m)
     for m in loops:
-        groups.setdefault(find(m), []).append(m)
-    return list(groups.values())
+        found.setdefault(groups.of(m), []).append(m)
+    return list(found.values())
+
+
+@dataclass
+class Closed:
+    """What was done to a mechanism.
+
+    Attributes:
+        moved: Whether any position changed.
+        constraints: The freedoms that its loops remove, less those of their own mates.
+        steps: What was done.
+        others: Other ways to assemble it.
+    """
+
+    moved: bool = False
+    constraints: int = 0
+    steps: list[Step] = field(default_factory=list)
+    others: list[Alternative] = field(default_factory=list)
+
+
+def close(of: LoopMechanism, configurations: Configurations, *, searched: bool, every: bool) -> Closed:
+    """Close what can be closed.
+
+    Args:
+        of: The mechanism. Its positions are changed.
+        configurations: Tells ways to assemble it apart.
+        searched: Whether other ways to assemble it are looked for, and whether its configuration is singular.
+        every: Whether they are looked for thoroughly, and described.
+    """
+    done = Closed()
+    starts = STARTS_FOR_ALL if every else STARTS if searched and len(of.unknowns) <= MAX_SEARCHED else 0
+    closed = of.loops
+    opened = of.worst(of.loops, of.start) > of.tolerance
+    astray = of.from_near(of.start) > 0.0 or not of.is_within_limits(of.wrapped(of.start))
+    if opened or astray:
+        closed = _solve_all(of)
+    if closed == of.loops and of.free.any():
+        free = np.array(of.free)
+        if opened or astray:
+            _determine(of, closed, free, done)
+        _choose(of, configurations, closed, free, done, starts, every=every)
+    done.moved = of.has_moved()
+    _count(of, closed, done, thorough=searched or every)
+    _log(of, closed, done)
+    return done
+
+
+def _solve_all(of: LoopMechanism) -> list[int]:
+    """Close all loops at once or, if that is impossible, one after the other as far as possible."""
+    x = solve(of, of.loops, of.free, of.start)
+    if x is not None:
+        of.take(x)
+        return of.loops
+    closed: list[int] = []
+    for m in of.loops if len(of.loops) > 1 else ():
+        x = solve(of, [*closed, m], of.free, of.start)
+        if x is not None:
+            of.take(x)
+            closed.append(m)
+    if not closed and (x := approach(of, of.loops)) is not None:
+        of.take(x)
+    return closed
+
+
+def _determine(of: LoopMechanism, loops: list[int], free: Mask, done: Closed) -> None:
+    """If the loops leave freedom, hold free motions at rest, as long as loops close: they are no longer `free` then.
+
+    First those with `near`, whatever mate they are of, then those of mates that placed frames, in their order.
+    """
+    matrix = of.jacobian(loops)
+    spare = int(free.sum()) - rank(matrix[:, free])
+    candidates = [k for k in range(len(of.unknowns)) if of.near[k]]
+    candidates += [k for k in range(of.in_tree) if not of.near[k]]
+    for k in candidates:
+        if not spare:
+            return
+        without = np.array(free)
+        without[k] = False
+        if not free[k] or of.is_ball(k) or rank(matrix[:, without]) < rank(matrix[:, free]):
+            continue
+        solved = of.values_at(of.start)
+        of.restore()
+        x = solve(of, loops, without, np.where(of.free & ~without, of.rest, of.start))
+        if x is None:
+            of.restore(solved)
+            continue
+        of.take(x)
+        free[:], spare = without, spare - 1
+        matrix = of.jacobian(loops)
+        done.steps.append(Step("held", of.name(of.unknowns[k][0]), value=(of.value(k),)))
+
+
+def _choose(
+    of: LoopMechanism,
+    configurations: Configurations,
+    loops: list[int],
+    free: Mask,
+    done: Closed,
+    starts: int,
+    *,
+    every: bool,
+) -> None:
+    """Find the ways to assemble what is not held, and take the best."""
+    if not starts and not of.near[of.in_tree :].any() and of.is_within_limits(of.wrapped(of.start)):
+        return
+    here = of.marks(of.start)
+    found = ways(of, configurations, loops, free, of.start, starts=starts)
+    best = found[0]
+    if every:
+        done.others += [Alternative(of.values_at(way.x), way.is_within_limits) for way in found[1:]]
+    if np.abs(of.marks(best.x) - here).max(initial=0.0) > of.tolerance:
+        of.take(best.x)
+    if not best.is_within_limits:
+        done.steps += of.beyond_limits()
+    if len(found) > 1:
+        inside = sum(way.is_within_limits for way in found[1:])
+        done.steps.append(Step("others", of.name(loops[0]), value=(float(len(found) - 1), float(inside))))
+
+
+def _count(of: LoopMechanism, closed: list[int], done: Closed, *, thorough: bool) -> None:
+    if not closed:
+        return
+    own = sum(1 for m, _ in of.unknowns if m in closed)
+    involved = len(of.unknowns)
+    instant, real = freedoms(of, closed, thorough=thorough)
+    done.constraints = involved - real - own
+    if real < instant:
+        done.steps.append(Step("singular", of.name(closed[0]), value=(float(instant), float(real))))
+
+
+def _log(of: LoopMechanism, closed: list[int], done: Closed) -> None:
+    done.steps += of.moved_steps()
+    for m in of.loops:
+        distance, turn = of.residual(m)
+        angle = 2.0 * math.asin(min(1.0, turn / 2.0))
+        kind = "closed" if m in closed else "conflict"
+        done.steps.append(Step(kind, of.name(m), value=tuple(of.values[m].tolist()), distance=distance, angle=angle))
+
+
+# Directions that are tried, how far (rad, parts of the size), and how much of that a real motion keeps.
+TRIALS, STEP, KEPT = 8, 0.05, 0.3
+
+
+def freedoms(of: LoopMechanism, loops: list[int], *, thorough: bool) -> tuple[int, int]:
+    """Count the freedoms of closed loops: of infinitesimal motions, and of motions.
+
+    They differ at a singular configuration, as of a parallelogram that lies flat. There, steps along the infinitesimal
+    motions lead to configurations nearby, at which the loops are closed again; these have as many freedoms as the
+    motion really has, or there are none.
+
+    Args:
+        of: A mechanism.
+        loops: Its closed loops.
+        thorough: Whether steps are taken at all; if not, both numbers are that of infinitesimal motions.
+
+    Returns:
+        Both numbers.
+    """
+    x = np.array(of.start)
+    matrix = of.evaluate(loops, x)[1]
+    if not thorough:
+        instant = len(x) - rank(matrix)
+        return instant, instant
+    _, sizes, rows = np.linalg.svd(matrix)
+    used = int((sizes > RANK * max(float(sizes.max(initial=0.0)), 1.0)).sum())
+    instant = len(x) - used
+    null, everything = rows[used:], np.ones(len(x), dtype=bool)
+    random = np.random.default_rng(len(x))
+    real = 0
+    for _ in range(TRIALS if instant else 0):
+        step = random.normal(size=instant) @ null
+        step *= STEP / float(np.abs(step).max())
+        there = newton(of, loops, everything, x + step)
+        if there is not None and np.linalg.norm(there - x) > KEPT * np.linalg.norm(step):
+            real = max(real, len(x) - rank(of.evaluate(loops, there)[1]))
+            if real == instant:
+                break
+    return instant, real

@@ -17,7 +17,7 @@ from sim_node.world.systems import ContactGeometry, RigidBody
 SHARE = 1e-6
 
 
-# m^3 from the sizes of world.bodies.SHAPES.
+# From the sizes of world.shapes.SHAPES.
 def _box(x: float, y: float, z: float) -> tuple[float, float, float]:
     return (y * y + z * z) / 12.0, (x * x + z * z) / 12.0, (x * x + y * y) / 12.0
 

@@ -13,6 +13,7 @@ from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.carried import CarriedMate, Hung, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
+from sim_node.assembly.table import Groups
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.world.bodies import Body
 from sim_node.world.joint_motion import RELAXATION
@@ -92,17 +93,7 @@ def _spanning_tree(
     Locks come first, so that no loop is within one rigid part; then links with slides, which equality constraints hold
     badly; then those that are driven or limited; then those that placed a body in the assembly.
     """
-    group = list(range(len(roots)))
-
-    def find(row: int) -> int:
-        while group[row] != row:
-            group[row] = group[group[row]]
-            row = group[row]
-        return row
-
-    for row, of in enumerate(assembly.table.of):
-        if isinstance(of, RigidBody) and of.held:
-            group[find(row)] = find(roots[row])
+    groups = _held(assembly, roots)
     placed = set(assembly.tree)
 
     def rank(link: CarriedMate) -> tuple[int, bool, bool]:
@@ -117,13 +108,18 @@ def _spanning_tree(
     tree: list[CarriedMate] = []
     rest: list[CarriedMate] = []
     for link in sorted(links, key=rank):
-        first, second = find(link.carriers[0]), find(link.carriers[1])
-        if first == second or assembly.table.mates[link.mate].type.distance:
-            rest.append(link)
-        else:
-            group[first] = second
-            tree.append(link)
+        carries = not assembly.table.mates[link.mate].type.distance and groups.join(*link.carriers)
+        (tree if carries else rest).append(link)
     return tree, rest
+
+
+def _held(assembly: Assembly, roots: list[int]) -> Groups:
+    """Return groups in which bodies that no mate moves are with their roots."""
+    groups = Groups()
+    for row, of in enumerate(assembly.table.of):
+        if isinstance(of, RigidBody) and of.held:
+            groups.join(row, roots[row])
+    return groups
 
 
 def _hanging(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> dict[int, Hung]:
@@ -230,18 +226,10 @@ def _loop_closures(
     MuJoCo has no constraint that lets something slide. So the mate carries a slider, a body of hardly any mass, that is
     locked to the body: it is added to `bodies`.
     """
-    table = assembly.table
-    rigid = [roots[row] if isinstance(of, RigidBody) and of.held else row for row, of in enumerate(table.of)]
-
-    def part(row: int) -> int:
-        while rigid[row] != row:
-            row = rigid[row]
-        return row
-
+    table, rigid = assembly.table, _held(assembly, roots)
     for link in tree:
         if not table.mates[link.mate].type.parts:
-            first, second = sorted(map(part, link.carriers))
-            rigid[second] = first
+            rigid.join(*link.carriers)
     closures: list[LoopClosure] = []
     problems: list[Problem] = []
     for link in rest:
@@ -249,7 +237,7 @@ def _loop_closures(
         if mate.is_driven and not mate.type.distance:
             message = f"closes a loop, where a {mate.kind} mate has no limits or friction; put them on another mate"
             problems.append(Problem(mate.place.where, mate.place.key or name, message))
-        if part(link.carriers[0]) == part(link.carriers[1]):
+        if rigid.of(link.carriers[0]) == rigid.of(link.carriers[1]):
             continue
         if not mate.type.distance and any(part.kind == "slide" for part in mate.type.parts):
             slider, closure = _slider(assembly, link, roots, bodies)

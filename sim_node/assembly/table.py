@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,27 @@ class AssemblyTable:
     chains: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
     apart: frozenset[int]
     still: frozenset[int]
+
+
+class Groups:
+    """Numbers in groups, which are joined one after the other (union-find); at first each is a group."""
+
+    def __init__(self) -> None:
+        self._above: dict[int, int] = {}
+
+    def of(self, item: int) -> int:
+        """Return the number that stands for the group of a number."""
+        above = self._above
+        while above.setdefault(item, item) != item:
+            above[item] = above[above[item]]
+            item = above[item]
+        return item
+
+    def join(self, item: int, other: int) -> bool:
+        """Join the groups of two numbers. Return whether they were two."""
+        first, second = self.of(item), self.of(other)
+        self._above[first] = second
+        return first != second
 
 
 class _Rows:
@@ -212,23 +233,34 @@ def _chains(
     chains: list[tuple[tuple[int, int], tuple[int, int]]] = []
     apart: list[int] = []
     for mate, (first, second) in enumerate(ends):
-        a, b = rows.owners[first], rows.owners[second]
-        up: tuple[list[int], list[int]] = ([], [])
-        while a != b:
-            if depth[a] >= depth[b]:
-                up[0].append(a)
-                a = rows.parents[a]
-            else:
-                up[1].append(b)
-                b = rows.parents[b]
-            if a < 0 or b < 0:
-                apart.append(mate)
-                break
+        up, other, met = climb(rows.owners[first], rows.owners[second], depth, rows.parents)
+        if not met:
+            apart.append(mate)
         at = len(nodes)
-        middle = at + len(up[0])
-        nodes += up[0] + up[1]
+        middle = at + len(up)
+        nodes += up + other
         chains.append(((at, middle), (middle, len(nodes))))
     return np.array(nodes, dtype=np.int64), tuple(chains), apart
+
+
+def climb(a: int, b: int, depth: Sequence[int], parents: Sequence[int]) -> tuple[list[int], list[int], bool]:
+    """Return the rows from each of two rows up, below their nearest common ancestor, and whether there is one.
+
+    Args:
+        a: The first row.
+        b: The second one.
+        depth: The number of ancestors of each row.
+        parents: The parent of each row; -1 for a root.
+    """
+    up, other = list[int](), list[int]()
+    while a != b and a >= 0 and b >= 0:
+        if depth[a] >= depth[b]:
+            up.append(a)
+            a = parents[a]
+        else:
+            other.append(b)
+            b = parents[b]
+    return up, other, a == b
 
 
 def _connector(rows: _Rows, path: str, mate: Mate, side: int) -> int | None:
@@ -258,3 +290,21 @@ def _no_body(connector: RedirectedMateConnector, path: str, rows: _Rows) -> Prob
 def _problem(place: Place, otherwise: Place, name: str, message: str) -> Problem:
     at = place if place.where.line or place.key else otherwise
     return Problem(at.where, at.key or shown_key(name), message)
+
+
+def floating_parts(table: AssemblyTable) -> int:
+    """Return the number of groups of mated bodies that no mate connects with what is fixed."""
+    groups, mated = Groups(), set[int]()
+    for m, ends in enumerate(table.ends):
+        if m in table.still or m in table.apart:
+            continue
+        bodies = [_moving(table, table.carriers[end]) for end in ends]
+        mated.update(bodies)
+        groups.join(*bodies)
+    return len({groups.of(row) for row in mated} - {groups.of(0)})
+
+
+def _moving(table: AssemblyTable, carrier: int) -> int:
+    """Return the row of a connector's body, or 0 if it is fixed in the world or moves by itself."""
+    of = table.of[carrier] if carrier >= 0 else None
+    return carrier if isinstance(of, RigidBody) and not of.held else 0

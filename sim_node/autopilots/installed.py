@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim_node.spatial.frames import altitude_msl
-from sim_node.world import Base, World
+from sim_node.world import Base, Multirotor, World
 from sim_node.world.autopilots import Vehicle
 from sim_node.world.processes import Process
-from sim_node.world.vehicles import Autopilot
+from sim_node.world.vehicles import SPINS, Autopilot
 
 PX4, ARDUPILOT = "px4", "ardupilot"
 # The oldest that were flown, and how their versions are written.
@@ -30,6 +30,10 @@ _PX4_ENV: Mapping[bool, Mapping[str, str]] = {
         **{"PX4_PARAM_SIM_GZ_EN": "0", "PX4_PARAM_PWM_MAIN_FUNC1": "101", "PX4_PARAM_PWM_MAIN_FUNC2": "102"},
     },
 }
+# The rotors of that airframe (10016_none_iris), forward and left, m: of another vehicle, PX4 is told.
+_IRIS = ((0.1515, -0.245), (-0.1515, 0.1875), (0.1515, 0.245), (-0.1515, -0.1875))
+# Further parameters of ArduPilot by the number of rotors, which make the X a larger one.
+_ARDUPILOT_FRAMES: Mapping[int, tuple[str, ...]] = {6: ("copter-hexa.parm",), 8: ("copter-octa.parm",)}
 _ARDUPILOT: Mapping[bool, tuple[str, tuple[str, ...]]] = {
     False: ("arducopter", ("copter.parm", "copter-X.parm")),
     True: ("ardurover", ("rover.parm", "rover-skid.parm")),
@@ -74,6 +78,8 @@ class Installed:
         if self.kind == PX4:
             etc = [] if self.data is None else [str(self.data)]
             env, command = _PX4_ENV[wheels], [*self.command, "-i", number, "-d", *etc]
+            if isinstance(vehicle, Multirotor):
+                env = {**env, **px4_geometry(vehicle)}
             if self.command[0] in _ENGINES:  # the variables are set inside
                 given = [word for key, value in env.items() for word in ("-e", f"{key}={value}")]
                 command = [*self.command[:-1], *given, self.command[-1], "-i", number, "-d"]
@@ -83,12 +89,36 @@ class Installed:
             latitude, longitude, altitude = world.origin.latitude, world.origin.longitude, world.origin.altitude
         above_sea = float(altitude_msl(altitude, latitude, longitude))
         program, defaults = _ARDUPILOT[wheels]
+        if isinstance(vehicle, Multirotor):
+            defaults += _ARDUPILOT_FRAMES.get(len(vehicle.rotors), ())
         command = [str(Path(self.command[0]).with_name(program)), "--model", "JSON:127.0.0.1", "-I", number]
         command += ["--sysid", str(autopilot.instance + 1)]
         command += ["--home", f"{latitude:.7f},{longitude:.7f},{above_sea:.2f},0"]
         if self.data is not None:
             command += ["--defaults", ",".join(str(self.data / each) for each in defaults)]
         return Process(name, tuple(command), "${STATE_DIR}", (), "on-failure")
+
+
+def px4_geometry(vehicle: Multirotor) -> dict[str, str]:
+    """Return the environment that tells PX4 where the rotors of a vehicle are, and which way each turns.
+
+    Args:
+        vehicle: The vehicle.
+
+    Returns:
+        Parameters of its control allocation (CA_ROTORn_PX and so on, FRD) and of its outputs; none for those of the
+        airframe.
+    """
+    rotors = vehicle.rotors
+    if tuple((float(each.position[0]), float(each.position[1])) for each in rotors) == _IRIS:
+        return {}
+    found: dict[str, float] = {"CA_ROTOR_COUNT": len(rotors)}
+    for index, each in enumerate(rotors):
+        forward, left, up = each.position.tolist()
+        turning = SPINS[each.spin] * each.moment_coefficient
+        found |= {f"CA_ROTOR{index}_PX": forward, f"CA_ROTOR{index}_PY": -left, f"CA_ROTOR{index}_PZ": -up}
+        found |= {f"CA_ROTOR{index}_KM": turning, f"PWM_MAIN_FUNC{index + 1}": 101 + index}
+    return {f"PX4_PARAM_{name}": f"{value:.9g}" for name, value in found.items()}
 
 
 def url_of(kind: str, instance: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from sim_node.mavlink.ports import PortInUse, is_in_use
 from sim_node.packages import how_to_install
@@ -13,6 +14,9 @@ from sim_node.world.autopilots import Vehicle, autopiloted
 from sim_node.world.base_types.channels import BaseChannels
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
+
+if TYPE_CHECKING:
+    from sim_node.autopilots.lockstep.autopilot import LockstepAutopilot
 
 Report = Callable[[str], None]
 
@@ -134,7 +138,12 @@ class VehicleCoSimulator:
         self._apply = self._command_of(vehicle)
         self._outputs = len(vehicle.rotors) if isinstance(vehicle, Multirotor) else len(vehicle.channels)
         self._report = report
-        self.autopilot, self.condition = kind.of(simulation, vehicle, self.rate), "running"
+        made: type[LockstepAutopilot] = kind
+        if vehicle.autopilot.installed:
+            from sim_node.autopilots.started import StartedAutopilot
+
+            made = StartedAutopilot
+        self.autopilot, self.condition = made.of(simulation, vehicle, self.rate), "running"
         self.wait = self.autopilot.wait
         self.wait.report = report
         self._shown = self.wait.peer, self.wait.lockstep

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from sim_node.ros.ros_arguments import ANY_NODE, overrides
 from sim_node.simulation.pacing import MAX_FACTOR
@@ -15,6 +16,28 @@ from sim_node.world.fields import nanoseconds
 
 class UsageError(Exception):
     """A user error: printed on one line, exit code 2."""
+
+
+def whole(text: str, least: int, most: float, needed: str) -> int:
+    """Parse a whole number. needed: what the text is otherwise not, for the message."""
+    if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {needed}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """Parse a seed.
+
+    Args:
+        text: The word.
+
+    Returns:
+        The seed.
+
+    Raises:
+        ArgumentTypeError: It is no whole number, or out of range.
+    """
+    return whole(text, 0, 2**63 - 1, "a seed; a whole number from 0 to 2^63 - 1 is needed")
 
 
 def finite(text: str) -> float:
@@ -81,6 +104,12 @@ def speed(text: str, limit: float = MAX_FACTOR) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a speed; {needed}") from None
 
 
+def parameters_of(arguments: argparse.Namespace, **options: str) -> dict[str, Any]:
+    """Return parameters of a node that options give. options: by parameters, without those that are not given."""
+    values = {parameter: getattr(arguments, option) for parameter, option in options.items()}
+    return {parameter: value for parameter, value in values.items() if value is not None and value is not False}
+
+
 def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collection[str]) -> None:
     """Raise UsageError if `-p` sets a parameter that an option sets; parameter files yield to options."""
     for each in overrides(arguments.ros_args):
@@ -101,9 +130,9 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "print JSON, for programs") -> None:
+def add_json(parser: argparse.ArgumentParser) -> None:
     """--json."""
-    parser.add_argument("--json", action="store_true", help=what)
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def put_out(text: str, arguments: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,11 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _wake_at_end_of_input(wake: object) -> None:
+def _wake_at_end_of_input(wake: Callable[[], object]) -> None:
     while os.read(0, 4096):
         pass
-    if callable(wake):
-        wake()
+    wake()
 
 
 def _signing(arguments: argparse.Namespace, key_of_world: str, link_id: int) -> Signing | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import report_damage, shown
-from sim_node.cli.terminal import pose_lines, short_pose
+from sim_node.cli.terminal import pose_as_dict, pose_lines, short_pose
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag
 from sim_node.recording.changes import change_times
@@ -131,5 +131,4 @@ def _transforms(bag: Bag) -> BagTransforms:
 
 
 def _as_dict(stamp: int | None, pose: FloatArray) -> dict[str, object]:
-    seconds = None if stamp is None else stamp / 1e9
-    return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp": seconds, "stamp_ns": stamp}
+    return pose_as_dict(pose, stamp=None if stamp is None else stamp / 1e9, stamp_ns=stamp)

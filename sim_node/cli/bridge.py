@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from sim_node.cli.arguments import UsageError, refuse_twice, speed
+from sim_node.cli.arguments import UsageError, parameters_of, refuse_twice, speed
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--names",
         metavar="NAMES",
-        help="names of topics and services, separated by commas: enu (ours), mavros (default enu)",
+        help="names of topics and services, separated by commas: enu (ours), mavros, px4 (default enu)",
     )
     parser.epilog = "Arguments after --ros-args are for the node, as in: --ros-args -p takeoff_height:=5.0"
 
@@ -42,13 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.ros.bridge import BridgeNode
     from sim_node.ros.spin import run_node
 
-    given = {
-        "urls": arguments.url,
-        "tlog": None if arguments.tlog is None else str(arguments.tlog),
-        "tlog_speed": arguments.speed,
-        "names": arguments.names,
-    }
-    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    parameters = parameters_of(arguments, urls="url", tlog="tlog", tlog_speed="speed", names="names")
+    if arguments.tlog is not None:
+        parameters["tlog"] = str(arguments.tlog)
     refuse_twice(arguments, "bridge", parameters)
 
     def make() -> BridgeNode:

@@ -37,7 +37,8 @@ def _shipped_requests() -> Iterator[tuple[str, str]]:
     body = (node for module in modules for node in _source_of(module).body)
     for node in (each for each in body if isinstance(each, ast.FunctionDef)):
         for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "request":
+            # `@request("WORD")`, or a decorator of an extension that makes one.
+            if isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant):
                 yield ast.literal_eval(decorator.args[0]), _first_line(node)
 
 

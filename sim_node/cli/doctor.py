@@ -43,7 +43,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.films": ("sim_node.viewing.pictures:FILMS",),
     "sim_node.forces": (
         "sim_node.simulation.physics.force_elements:FORCE_ELEMENTS",
-        "sim_node.world.readers.yaml_forces:FORCES",
+        "sim_node.world.forces:FORCES",
     ),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
     "sim_node.links": ("sim_node.mavlink.links.endpoint:ENDPOINTS",),
@@ -67,7 +67,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.bag:STORAGES",),
     "sim_node.translations": (
-        "sim_node.mavlink.translation.registry:TRANSLATIONS",
+        "sim_node.mavlink.translation.rows:TRANSLATIONS",
         "sim_node.mavlink.topics:TOPICS",
     ),
 }

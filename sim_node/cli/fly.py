@@ -6,12 +6,14 @@ import argparse
 import os
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 
 from sim_node.autopilots.installed import ARDUPILOT, PX4, NotInstalled, find, url_of
 from sim_node.cli import run as runs
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import loaded
+from sim_node.mavlink.ports import is_locked, px4_lock
 from sim_node.world import World
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.processes import Process
@@ -21,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the autopilot, and what `run` has."""
     parser.add_argument("autopilot", metavar="AUTOPILOT", choices=(PX4, ARDUPILOT), help="px4 or ardupilot")
     parser.add_argument(
-        "--names", metavar="NAMES", default="enu", help="names of the bridge's topics: enu, mavros (default enu)"
+        "--names", metavar="NAMES", default="enu", help="names of the bridge's topics: enu, mavros, px4 (default enu)"
     )
     runs.add_arguments(parser)
 
@@ -46,6 +48,14 @@ def _flown(arguments: argparse.Namespace) -> World:
         found = find(kind, os.environ)
     except NotInstalled as error:
         raise UsageError(str(error)) from None
+    if not arguments.no_ros:
+        _check_names(arguments.names)
+    for vehicle, each in vehicles:
+        if kind == PX4 and is_locked(px4_lock(each.instance)):
+            raise UsageError(
+                f"{vehicle.name}: a PX4 with instance {each.instance} runs on this machine: stop it, or give the "
+                "vehicle's `autopilot` another `instance`"
+            )
     version = "" if found.version is None else f" {'.'.join(map(str, found.version))}"
     processes = [found.process(vehicle, each, world) for vehicle, each in vehicles]
     for process in processes:
@@ -55,6 +65,13 @@ def _flown(arguments: argparse.Namespace) -> World:
     # The world's own, if it has one, is for `run --processes`.
     others = [each for each in world.of(Process) if each.name != kind]
     return replace(world, processes=(*others, *processes))
+
+
+def _check_names(names: str) -> None:
+    """Check what the bridge would need, which would be started again and again without. Raises UsageError."""
+    for name, package in {"mavros": "mavros_msgs"}.items():
+        if name in names.split(",") and find_spec(package) is None:
+            raise UsageError(f"--names {names}: {package} is not installed: sim_node build {package}")
 
 
 def _bridge(kind: str, names: dict[int, str], dialects: str) -> Process:

@@ -6,50 +6,36 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError
+from sim_node.cli.terminal import pose_as_dict, pose_lines
 from sim_node.interrupt import Interrupt
 from sim_node.packages import how_to_install
-from sim_node.spatial.geometry import quaternions
-from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from sim_node.ros.live_graph import LiveGraph
-    from sim_node.ros.tf_statistics import FrameTraffic
+    from sim_node.ros.live_graph import FrameTraffic, LiveGraph
     from sim_node.spatial.tree import FrameInfo
 
-PERIOD = 1.0
 NOTHING_YET = "no transforms yet on /tf and /tf_static"
 
 
-def live_tree(*, period: float = PERIOD, as_json: bool = False, out: TextIO | None = None) -> int:
+def live_tree(*, period: float, as_json: bool = False) -> int:
     """Show all frames of the graph every `period` seconds until a signal; the exit code is then 0.
 
     On a terminal the output is redrawn in place, elsewhere it is appended; as_json: one line each time.
     """
-    encoding = (out or sys.stdout).encoding
-    return _follow(lambda graph: _tree_json(graph) if as_json else _tree_text(graph, encoding), period, as_json, out)
+    return _follow(_tree_json if as_json else _tree_text, period, in_place=not as_json)
 
 
-def live_lookup(
-    target: str, source: str, *, period: float = PERIOD, as_json: bool = False, out: TextIO | None = None
-) -> int:
+def live_lookup(target: str, source: str, *, period: float, as_json: bool = False) -> int:
     """Show the latest pose of `source` in `target` every `period` seconds until a signal, as live_tree does."""
-
-    def show(graph: LiveGraph) -> str:
-        return _lookup_json(graph, target, source) if as_json else _lookup_text(graph, target, source)
-
-    return _follow(show, period, as_json, out)
+    text_of = _lookup_json if as_json else _lookup_text
+    return _follow(lambda graph: text_of(graph, target, source), period, in_place=not as_json)
 
 
-def _follow(show: Callable[[LiveGraph], str], period: float, as_json: bool, out: TextIO | None) -> int:
-    stream = sys.stdout if out is None else out
-    in_place = stream.isatty() and not as_json
-    if not period > 0.0:
-        raise UsageError(f"the period is {period} s; it must be above 0")
+def _follow(show: Callable[[LiveGraph], str], period: float, *, in_place: bool) -> int:
+    in_place = in_place and sys.stdout.isatty()
     # Entered before rclpy is loaded, which takes a second: a Ctrl-C meanwhile is a normal end, too.
     with Interrupt() as interrupt, _listening() as graph:
         done = threading.Event()
@@ -59,8 +45,8 @@ def _follow(show: Callable[[LiveGraph], str], period: float, as_json: bool, out:
             try:
                 while True:
                     text = show(graph)
-                    stream.write(_redrawn(text, drawn) if in_place else text + "\n")
-                    stream.flush()
+                    sys.stdout.write(_redrawn(text, drawn) if in_place else text + "\n")
+                    sys.stdout.flush()
                     drawn = text.count("\n") + 1
                     if done.wait(period):
                         return
@@ -89,7 +75,7 @@ def _redrawn(text: str, lines_before: int) -> str:
     return (f"\x1b[{lines_before}A\r" if lines_before else "") + "\x1b[J" + text + "\n"
 
 
-def _tree_text(graph: LiveGraph, encoding: str) -> str:
+def _tree_text(graph: LiveGraph) -> str:
     from sim_node.spatial.tree import describe
 
     frames = graph.tree.describe()
@@ -102,19 +88,16 @@ def _tree_text(graph: LiveGraph, encoding: str) -> str:
             return describe.remark(frame)
         return f"{frame.kind}  {_traffic(traffic.get(frame.name))}"
 
-    return describe.as_text(frames, remark, describe.lines_in(encoding))
+    return describe.as_text(frames, remark, describe.lines_in(sys.stdout.encoding))
 
 
 def _tree_json(graph: LiveGraph) -> str:
     traffic = graph.traffic()
     frames = graph.tree.as_dict()
     for name, frame in frames.items():
-        frame["traffic"] = _as_dict(traffic[name]) if name in traffic else None
+        received = traffic.get(name)
+        frame["traffic"] = received and {**received._asdict(), "clock": received.clock}
     return json.dumps(frames)
-
-
-def _as_dict(traffic: FrameTraffic) -> dict[str, Any]:
-    return {**traffic._asdict(), "clock": traffic.clock}
 
 
 def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
@@ -132,9 +115,7 @@ def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
     width = max(len(name) for name in on_the_way)
     lines = [
         f"{source} in {target} at {'all times' if stamp is None else seconds(stamp)}",
-        f"  translation [{', '.join(f'{part:.6f}' for part in pose[:3] + 0.0)}] m",
-        f"  rotation    [{', '.join(f'{part:.6f}' for part in pose[3:] + 0.0)}] xyzw",
-        f"  rpy         [{', '.join(f'{part:.3f}' for part in _rpy_degrees(pose))}] degrees",
+        *pose_lines(target, source, None, pose)[1:],
     ]
     moving = [name for name in on_the_way if name in traffic]
     return "\n".join(lines + [f"  {name.ljust(width)}  {_traffic(traffic[name])}" for name in moving])
@@ -147,12 +128,7 @@ def _lookup_json(graph: LiveGraph, target: str, source: str) -> str:
         stamp, pose = graph.tree.lookup_stamped(target, source)
     except TransformError as error:
         return json.dumps({"error": type(error).__name__, "message": str(error)})
-    answer: dict[str, Any] = {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp_ns": stamp}
-    return json.dumps(answer)
-
-
-def _rpy_degrees(pose: FloatArray) -> FloatArray:
-    return np.asarray(np.round(np.degrees(quaternions.to_rpy(pose[3:])), 3) + 0.0)
+    return json.dumps(pose_as_dict(pose, stamp_ns=stamp))
 
 
 def _traffic(traffic: FrameTraffic | None) -> str:

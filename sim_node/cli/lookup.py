@@ -10,7 +10,7 @@ from sim_node.cli.bag_transforms import bag_lookup
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.terminal import pose_lines
+from sim_node.cli.terminal import pose_as_dict, pose_lines
 from sim_node.cli.world_arguments import add_allow, add_at, add_live, no_world_beside_live, seen_at
 from sim_node.recording.opening import is_bag
 from sim_node.world import FrameNotFound, load
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(str(unknown)) from None
     stamp = snapshot.time_ns / 1e9
     if arguments.json:
-        print(json.dumps({"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp": stamp}))
+        print(json.dumps(pose_as_dict(pose, stamp=stamp)))
     else:
         print("\n".join(pose_lines(target, source, stamp, pose)))
     return 0

@@ -130,7 +130,7 @@ def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
         parse_without_command(own)
     parser = StrictParser(prog="sim_node")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    summary = _escaped(command.summary)
+    summary = command.summary.replace("%", "%%")  # in argparse, % starts a format
     command.add_arguments(subparsers.add_parser(word, help=summary, description=summary))
     arguments = parser.parse_args(own)
     arguments.ros_args = ros_args
@@ -151,11 +151,6 @@ def _divided(given: list[str]) -> tuple[list[str], list[str]]:
             continue
         (ros_args if is_ros else own).append(word)
     return own, ros_args
-
-
-def _escaped(summary: str) -> str:
-    """Escape a text for argparse, in which % starts a format."""
-    return summary.replace("%", "%%")
 
 
 def _checked(command: Command, code: object) -> int:

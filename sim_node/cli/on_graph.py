@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sim_node.cli.arguments import UsageError
+from sim_node.cli.arguments import UsageError, whole
 from sim_node.cli.main import FAILED
 from sim_node.command_signals import INTERRUPTED
 
@@ -65,10 +66,7 @@ def message_of(arguments: argparse.Namespace) -> tuple[str | None, str]:
 
 def not_negative(text: str) -> int:
     """Parse an integer of zero or more."""
-    number = int(text) if text.isascii() and text.isdecimal() else -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of zero or more")
-    return number
+    return whole(text, 0, math.inf, "an integer of zero or more")
 
 
 def at_least_one(text: str) -> int:

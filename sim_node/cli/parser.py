@@ -49,7 +49,7 @@ class StrictParser(argparse.ArgumentParser):
         super().__init__(*args, **{"formatter_class": Formatter, **kwargs, "allow_abbrev": False})
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
-        self.register("action", "store_true", _Flag)
+        self.register("action", "store_true", _flag)
         self.register("action", "append", _Append)
         self.set_defaults(given=frozenset())
         self._consumed: dict[str, list[str]] = {}
@@ -108,7 +108,7 @@ class StrictParser(argparse.ArgumentParser):
             word = words[at]
             action = self._option_string_actions.get(word)
             at += 1
-            if not isinstance(action, (_List, _Optional)):
+            if not isinstance(action, _Fitting):
                 (positionals if self._parse_optional(word) is None else ended).append(word)
                 end = at + (_most_words(action.nargs) if action is not None else 0)
                 while at < min(end, len(words)) and self._parse_optional(words[at]) is None:
@@ -188,8 +188,16 @@ def _note(namespace: argparse.Namespace, action: argparse.Action) -> None:
     namespace.given = frozenset(getattr(namespace, "given", ())) | {action.dest}
 
 
+class _Fitting(argparse.Action):
+    """An option whose words have to fit it."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
+        super().__init__(option_strings, dest, **kwargs)
+        self.fits = fits
+
+
 class _Once(argparse.Action):
-    """Stores a value; an option may be given once."""
+    """Stores a value, or True without a word; an option may be given once."""
 
     def __call__(
         self,
@@ -202,31 +210,16 @@ class _Once(argparse.Action):
             raise argparse.ArgumentError(self, "is given twice")
         if option_string is not None or values is not self.default:
             _note(namespace, self)
-        setattr(namespace, self.dest, values)
+        setattr(namespace, self.dest, True if self.nargs == 0 else values)
 
 
-class _Flag(_Once):
-    """Stores True."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, default: bool = False, **kwargs: Any) -> None:
-        super().__init__(option_strings, dest, nargs=0, default=default, **kwargs)
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        super().__call__(parser, namespace, True, option_string)
+def _flag(option_strings: Sequence[str], dest: str, default: bool = False, **kwargs: Any) -> _Once:
+    """Return the action of an option without a word."""
+    return _Once(option_strings, dest, nargs=0, default=default, **kwargs)
 
 
-class _Optional(_Once):
+class _Optional(_Fitting, _Once):
     """Stores a value or `const`."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
-        super().__init__(option_strings, dest, **kwargs)
-        self.fits = fits
 
 
 class _Append(argparse.Action):
@@ -240,18 +233,9 @@ class _Append(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         _note(namespace, self)
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *self._words(values)])
-
-    def _words(self, values: Any) -> Sequence[Any]:
-        return (values,)
+        words = [word for word in values if word] if isinstance(values, list) else [values]
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *words])
 
 
-class _List(_Append):
+class _List(_Fitting, _Append):
     """Collects the words of a list that may be repeated."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
-        super().__init__(option_strings, dest, **kwargs)
-        self.fits = fits
-
-    def _words(self, values: Any) -> Sequence[Any]:
-        return [word for word in values if word]

@@ -15,21 +15,7 @@ from sim_node.cli.parser import add_list, flag_of, formerly
 from sim_node.cli.views import session_faults
 from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import RecordingStopped
-from sim_node.recording.settings import SPARE_BYTES, RecordingSettings, from_options, is_topic_pattern
-
-# Arguments by the names of settings.
-OPTIONS = {
-    "topics": "topics",
-    "exclude": "exclude",
-    "compression": "compression",
-    "split_size": "split_size",
-    "split_duration": "split_duration",
-    "snapshot": "snapshot",
-    "max_disk": "max_disk",
-    "min_free": "min_free",
-    "when_full": "when_full",
-    "durable": "durable",
-}
+from sim_node.recording.settings import OPTIONS, SPARE_BYTES, from_options, is_topic_pattern
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +47,7 @@ def add_files(group: Any) -> None:
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the given options by the names of settings. Raises UsageError for options without --record."""
-    found = {name: getattr(arguments, attribute, None) for name, attribute in OPTIONS.items()}
+    found = {name: getattr(arguments, name, None) for name in OPTIONS}
     given = {
         name: " ".join(value) if isinstance(value, list) else value
         for name, value in found.items()
@@ -70,15 +56,10 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.record == "":
         raise UsageError("--record: DIR is empty")
     if given and arguments.record is None:
-        raise UsageError(f"{flag_of(OPTIONS[next(iter(given))])} requires --record DIR")
+        raise UsageError(f"{flag_of(next(iter(given)))} requires --record DIR")
     with session_faults():
         from_options(given)
     return given
-
-
-def settings_of(arguments: argparse.Namespace) -> RecordingSettings:
-    """Return the settings of the requested recording. Raises UsageError."""
-    return from_options(options_of(arguments))
 
 
 @contextmanager
@@ -113,8 +94,3 @@ def report_recording(recorder: Any) -> None:
     if recorder is not None and recorder.folder.exists():
         lost = f", {recorder.dropped} were dropped" if recorder.dropped else ""
         print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)
-
-
-def print_error(text: str) -> None:
-    """Print why a recording stopped to standard error."""
-    print(f"sim_node: {text}", file=sys.stderr, flush=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import NoReturn
 
 from tqdm import tqdm
 
@@ -29,14 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
     name = source.resolve().name if source.is_dir() else source.name.split(".")[0]
     folder: Path = arguments.output or source.parent / f"{name}_repaired"
     with tqdm(desc="repairing", unit="msg", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
-        done = repair(source, folder, lambda count: _moved(bar, count), arguments.chunk_limit)
+        done = repair(source, folder, lambda count: bar.update(count - bar.n), arguments.chunk_limit)
     for line in done.damage:
         print(line)
     kept = f"{counted(done.counts.total(), 'message')} on {counted(len(done.counts), 'topic')}"
     attachments = f", {counted(done.attachments, 'attachment')}" if done.attachments else ""
     print(f"{folder}: {kept}{attachments}; {counted(len(done.damage), 'fault')} in {source}")
     return 0
-
-
-def _moved(bar: tqdm[NoReturn], count: int) -> None:
-    bar.update(count - bar.n)

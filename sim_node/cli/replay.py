@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sim_node.cli.arguments import UsageError, positive, refuse_twice, since_start, span, speed
+from sim_node.cli.arguments import UsageError, parameters_of, positive, refuse_twice, since_start, span, speed
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.keyboard import Keyboard
@@ -61,22 +61,24 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.ros.replay import ReplayNode, prepare_replay
     from sim_node.ros.spin import run_node
 
-    wait = arguments.wait if arguments.wait is None else arguments.wait or ["*"]
-    given = {
-        "bag": arguments.bag,
-        "chunk_limit": arguments.chunk_limit / 2**20 if "chunk_limit" in arguments.given else None,
-        "rate": arguments.speed,
-        "start": arguments.start,
-        "duration": arguments.duration,
-        "loop": arguments.loop or None,
-        "continuous_time": False if arguments.recorded_time else None,
-        "clock": arguments.clock or None,
-        "clock_rate": arguments.clock_rate,
-        "topics": arguments.topics,
-        "start_paused": arguments.paused or None,
-        "wait_for": wait,
-    }
-    parameters = {name: value for name, value in given.items() if value is not None}
+    parameters = {"bag": arguments.bag} | parameters_of(
+        arguments,
+        rate="speed",
+        start="start",
+        duration="duration",
+        loop="loop",
+        clock="clock",
+        clock_rate="clock_rate",
+        topics="topics",
+        start_paused="paused",
+        wait_for="wait",
+    )
+    if "chunk_limit" in arguments.given:
+        parameters["chunk_limit"] = arguments.chunk_limit / 2**20
+    if arguments.recorded_time:
+        parameters["continuous_time"] = False
+    if arguments.wait == []:
+        parameters["wait_for"] = ["*"]
     refuse_twice(arguments, "replay", parameters)
     remaps = [word for rule in rules for word in ("-r", rule)]
     ros_args = [*arguments.ros_args, *([] if arguments.ros_args or not remaps else ["--ros-args"]), *remaps]

@@ -10,15 +10,7 @@ from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.commands import command
 from sim_node.cli.parser import formerly, goes_with
 from sim_node.cli.recording import add_record, options_of
-from sim_node.cli.views import (
-    add_foxglove,
-    add_ghost,
-    add_look_back,
-    add_view,
-    foxglove_of,
-    refuse_taken_ports,
-    view_of,
-)
+from sim_node.cli.views import add_foxglove, add_ghost, add_look_back, add_view, refuse_taken_ports
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
 from sim_node.registry import Registry
 from sim_node.world import World
@@ -76,16 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
 def run_world(arguments: argparse.Namespace, find: Callable[[argparse.Namespace], World]) -> int:
     """Run the world that a function finds by the arguments, if no other option says what to run."""
     options_of(arguments)
-    if arguments.no_view and arguments.view is not None:
+    if arguments.no_view and arguments.view is not False:
         raise UsageError("--view and --no-view exclude each other")
-    if arguments.view is None:
+    if arguments.view is False:
         goes_with(arguments, "--view", ["look_back", "ghost"])
-    if arguments.paused and arguments.no_ros and arguments.view is None:
+    if arguments.paused and arguments.no_ros and arguments.view is False:
         raise UsageError("--paused with --no-ros needs --view: nothing else could resume the run")
     refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0
-    refuse_taken_ports(view_of(arguments), foxglove_of(arguments))
+    refuse_taken_ports(arguments.view, arguments.foxglove)
     given = (source.world(arguments) for source in RUN_SOURCES.values())
     world = next((each for each in given if each is not None), None) or find(arguments)
     refuse_network(world, allowed=arguments.allow_network)

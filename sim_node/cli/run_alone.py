@@ -7,10 +7,12 @@ import time
 from functools import partial
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.recording import print_error, report_recording, settings_of, snapshots_on_signal
+from sim_node.cli.colours import print_error
+from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import foxglove_of, ghosts_of, look_back_of, print_page, session_faults, view_of
+from sim_node.cli.views import ghosts_of, print_page, session_faults
 from sim_node.recording.bag import RecordingStopped
+from sim_node.recording.settings import from_options
 from sim_node.session import Session
 from sim_node.world import World
 
@@ -27,11 +29,11 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         paused=arguments.paused,
         duration_ns=duration_ns,
         record=arguments.record,
-        recording=settings_of(arguments),
-        view=view_of(arguments),
-        look_back=look_back_of(arguments),
+        recording=from_options(options_of(arguments)),
+        view=arguments.view,
+        look_back=arguments.look_back,
         ghosts=ghosts_of(arguments),
-        foxglove=foxglove_of(arguments),
+        foxglove=arguments.foxglove,
         processes=arguments.processes,
         network=arguments.allow_network,
         allow=arguments.allow,
@@ -45,7 +47,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     code = 0
     with session_faults(), session, snapshots_on_signal(session.recorder, arguments.interrupt):
-        print_page(session, view_of(arguments))
+        print_page(session, arguments.view)
         started = time.monotonic()
         session.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()

@@ -7,10 +7,10 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from sim_node.cli.arguments import UsageError, refuse_twice
+from sim_node.cli.arguments import UsageError, parameters_of, refuse_twice
 from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import foxglove_of, ghosts_of, look_back_of, print_page, session_faults, view_of
+from sim_node.cli.views import ghosts_of, print_page, session_faults
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -30,19 +30,17 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     signals = ExitStack()
 
     def make() -> SimulationNode:
-        progress, view = ProgressSink(duration_ns), view_of(arguments)
-        served = foxglove_of(arguments)
         node = SimulationNode(
             world,
             parameters,
-            sinks=(progress,),
-            view=view,
-            look_back=look_back_of(arguments),
+            sinks=(ProgressSink(duration_ns),),
+            view=arguments.view,
+            look_back=arguments.look_back,
             ghosts=ghosts_of(arguments),
-            foxglove=served,
+            foxglove=arguments.foxglove,
             duration_ns=duration_ns,
         )
-        print_page(node.session, view)
+        print_page(node.session, arguments.view)
         print("\n".join(banner(node)), flush=True)
         signals.callback(report_recording, node.session.recorder)
         signals.enter_context(snapshots_on_signal(node.session.recorder, arguments.interrupt))
@@ -54,17 +52,18 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the command line's options as parameters of the node."""
-    given = {
-        "seed": arguments.seed,
-        "real_time_factor": arguments.speed,
-        "randomised": arguments.randomised or None,
-        "start_paused": arguments.paused or None,
-        "processes": arguments.processes or None,
-        "allow_network": arguments.allow_network or None,
-        "allow": os.pathsep.join(str(folder.resolve()) for folder in arguments.allow) or None,
-    }
-    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    parameters = parameters_of(
+        arguments,
+        seed="seed",
+        real_time_factor="speed",
+        randomised="randomised",
+        start_paused="paused",
+        processes="processes",
+        allow_network="allow_network",
+    )
     parameters["world"] = str(arguments.world)
+    if arguments.allow:
+        parameters["allow"] = os.pathsep.join(str(folder.resolve()) for folder in arguments.allow)
     if arguments.record:
         parameters["record"] = arguments.record
         parameters |= {f"record_{name}": value for name, value in options_of(arguments).items()}

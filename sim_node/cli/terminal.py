@@ -50,6 +50,11 @@ def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray
     ]
 
 
+def pose_as_dict(pose: FloatArray, **stamps: float | None) -> dict[str, object]:
+    """Return a pose (7,) and its stamps for JSON."""
+    return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), **stamps}
+
+
 def short_pose(pose: FloatArray) -> str:
     """Return a pose (7,) on one line."""
     position = ", ".join(f"{part:.3f}" for part in np.round(pose[:3], 3) + 0.0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from sim_node.cli.bag_transforms import bag_tree
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
+from sim_node.cli.terminal import short_pose
 from sim_node.cli.world_arguments import (
     OF_WORLDS,
     add_at,
@@ -28,10 +27,7 @@ from sim_node.cli.world_arguments import (
     seen_at,
 )
 from sim_node.recording.opening import is_bag
-from sim_node.simulation import Snapshot
-from sim_node.spatial.geometry import quaternions
-from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.spatial.tree.describe import lines_in
+from sim_node.spatial.tree.describe import FrameInfo, branches, lines_in
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
 
@@ -64,52 +60,28 @@ def run(arguments: argparse.Namespace) -> int:
     needs_no_seed(arguments)
     world = drawn(loaded(arguments), arguments)
     simulation, snapshot = seen_at(world, arguments.at)
-    frames = simulation.frames
+    frames, encoding = simulation.frames, sys.stdout.encoding
+    described = _described(frames)
     if arguments.json:
-        print(json.dumps(_as_dict(frames, snapshot)))
+        rows_of = zip(described, snapshot.poses.tolist(), strict=True)
+        found = {
+            each.name: {"parent": each.parent, "kind": each.kind, "position": pose[:3], "quaternion": pose[3:]}
+            for each, pose in rows_of
+        }
+        print(json.dumps(found))
         return 0
     moving = int(np.count_nonzero(~frames.static))
     print(f"{world.name} at {snapshot.time_ns / 1e9:g} s: {counted(len(frames), 'frame')}, {moving} moving")
-    branches = list(_branches(frames, lines_in(sys.stdout.encoding)))
-    width = max(len(branch) + len(frames.names[row]) for row, branch in branches)
-    for row, branch in branches:
-        pose = "" if row == 0 else _pose(snapshot.poses[row], bool(frames.static[row]))
-        print(f"{(branch + frames.names[row]).ljust(width)}{pose}".rstrip())
+    rows = [(frames.index(each.name), lead + each.name) for each, lead in branches(described, lines_in(encoding))]
+    width = max(len(text) for _, text in rows)
+    for row, text in rows:
+        kind = "static" if frames.static[row] else "moving"
+        pose = f"  {kind}  {short_pose(snapshot.poses[row])}" if row else ""
+        print(f"{text.ljust(width)}{pose}".rstrip())
     return 0
 
 
-def _as_dict(frames: FrameTable, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-    parents = (None if row < 0 else frames.names[row] for row in frames.parents.tolist())
-    return {
-        name: {
-            "parent": parent,
-            "kind": "root" if parent is None else "static" if static else "dynamic",
-            "position": pose[:3],
-            "quaternion": pose[3:],
-        }
-        for name, parent, static, pose in zip(
-            frames.names, parents, frames.static.tolist(), snapshot.poses.tolist(), strict=True
-        )
-    }
-
-
-def _branches(frames: FrameTable, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield each row, parents first, with the tree lines before its name."""
-    last, other, beside = lines
-    children: list[list[int]] = [[] for _ in range(len(frames))]
-    for row, parent in enumerate(frames.parents.tolist()):
-        if parent >= 0:
-            children[parent].append(row)
-    stack = [(0, "", "")]
-    while stack:
-        row, branch, indent = stack.pop()
-        yield row, branch
-        for child in reversed(children[row]):
-            is_last = child == children[row][-1]
-            stack.append((child, indent + (last if is_last else other), indent + ("   " if is_last else beside)))
-
-
-def _pose(pose: FloatArray, static: bool) -> str:
-    position = ", ".join(f"{part:.3f}" for part in pose[:3] + 0.0)
-    rpy = ", ".join(f"{part:.1f}" for part in np.round(np.degrees(quaternions.to_rpy(pose[3:])), 1) + 0.0)
-    return f"  {'static' if static else 'moving'}  position [{position}]  rpy_deg [{rpy}]"
+def _described(frames: FrameTable) -> list[FrameInfo]:
+    parents = [None if row < 0 else frames.names[row] for row in frames.parents.tolist()]
+    kinds = ("root", *("static" if still else "dynamic" for still in frames.static.tolist()[1:]))
+    return [FrameInfo(*each, 0, None, None, None) for each in zip(frames.names, parents, kinds, strict=True)]

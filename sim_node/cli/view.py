@@ -19,9 +19,7 @@ from sim_node.cli.views import (
     add_foxglove,
     add_ghost,
     add_look_back,
-    foxglove_of,
     ghosts_of,
-    look_back_of,
     opened,
     port_number,
     print_page,
@@ -85,9 +83,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("view", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C or SIGTERM."""
-    if arguments.foxglove is not None and arguments.port is not None:
+    if arguments.foxglove is not False and arguments.port is not None:
         raise UsageError("--port is of the page, and --foxglove PORT serves without one; give one of them")
-    if arguments.foxglove is not None:
+    if arguments.foxglove is not False:
         refuse(arguments, "--foxglove", ["schematic", "ghost"])
     _sort(arguments)
     if not arguments.bag or arguments.world or arguments.live:
@@ -124,7 +122,7 @@ def _refuse_world(word: str) -> None:
 def _world(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "a bag", ["chunk_limit", "at"])
     arguments.world = arguments.world or DEFAULT_WORLD
-    refuse_taken_ports(arguments.port, foxglove_of(arguments))
+    refuse_taken_ports(arguments.port, arguments.foxglove)
     world = loaded(arguments)
     schematic = _schematic(arguments)
     session = Session(
@@ -134,10 +132,10 @@ def _world(arguments: argparse.Namespace) -> int:
         network=arguments.allow_network,
         allow=arguments.allow,
         paused=arguments.paused,
-        view=arguments.foxglove is None and (True if arguments.port is None else arguments.port),
-        look_back=look_back_of(arguments),
+        view=arguments.foxglove is False and (True if arguments.port is None else arguments.port),
+        look_back=arguments.look_back,
         ghosts=ghosts_of(arguments),
-        foxglove=foxglove_of(arguments),
+        foxglove=arguments.foxglove,
         report=partial(print, flush=True),
     )
     with session_faults(), session:
@@ -172,7 +170,7 @@ def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", (*_of_worlds(arguments), "look_back"))
     if arguments.export is not None:
         return _exported(arguments)
-    if arguments.foxglove is not None:
+    if arguments.foxglove is not False:
         refuse(arguments, "--foxglove", ["at"])
         return _served_bag(arguments)
     _check_instant(arguments.bag, arguments.at)
@@ -230,7 +228,7 @@ def _exported(arguments: argparse.Namespace) -> int:
 def _served_bag(arguments: argparse.Namespace) -> int:
     with session_faults(), needing("serving Foxglove"):
         from sim_node.session.bag_server import BagServer
-    port, report = foxglove_of(arguments), partial(print, flush=True)
+    port, report = arguments.foxglove, partial(print, flush=True)
     try:
         server = BagServer(arguments.bag, None if port is True else port, report, arguments.chunk_limit)
     except PagePortInUse as fault:

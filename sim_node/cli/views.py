@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim_node.cli.arguments import UsageError
+from sim_node.cli.arguments import UsageError, whole
 from sim_node.cli.parser import add_optional
 from sim_node.recording.bag import BagError
 from sim_node.recording.decompression import MAX_BYTES
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer
 
-# Value of --view without PORT.
-_ANY = -1
 LAST_PORT = 65535
 MAX_MB = 1e5
 
@@ -32,18 +30,13 @@ MAX_MB = 1e5
 def add_view(parser: argparse.ArgumentParser) -> None:
     """--view [PORT]."""
     what = "show the run in the browser, on this machine alone (default: port 8080, or the next that is free)"
-    add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=_ANY, help=what)
+    add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=True, default=False, help=what)
 
 
 def add_look_back(parser: argparse.ArgumentParser) -> None:
     """--look-back MB."""
     what = "how much of the run the page keeps to look back at (default: 256)"
-    parser.add_argument("--look-back", metavar="MB", type=megabytes, help=what)
-
-
-def look_back_of(arguments: argparse.Namespace) -> int:
-    """Return the value of --look-back for a Session, bytes."""
-    return round(1e6 * (256.0 if arguments.look_back is None else arguments.look_back))
+    parser.add_argument("--look-back", metavar="MB", type=megabytes, default=256_000_000, help=what)
 
 
 def add_ghost(parser: argparse.ArgumentParser, *, topics: bool = False) -> None:
@@ -77,22 +70,7 @@ def ghosts_of(arguments: argparse.Namespace, *, topics: bool = False) -> list[Gh
 def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:
     """--foxglove [PORT]."""
     text = f"serve {what} to Foxglove, on this machine alone (default: port 8765, or the next that is free)"
-    add_optional(parser, "--foxglove", "PORT", str.isdecimal, type=port_number, const=_ANY, help=text)
-
-
-def foxglove_of(arguments: argparse.Namespace) -> bool | int:
-    """Return the value of --foxglove for a Session: whether to serve the run, or at which port."""
-    return arguments.foxglove is not None and (arguments.foxglove == _ANY or int(arguments.foxglove))
-
-
-def view_of(arguments: argparse.Namespace) -> bool | int:
-    """Return the value of --view for a Session: whether to show the run, or at which port."""
-    return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
-
-
-def port_of(arguments: argparse.Namespace) -> int | None:
-    """Return the port of --view; None for the default."""
-    return None if arguments.view is None or arguments.view == _ANY else int(arguments.view)
+    add_optional(parser, "--foxglove", "PORT", str.isdecimal, type=port_number, const=True, default=False, help=text)
 
 
 def refuse_taken_ports(*ports: bool | int | None) -> None:
@@ -128,22 +106,20 @@ def opened(port: int | None, title: str, ghosts: Sequence[Ghost] = ()) -> Viewer
     return viewer
 
 
-def megabytes(text: str) -> float:
-    """Parse a size in MB. Raises ArgumentTypeError."""
+def megabytes(text: str) -> int:
+    """Parse a size in MB; return it in bytes. Raises ArgumentTypeError."""
     try:
         size = float(text)
     except ValueError:
         size = math.nan
     if not 0.0 < size <= MAX_MB:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; more than 0 and up to {MAX_MB:g} MB are possible")
-    return size
+    return round(1e6 * size)
 
 
 def port_number(text: str) -> int:
     """Parse a port."""
-    if not (text.isascii() and text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; a whole number up to {LAST_PORT} is needed")
-    return int(text)
+    return whole(text, 0, LAST_PORT, f"a port; a whole number up to {LAST_PORT} is needed")
 
 
 @contextmanager

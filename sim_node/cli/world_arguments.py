@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from sim_node.cli.arguments import UsageError, seconds, span
+from sim_node.cli.arguments import UsageError, seconds, seed, span
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.world import World, load
@@ -50,7 +50,7 @@ def add_randomised(parser: argparse.ArgumentParser) -> None:
     """Add --randomised and --seed, for worlds that give values as ranges."""
     what = "draw the places that the world gives as ranges (pos_min and pos_max of x_xy models) from the seed"
     parser.add_argument("--randomised", action="store_true", help=what)
-    parser.add_argument("--seed", metavar="N", type=_seed, help="seed of all randomness (default 0)")
+    parser.add_argument("--seed", metavar="N", type=seed, help="seed of all randomness (default 0)")
 
 
 def add_at(parser: argparse._ActionsContainer) -> None:
@@ -98,12 +98,6 @@ def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
         return simulation, seek(simulation, simulation.time_ns if at is None else nanoseconds(at))
     except UsageError as error:
         raise UsageError(f"--at {at:g}: {error}") from None
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
-    return int(text)
 
 
 # A longer computation is more likely a mistake.

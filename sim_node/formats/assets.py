@@ -23,10 +23,8 @@ class Assets:
 
     def find(self, element: Element, attribute: str, folder: str = "") -> Path | None:
         """Return the file of an attribute, below `folder` beside the model, or None with the fault in the report."""
-        reference = element.get(attribute)
-        is_plain = reference.startswith("package://") or not folder
         try:
-            return self.file.roots.resolve(reference if is_plain else f"{folder}/{reference}", self.file.path)
+            return self.file.find(element.get(attribute), folder)
         except LocateError as error:
             self.error(element, attribute, str(error))
             return None

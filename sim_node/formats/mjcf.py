@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sim_node.formats.assets import Assets, stem
 from sim_node.formats.xml_roots import XmlFile, xml_reader
-from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
@@ -21,11 +19,11 @@ from sim_node.world.mujoco_source import (
     refusals,
     spec_of,
 )
+from sim_node.world.physics import INTEGRATORS, Physics
 from sim_node.world.problems import Place, Where, WorldError, quoted
-from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
-from sim_node.world.readers.xml_elements import MAX_DEPTH, Element, XmlAttribute, compose_xml
+from sim_node.world.readers.xml_elements import MAX_DEPTH, Element, XmlAttribute
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
@@ -237,15 +235,11 @@ def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], dep
             continue
         above.add(path.resolve())
         file.report.files.append(path)
-        reference = child.get("file")
-        shown = path if reference.startswith("package://") else file.shown.parent / reference
-        report = file.report.about(str(shown))
-        text = read_text(path, report)
-        included = None if text is None else compose_xml(text, report)
+        included = file.included(child.get("file"), path)
         if included is not None:
-            child.stated += included.stated
-            _expand(included, root, file, above, depth + 1)
-            children += included.children
+            child.stated += included.root.stated
+            _expand(included.root, root, file, above, depth + 1)
+            children += included.root.children
     element.children[:] = children
 
 
@@ -255,21 +249,18 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
     if path is None:
         return
     reference = element.get("file")
-    shown = path if reference.startswith("package://") else file.shown.parent / reference
     if len(includes) >= MAX_INCLUDED:
         _error(file, element, "file", f"more than {MAX_INCLUDED} models in one")
         return
-    report = file.report.about(str(shown))
-    text = read_text(path, report)
-    root = None if text is None else compose_xml(text, report)
-    if root is None:
+    inner = file.included(reference, path)
+    if inner is None:
         return
+    root = inner.root
     if root.tag != "mujoco":
         _error(file, element, "file", f"its root element is <{root.tag}>; <mujoco> is needed here")
         return
     name = f"{len(includes)}_{path.stem}.xml"
     includes[name] = b""  # reserved, while models within it are read
-    inner = replace(file, root=root, path=path, shown=shown)
     within = Assets(inner, assets.contents, assets.names)
     _read_files(root, inner, within, includes)
     includes[name] = ModelSource.of(root, {}, {}).text.encode()

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.formats.x_xy import AXES_SEED
+from sim_node.formats import x_xy
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world import x_xy
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
@@ -149,7 +148,7 @@ def _problems(world: World) -> Iterator[str]:
 
 def _axes_problems(world: World) -> Iterator[str]:
     """Yield the bodies on axes that reading does not draw. Axes are drawn in the order of the text."""
-    random = np.random.default_rng(AXES_SEED)
+    random = np.random.default_rng(x_xy.AXES_SEED)
     waiting = [body for body in reversed(world.bodies) if body.parent == world.fixed_frame]
     while waiting:
         body = waiting.pop()

@@ -39,6 +39,20 @@ class XmlFile:
     text: str = ""
     balance_inertia: bool | None = None
 
+    def find(self, reference: str, folder: str = "", beside: Path | None = None) -> Path:
+        """Return the file that a reference leads to, below a folder beside this file or another. Raises LocateError."""
+        roots, file = (self.roots, self.path) if beside is None else (self.roots.around(beside), beside)
+        is_plain = reference.startswith("package://") or not folder
+        return roots.resolve(reference if is_plain else f"{folder}/{reference}", file)
+
+    def included(self, reference: str, path: Path) -> XmlFile | None:
+        """Return another file that this one includes, or None with the fault recorded."""
+        shown = path if reference.startswith("package://") else self.shown.parent / reference
+        report = self.report.about(str(shown))
+        text = read_text(path, report)
+        root = None if text is None else compose_xml(text, report)
+        return None if root is None else replace(self, root=root, path=path, shown=shown)
+
 
 XmlReader = Callable[[XmlFile], "World | None"]
 XML_READERS: Registry[str, XmlReader] = Registry(

@@ -10,20 +10,104 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from sim_node.mavlink.bridge_settings import BridgeListener, BridgeSettings
-from sim_node.mavlink.codec import EncodeError, MavlinkMessage
+from sim_node.mavlink.axes import Quaternion
+from sim_node.mavlink.codec import EncodeError, MavlinkMessage, enum_name, enum_values
 from sim_node.mavlink.connection import Connection, Identity
-from sim_node.mavlink.discovery import NO_AUTOPILOT, Discovery, description, standing
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.tlog import TlogPlayback
-from sim_node.mavlink.vehicle import Vehicle, VehicleRoute
+from sim_node.mavlink.topics import VehicleTopic
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle, VehicleRoute
 from sim_node.rate_limit import PERIOD_NS, RateLimit
 from sim_node.text import MAX_LINE, shown
+
+AUTOPILOT_COMPONENT = 1  # MAV_COMP_ID_AUTOPILOT1
+GENERIC, RESERVED, NO_AUTOPILOT = 0, 1, 8  # MAV_AUTOPILOT
+# Entries of MAV_TYPE that are parts of a vehicle or stations on the ground.
+_NO_VEHICLES = frozenset(
+    enum_values("MAV_TYPE").get(f"MAV_TYPE_{name}", -1)
+    for name in (
+        *("GCS", "ONBOARD_CONTROLLER", "GIMBAL", "ADSB", "CAMERA", "CHARGING_STATION", "FLARM", "SERVO", "ODID"),
+        *("BATTERY", "PARACHUTE", "LOG", "OSD", "IMU", "GPS", "WINCH", "ILLUMINATOR", "GRIPPER"),
+    )
+)
+# A sender of a better standing that was received in this time is waited for.
+RIVAL_NS = 5_000_000_000
+MAX_SENDERS = 1024
+
+
+def standing(component: int, heartbeat: Any) -> int:
+    """Return how much a sender looks like an autopilot; 0 if it is none.
+
+    Args:
+        component: Its component id.
+        heartbeat: The fields of its heartbeat.
+
+    Returns:
+        The larger the better: its component counts most, then its type, then whether it names an autopilot.
+    """
+    is_first, is_vehicle = component == AUTOPILOT_COMPONENT, heartbeat.type not in _NO_VEHICLES
+    if heartbeat.autopilot == NO_AUTOPILOT or not (is_first or is_vehicle):
+        return 0
+    return 1 + 4 * is_first + 2 * is_vehicle + (heartbeat.autopilot not in (GENERIC, RESERVED))
+
+
+def description(component: int, heartbeat: Any) -> str:
+    """Return a component as users are told of it: `component 191 (onboard_controller, autopilot generic)`."""
+    kind = enum_name("MAV_TYPE", heartbeat.type).removeprefix("MAV_TYPE_").lower()
+    if heartbeat.autopilot == NO_AUTOPILOT:
+        return f"component {component} ({kind})"
+    autopilot = enum_name("MAV_AUTOPILOT", heartbeat.autopilot).removeprefix("MAV_AUTOPILOT_").lower()
+    return f"component {component} ({kind}, autopilot {autopilot})"
+
+
+class Discovery:
+    """Elects the autopilot of each system id among the senders of heartbeats."""
+
+    def __init__(self) -> None:
+        # The standing of each sender, and when it was received last (ns): a single packet makes no vehicle's topics.
+        self._senders: dict[tuple[int, int, VehicleRoute, Address], tuple[int, int]] = {}
+
+    def elects(
+        self,
+        message: MavlinkMessage,
+        route: VehicleRoute,
+        address: Address,
+        now_ns: int,
+        *,
+        above: int,
+        heard: bool = False,
+    ) -> bool:
+        """Return whether the sender of a heartbeat is the autopilot of its system from now on.
+
+        Args:
+            message: The heartbeat.
+            route: The link on which it was received.
+            address: The address of its sender.
+            now_ns: Monotonic time (ns).
+            above: The standing of the present autopilot; 0 if there is none.
+            heard: Whether the first heartbeat suffices.
+
+        Returns:
+            Whether it was heard before, and no other sender stands higher.
+        """
+        rank = standing(message.component, message.fields)
+        if rank <= above:
+            return False
+        key = message.system, message.component, route, address
+        heard = self._senders.pop(key, None) is not None or heard
+        if len(self._senders) >= MAX_SENDERS:
+            del self._senders[next(iter(self._senders))]
+        self._senders[key] = rank, now_ns
+        return heard and not any(
+            system == message.system and other > rank and now_ns - last_ns < RIVAL_NS
+            for (system, *_), (other, last_ns) in self._senders.items()
+        )
+
 
 TICK_NS = 10_000_000
 HEARTBEAT_NS = 1_000_000_000
@@ -36,6 +120,49 @@ WENT_BACK_NS = 500_000_000
 REBOOTS_OF_TWO = 3
 # MAV_TYPE_GCS: PX4 sends texts, and thus the reasons for refusals, only to ground stations. MAV_STATE_ACTIVE.
 _GROUND_STATION, _ACTIVE = 6, 4
+
+
+class BridgeListener(Protocol):
+    """Receives what the bridge publishes and reports; called in the bridge's thread."""
+
+    def vehicle_found(self, vehicle: Vehicle) -> None:
+        """Handle a new system id.
+
+        Args:
+            vehicle: The vehicle with this system id.
+        """
+
+    def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
+        """Publish a message of a vehicle's telemetry.
+
+        Args:
+            system: The vehicle's system id.
+            topic: The topic.
+            data: The message as CDR.
+        """
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        """Publish a frame that is fixed to a vehicle's.
+
+        Args:
+            system: The vehicle's system id.
+            child: The name of the frame.
+            rotation: Its orientation in the vehicle's frame (FLU), [x, y, z, w].
+        """
+
+    def warn(self, text: str) -> None:
+        """Show a warning.
+
+        Args:
+            text: A problem that the user has to solve.
+        """
+
+    def report(self, text: str) -> None:
+        """Show information.
+
+        Args:
+            text: Something that the user may want to know.
+        """
 
 
 class Bridge:
@@ -292,14 +419,7 @@ class Bridge:
             self._settings.deviations,
         )
         vehicle = self.vehicles[system] = Vehicle(
-            telemetry,
-            message.component,
-            route,
-            address,
-            setpoint_rate=self._settings.setpoint_rate,
-            setpoint_timeout=self._settings.setpoint_timeout,
-            stream_rate=self._settings.stream_rate,
-            heartbeat_timeout=self._settings.heartbeat_timeout,
+            *(telemetry, message.component, route, address, self._settings),
             fault=lambda what, error, now_ns: self._failed(f"system {system}: {what}", error, now_ns),
         )
         vehicle.standing = standing(message.component, message.fields)

@@ -8,9 +8,9 @@ from typing import Any
 
 from sim_node.mavlink.codec import V1, MavlinkMessage, first_frame_bytes, frame_bytes
 from sim_node.mavlink.links import Address, Endpoint
-from sim_node.mavlink.parser import Parser, Reception
+from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.ports import is_in_use
-from sim_node.mavlink.sequences import LossCounters, Sequences
+from sim_node.mavlink.sequences import Sequences
 from sim_node.mavlink.signing import Signing
 
 FIRST_PAUSE_NS, MAX_PAUSE_NS = 100_000_000, 5_000_000_000
@@ -50,6 +50,9 @@ class Connection:
         openings: How often it was opened.
         failures: How often it went down, or could not be opened.
         peers: When (ns) each peer was last received.
+        reception: Counters of what was received.
+        losses: Counters of what was lost, late or repeated of the messages that are accepted.
+        signing: As given.
     """
 
     accepts_commands = True
@@ -62,9 +65,9 @@ class Connection:
         self.peers: dict[Address, int] = {}
         # The peers that have sent MAVLink 1 and never MAVLink 2.
         self._first: set[Address] = set()
-        self._identity, self._signing = identity, signing
-        self._parser = Parser(datagrams=link.datagrams)
-        self._sequences = Sequences()
+        self._identity, self.signing = identity, signing
+        self._parser, self._sequences = Parser(datagrams=link.datagrams), Sequences()
+        self.reception, self.losses = self._parser.reception, self._sequences.losses
         self._sequence = 0
         self._pause_ns = FIRST_PAUSE_NS
         self._next_try_ns = 0
@@ -73,16 +76,6 @@ class Connection:
     def name(self) -> str:
         """The link's URL."""
         return self.link.url
-
-    @property
-    def reception(self) -> Reception:
-        """Counters of what was received."""
-        return self._parser.reception
-
-    @property
-    def losses(self) -> LossCounters:
-        """Counters of what was lost, late or repeated of the messages that are accepted."""
-        return self._sequences.losses
 
     def lost(self, system: int) -> int:
         """Count the losses of a system.
@@ -94,11 +87,6 @@ class Connection:
             How many of its messages were lost on the way.
         """
         return self._sequences.lost[system]
-
-    @property
-    def signing(self) -> Signing | None:
-        """Checks and adds signatures, or None."""
-        return self._signing
 
     def keep_up(self, now_ns: int) -> bool:
         """Open the link if it is down and its pause is over.
@@ -137,8 +125,8 @@ class Connection:
     def close(self) -> None:
         """Close the link for good."""
         self.link.close()
-        if self._signing is not None:
-            self._signing.close()
+        if self.signing is not None:
+            self.signing.close()
 
     def went_down(self, error: OSError, now_ns: int) -> None:
         """Close the link. It is opened again after a pause.
@@ -156,8 +144,7 @@ class Connection:
         self._next_try_ns = now_ns + self._pause_ns
         self._pause_ns = min(2 * self._pause_ns, MAX_PAUSE_NS)
         # An incomplete frame does not belong to the next connection.
-        reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
-        self._parser.reception = reception
+        self._parser.restart()
         self._sequences.restart()
 
     def receive(self, now_ns: int) -> Iterator[tuple[MavlinkMessage, Address]]:
@@ -176,7 +163,7 @@ class Connection:
             return
         for data, address in chunks:
             self._pause_ns = FIRST_PAUSE_NS
-            signing = self._signing
+            signing = self.signing
             messages = [m for m in self._parser.feed(data) if signing is None or signing.accepts(m)]
             if messages and (address in self.peers or len(self.peers) < MAX_PEERS):
                 self._learn_version(address, messages)
@@ -218,7 +205,7 @@ class Connection:
 
     def _frames(self, name: str, fields: Mapping[str, Any], to: Address) -> Iterator[bytes]:
         """Encode a message in the MAVLink versions for a peer."""
-        us, signing = self._identity, self._signing
+        us, signing = self._identity, self.signing
         old = None
         if signing is None and to in self._first:
             old = first_frame_bytes(name, fields, us.system, us.component, self._sequence)

@@ -32,13 +32,17 @@ class ParamValue(NamedTuple):
 
 
 def decoded(fields: Any, autopilot: int) -> ParamValue:
-    """Return the parameter of a PARAM_VALUE. ArduPilot sends integers as numbers, all others as their bytes."""
+    """Return the parameter of a PARAM_VALUE."""
+    return ParamValue(value_of(fields, autopilot), fields.param_type, fields.param_index, fields.param_count)
+
+
+def value_of(fields: Any, autopilot: int) -> int | float:
+    """Return the value of a PARAM_VALUE or PARAM_SET. ArduPilot sends integers as numbers, all others as bytes."""
     code, value = _INTEGERS.get(fields.param_type), fields.param_value
-    if code is not None and autopilot == ARDUPILOT:
-        value = int(value)
-    elif code is not None:
-        [value] = struct.unpack_from(f"<{code}", struct.pack("<f", value))
-    return ParamValue(value, fields.param_type, fields.param_index, fields.param_count)
+    if code is None:
+        return float(value)
+    number: int = struct.unpack_from(f"<{code}", struct.pack("<f", value))[0] if autopilot != ARDUPILOT else int(value)
+    return number
 
 
 def encoded(value: float, autopilot: int, type: int) -> dict[str, Any]:

@@ -37,6 +37,10 @@ class Parser:
         self._datagrams = datagrams
         self._pending = b""
 
+    def restart(self) -> None:
+        """Drop an incomplete frame, because the link was closed. The counters go on."""
+        self._pending = b""
+
     def feed(self, data: bytes) -> list[MavlinkMessage]:
         """Return the messages that these bytes complete."""
         if self._pending:
@@ -50,7 +54,7 @@ class Parser:
                 self.reception.junk += start - at
                 at = start
                 continue
-            size = _size(data, at)
+            size = frame_size(data, at)
             if size is None or at + size > end:
                 if not self._datagrams:
                     break
@@ -90,7 +94,7 @@ class Parser:
         return size
 
 
-def _size(data: bytes, at: int) -> int | None:
+def frame_size(data: bytes, at: int) -> int | None:
     """Return the size of the frame that may begin at `at`, or None if more bytes are needed."""
     if data[at] == V1:
         return data[at + 1] + 8 if at + 1 < len(data) else None

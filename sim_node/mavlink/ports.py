@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import socket
 import sys
 import weakref
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 from sim_node.world import Autopilot, World
-from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
-from sim_node.world.vehicle_checks import SHARED_PORTS
+from sim_node.world.autopilots import SHARED_PORTS, VEHICLES, Vehicle, autopiloted
 from sim_node.world.vehicles import BUILTIN, MAX_INSTANCES
 
 HOST = "127.0.0.1"
@@ -45,7 +46,7 @@ class AutopilotInstances:
 
     def __init__(self, report: Callable[[str], object], *, bridged: bool) -> None:
         self._report, self._bridged = report, bridged
-        self._reserved: set[int] = set()
+        self._reserved: set[tuple[str, int]] = set()
         self._held = ExitStack()
         # A run that is never opened is not closed either.
         self.close = weakref.finalize(self, self._held.close)
@@ -68,36 +69,36 @@ class AutopilotInstances:
                 return vehicle
             if not autopilot.any_instance:
                 if _ports_of(autopilot)[0] == PORTS:
-                    self._reserve(autopilot.instance)
+                    self._reserve(*_ports_of(autopilot))
                 return vehicle
-            if self._is_free(autopilot.instance):
+            if self._is_free(autopilot):
                 return vehicle
             others = (replace(autopilot, instance=number) for number in range(MAX_INSTANCES))
             unused = (each for each in others if _ports_of(each) not in used)
-            found = next((each for each in unused if self._is_free(each.instance)), autopilot)
+            found = next(filter(self._is_free, unused), autopilot)
             used.add(_ports_of(found))
-            self._report(_description(vehicle.name, autopilot.instance, found.instance))
+            self._report(_description(vehicle.name, autopilot, found.instance))
             return replace(vehicle, autopilot=found)
 
         parts = {kind: tuple(map(freed, world.parts.get(kind, ()))) for kind in VEHICLES}
         return replace(world, **parts)
 
-    def _is_free(self, instance: int) -> bool:
-        """Return whether an instance is free. It is then reserved."""
-        return _are_free(instance, bridged=self._bridged) and self._reserve(instance)
+    def _is_free(self, autopilot: Autopilot) -> bool:
+        """Return whether the instance of an autopilot is free. It is then reserved."""
+        return _are_free(autopilot, bridged=self._bridged) and self._reserve(*_ports_of(autopilot))
 
-    def _reserve(self, instance: int) -> bool:
+    def _reserve(self, ports: str, instance: int) -> bool:
         """Return whether an instance is reserved for this run, if that is possible on this system."""
-        if instance in self._reserved or sys.platform != "linux":
+        if (ports, instance) in self._reserved or sys.platform != "linux":
             return True
         held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            held.bind(f"\0sim_node/{PORTS}/{instance}")
+            held.bind(f"\0sim_node/{ports}/{instance}")
         except OSError as error:
             held.close()
             return not is_in_use(error)
         self._held.enter_context(held)
-        self._reserved.add(instance)
+        self._reserved.add((ports, instance))
         return True
 
 
@@ -105,11 +106,35 @@ def _ports_of(autopilot: Autopilot) -> tuple[str, int]:
     return SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
 
 
-def _are_free(instance: int, *, bridged: bool) -> bool:
-    ports = [(socket.SOCK_STREAM, FIRST_SIMULATOR_PORT), (socket.SOCK_DGRAM, FIRST_OWN_PORT)]
-    if bridged:
-        ports.append((socket.SOCK_DGRAM, FIRST_GROUND_PORT))
-    return all(_can_be_bound(kind, first + instance) for kind, first in ports)
+def _are_free(autopilot: Autopilot, *, bridged: bool) -> bool:
+    if autopilot.type == "ardupilot":
+        ports, apart = [(socket.SOCK_DGRAM, 9002), (socket.SOCK_STREAM, 5760)], 10
+    else:
+        ports, apart = [(socket.SOCK_STREAM, FIRST_SIMULATOR_PORT), (socket.SOCK_DGRAM, FIRST_OWN_PORT)], 1
+        if autopilot.installed:
+            ports.append((socket.SOCK_DGRAM, 18570))  # where PX4 listens for ground stations
+            if is_locked(px4_lock(autopilot.instance)):
+                return False
+        if bridged:
+            ports.append((socket.SOCK_DGRAM, FIRST_GROUND_PORT))
+    return all(_can_be_bound(kind, first + apart * autopilot.instance) for kind, first in ports)
+
+
+def px4_lock(instance: int) -> Path:
+    """Return the file that a PX4 locks as long as it runs, whatever its network (its main.cpp)."""
+    return Path(f"/tmp/px4_lock-{instance}")
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether another process holds a POSIX lock on a file."""
+    try:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _can_be_bound(kind: socket.SocketKind, port: int) -> bool:
@@ -123,10 +148,13 @@ def _can_be_bound(kind: socket.SocketKind, port: int) -> bool:
     return True
 
 
-def _description(name: str, instance: int, found: int) -> str:
-    if found == instance:
+def _description(name: str, autopilot: Autopilot, found: int) -> str:
+    if found == autopilot.instance:
         return f"autopilot of {name}: no instance has free ports"
+    ports = f"simulator tcp {FIRST_SIMULATOR_PORT + found}, ground udp {FIRST_GROUND_PORT + found}"
+    if autopilot.type == "ardupilot":
+        ports = f"simulator udp {9002 + 10 * found}, ground tcp {5760 + 10 * found}"
     return (
-        f"autopilot of {name}: the ports of instance {instance} are in use, so it is instance {found}: system id "
-        f"{found + 1}, simulator tcp {FIRST_SIMULATOR_PORT + found}, ground udp {FIRST_GROUND_PORT + found}"
+        f"autopilot of {name}: the ports of instance {autopilot.instance} are in use, so it is instance {found}: "
+        f"system id {found + 1}, {ports}"
     )

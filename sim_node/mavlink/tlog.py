@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.codec import MavlinkMessage
+from sim_node.mavlink.codec import V1, V2, MavlinkMessage
 from sim_node.mavlink.links import Address
-from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.parser import Parser, frame_size
 
 STAMP_SIZE = 8
 
@@ -33,22 +33,14 @@ def records(data: bytes) -> Iterator[TlogRecord]:
     """Yield the records in the bytes of a log."""
     at = 0
     while at + STAMP_SIZE < len(data):
-        size = _frame_size(data, at + STAMP_SIZE)
+        begins = data[at + STAMP_SIZE] in (V1, V2)
+        size = (frame_size(data, at + STAMP_SIZE) if begins else 0) or 0
         parsed = Parser(datagrams=True).feed(data[at + STAMP_SIZE : at + STAMP_SIZE + size]) if size else []
         if len(parsed) == 1 and len(parsed[0].raw) == size:
             yield TlogRecord(int.from_bytes(data[at : at + STAMP_SIZE], "big") * 1000, parsed[0])
             at += STAMP_SIZE + size
         else:
             at += 1
-
-
-def _frame_size(data: bytes, at: int) -> int:
-    """Return the size of the frame that may begin here, or 0."""
-    if at + 3 > len(data):
-        return 0
-    if data[at] == 0xFE:
-        return data[at + 1] + 8
-    return data[at + 1] + 12 + 13 * (data[at + 2] & 1) if data[at] == 0xFD else 0
 
 
 # Longer interruptions of a recording are shortened to this.

@@ -24,7 +24,7 @@ RESULTS, WAYPOINTS = "command_result", "mission/waypoints"
 TRANSLATION_MODULES = tuple(
     f"sim_node.mavlink.translation.{name}"
     for name in (
-        *("attitude", "global_position", "health", "imu", "local_position", "odometry", "onboard", "payload"),
+        *("attitude", "global_position", "health", "imu", "local_position", "onboard", "payload"),
         *("state", "targets"),
     )
 )
@@ -95,6 +95,8 @@ class Profile(Enum):
     LATCHED = Qos(depth=1, durability="transient_local")
     STATE = Qos(depth=10, durability="transient_local")
     PARAMETERS = Qos(depth=1000)
+    # What PX4's uXRCE-DDS client asks its agent for.
+    PX4 = Qos(depth=1, reliability="best_effort", durability="transient_local")
 
 
 @dataclass(frozen=True, eq=False)

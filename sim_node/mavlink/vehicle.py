@@ -1,44 +1,127 @@
-"""A vehicle: its address, transactions with it, and streams to it."""
+"""A vehicle: its address, transactions with it, streams to it, and the other components of its system."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from sim_node.mavlink.codec import MavlinkMessage, kind_named
 from sim_node.mavlink.commands import request_message, set_message_interval
-from sim_node.mavlink.conversations import Conversations, Ended, Fault
 from sim_node.mavlink.links import Address
-from sim_node.mavlink.other_components import OtherComponents
 from sim_node.mavlink.setpoints import Setpoint
 from sim_node.mavlink.telemetry import ARDUPILOT, Telemetry
-from sim_node.mavlink.transaction import Outgoing, Transaction, TransactionRefused
+from sim_node.mavlink.topics import Deviations, FrameNames
+from sim_node.mavlink.transaction import Conversations, Ended, Fault, Outgoing, Transaction, TransactionRefused
 from sim_node.mavlink.translation import TRANSLATIONS
 from sim_node.mavlink.translation.state import publish_overdue_texts, publish_state
+
+# Messages that components send to their autopilot, and that are published, too. MAVROS reads all messages of a system.
+OF_ANY_COMPONENT = (
+    *("BATTERY_STATUS", "DISTANCE_SENSOR", "LANDING_TARGET", "MOUNT_ORIENTATION", "MOUNT_STATUS", "ODOMETRY"),
+    *("OPTICAL_FLOW", "OPTICAL_FLOW_RAD"),
+)
+
+
+@dataclass
+class _Component:
+    """A component: its telemetry, its link and address, and when it was received last (ns)."""
+
+    telemetry: Telemetry
+    sender: tuple[object, Address]
+    received_ns: int
+
+
+class OtherComponents:
+    """Lists the components of a system, and translates their messages, each by a clock of its own.
+
+    Args:
+        telemetry: The telemetry of the autopilot.
+        silent_ns: A component that sends nothing for this long (ns) may be received from elsewhere.
+
+    Attributes:
+        listed: Descriptions of the components by their ids.
+    """
+
+    def __init__(self, telemetry: Telemetry, silent_ns: int) -> None:
+        self.listed: dict[int, str] = {}
+        self._autopilot, self._silent_ns = telemetry, silent_ns
+        self._components: dict[int, _Component] = {}
+
+    def receive(self, message: MavlinkMessage, route: object, address: Address, now_ns: int, graph_ns: int) -> None:
+        """Handle a message of a component.
+
+        Args:
+            message: The message.
+            route: The link on which it was received.
+            address: The address of its sender.
+            now_ns: Monotonic time (ns).
+            graph_ns: Time of the graph's clock (ns).
+        """
+        number, sender = message.component, (route, address)
+        if message.name == "HEARTBEAT":
+            return  # the component is listed
+        if message.name not in OF_ANY_COMPONENT:
+            self._autopilot.count_dropped(f"component {number}", "not read")
+            return
+        found = self._components.get(number)
+        if found is None or (found.sender != sender and now_ns - found.received_ns > self._silent_ns):
+            found = self._components[number] = _Component(self._autopilot.of_component(number), sender, now_ns)
+        elif found.sender != sender:
+            self._autopilot.count_dropped(f"component {number}", "a second one with this id")
+            return
+        found.received_ns, found.telemetry.arrival_ns = now_ns, graph_ns
+        if not found.telemetry.is_late(message.fields):
+            TRANSLATIONS[message.name](message.fields, found.telemetry)
+
+    def forget_clocks(self) -> None:
+        """Estimate the offsets of their clocks again."""
+        for component in self._components.values():
+            component.telemetry.clock.forget()
+
+
+@dataclass(frozen=True)
+class BridgeSettings:
+    """Settings of a bridge.
+
+    Attributes:
+        frames: Returns the names of a vehicle's frames for its system id.
+        setpoint_rate: Rate of the stream that keeps a setpoint active (Hz).
+        setpoint_timeout: How long a setpoint is repeated without a new message (s).
+        stream_rate: Rate of the messages to request from ArduPilot (Hz); 0 for none.
+        timesync: Whether to request the time of autopilots.
+        heartbeat_timeout: A vehicle that sends nothing for this long (s) is not connected.
+        deviations: Standard deviations of what the autopilots' sensors measured.
+        max_vehicles: Further system ids are ignored with a warning.
+    """
+
+    frames: Callable[[int], FrameNames] = field(default=lambda system: FrameNames())
+    setpoint_rate: float = 20.0
+    setpoint_timeout: float = 0.5
+    stream_rate: float = 50.0
+    timesync: bool = True
+    heartbeat_timeout: float = 3.0
+    max_vehicles: int = 32
+    deviations: Deviations = field(default_factory=Deviations)
+
 
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
 # Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
 STREAMS = {
-    "ATTITUDE_QUATERNION": 1.0,
-    "LOCAL_POSITION_NED": 1.0,
-    "RAW_IMU": 1.0,
-    "GLOBAL_POSITION_INT": 0.5,
-    "GPS_RAW_INT": 0.1,
-    "SCALED_PRESSURE": 0.2,
-    "SERVO_OUTPUT_RAW": 0.2,
-    "RC_CHANNELS": 0.1,
-    "BATTERY_STATUS": 0.1,
-    "SYS_STATUS": 0.1,
-    "EXTENDED_SYS_STATE": 0.1,
-    "MISSION_CURRENT": 0.1,
-    "VFR_HUD": 0.1,
-    "WIND": 0.1,
-    "SYSTEM_TIME": 0.04,
-    **dict.fromkeys(("RANGEFINDER", "OPTICAL_FLOW", "POSITION_TARGET_GLOBAL_INT"), 0.1),
-    **dict.fromkeys(("MEMINFO", "HWSTATUS"), 0.02),
+    name: part
+    for part, names in (
+        (1.0, "ATTITUDE_QUATERNION LOCAL_POSITION_NED RAW_IMU"),
+        (0.5, "GLOBAL_POSITION_INT"),
+        (0.2, "SCALED_PRESSURE SERVO_OUTPUT_RAW"),
+        (0.1, "GPS_RAW_INT RC_CHANNELS BATTERY_STATUS SYS_STATUS EXTENDED_SYS_STATE MISSION_CURRENT VFR_HUD WIND"),
+        (0.1, "RANGEFINDER OPTICAL_FLOW POSITION_TARGET_GLOBAL_INT"),
+        (0.04, "SYSTEM_TIME"),
+        (0.02, "MEMINFO HWSTATUS"),
+    )
+    for name in names.split()
 }
 
 
@@ -142,8 +225,8 @@ class Vehicle:
 
     Times are monotonic nanoseconds, except for those of telemetry, which are the graph's.
 
-    telemetry: its state. route, address: where it was received from. heartbeat_timeout: a vehicle that sends nothing
-    for this long (s) is not connected. fault: reports unexpected exceptions in transactions; by default, raises them.
+    telemetry: its state. route, address: where it was received from. settings: those of its bridge. fault: reports
+    unexpected exceptions in transactions; by default, raises them.
     """
 
     def __init__(
@@ -152,11 +235,7 @@ class Vehicle:
         component: int,
         route: VehicleRoute,
         address: Address,
-        *,
-        setpoint_rate: float,
-        setpoint_timeout: float = 0.5,
-        stream_rate: float,
-        heartbeat_timeout: float,
+        settings: BridgeSettings,
         fault: Fault = _raise,
     ) -> None:
         self.telemetry, self.component = telemetry, component
@@ -165,13 +244,13 @@ class Vehicle:
         self.received_ns = 0
         # Messages of its autopilot.
         self.received = 0
-        self.stream = SetpointStream(setpoint_rate, setpoint_timeout)
-        self._stream_rate = stream_rate
-        self._silent_ns = round(heartbeat_timeout * SECOND)
+        self.stream = SetpointStream(settings.setpoint_rate, settings.setpoint_timeout)
+        self._stream_rate = settings.stream_rate
+        self._silent_ns = round(settings.heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
         # Under which names it is published beside ours.
         self.names: list[Names] = []
-        # How much its component looks like an autopilot; see discovery.py.
+        # How much its component looks like an autopilot; see `bridge.standing`.
         self.standing = 0
         self._started_ns: int | None = None
         self._conversations = Conversations(self._send_all, fault)
@@ -222,11 +301,6 @@ class Vehicle:
             publish_state(telemetry, connected=True)
         self._conversations.receive(message, now_ns)
 
-    @property
-    def lost(self) -> int:
-        """Messages of its system that were lost on the way."""
-        return self.route.lost(self.telemetry.system)
-
     def tick(self, now_ns: int, graph_ns: int) -> None:
         """Do what is due: transactions, the setpoint stream, requests, timeouts."""
         if self.connected and self.silent(now_ns):
@@ -257,15 +331,10 @@ class Vehicle:
         """Send a message, with the fields that every message to a vehicle has."""
         if self._started_ns is None:
             self._started_ns = now_ns
-        own: dict[str, Any] = {}
+        uptime_ms = (now_ns - self._started_ns) // 1_000_000 & 0xFFFFFFFF
+        own = {"target_system": self.system, "target_component": self.component, "time_boot_ms": uptime_ms}
         wire = kind_named(name).fields._fields
-        if "target_system" in wire:
-            own["target_system"] = self.system
-        if "target_component" in wire:
-            own["target_component"] = self.component
-        if "time_boot_ms" in wire:
-            own["time_boot_ms"] = (now_ns - self._started_ns) // 1_000_000 & 0xFFFFFFFF
-        self.route.send(name, own | dict(fields), self.address, now_ns)
+        self.route.send(name, {**{k: v for k, v in own.items() if k in wire}, **fields}, self.address, now_ns)
 
     def request_time(self, now_ns: int, graph_ns: int) -> None:
         """Request the autopilot's time."""

@@ -12,8 +12,7 @@ from sim_node.messages import topic
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.message_rows import MessageRows
 from sim_node.messages.topic import Outlet, Topic
-from sim_node.simulation import Snapshot
-from sim_node.world import FrameTable, World
+from sim_node.simulation import Sink, Snapshot
 
 CLOCK = Topic("/clock", "rosgraph_msgs/msg/Clock", topic.CLOCK)
 
@@ -60,7 +59,7 @@ class ClockRows:
         return self._messages.messages(memory)
 
 
-class ClockSink:
+class ClockSink(Sink):
     """Publishes simulation time with every tick, before the transforms of the same stamp.
 
     Args:
@@ -72,13 +71,7 @@ class ClockSink:
         self.enabled = enabled
         self._send, self._write = outlet.advertise(CLOCK), clock_writer()
 
-    def open(self, world: World, frames: FrameTable) -> None:
-        """Do nothing: the message is the same for all worlds."""
-
     def write(self, snapshot: Snapshot) -> None:
         """Publish the snapshot's time."""
         if self.enabled:
             self._send(snapshot.time_ns, self._write(snapshot.time_ns))
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""

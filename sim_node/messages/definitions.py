@@ -58,6 +58,18 @@ class Field(NamedTuple):
 @cache
 def fields_of(type: str) -> tuple[Field, ...]:
     """Return the fields of package/msg/Name in order. Raises UnknownMessage."""
+    package = type.partition("/msg/")[0]
+    return tuple(field for line in _text_of(type).splitlines() if (field := _field(line, package, type)) is not None)
+
+
+@cache
+def constant_of(type: str, name: str) -> int:
+    """Return an integer constant of package/msg/Name; 0 if the message does not have it. Raises UnknownMessage."""
+    found = re.search(rf"^\s*\w+\s+{name}\s*=\s*(\d+)", _text_of(type), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _text_of(type: str) -> str:
     package, _, name = type.partition("/msg/")
     text = _standard().get(type)
     if text is None:
@@ -67,7 +79,7 @@ def fields_of(type: str) -> tuple[Field, ...]:
             hint = did_you_mean(type, _standard())
             raise UnknownMessage(f"unknown message type {type}{hint}; is its package installed and sourced?")
         text = path.read_text(encoding="utf-8")
-    return tuple(field for line in text.splitlines() if (field := _field(line, package, type)) is not None)
+    return text
 
 
 @cache

@@ -34,6 +34,7 @@ class MessageLayout:
     Attributes:
         type: package/msg/Name.
         doubles: The message's memory as float64, for `places_of`.
+        stamps: Indices of the seconds of all stamps that are not given, in `doubles` as int32; nanoseconds follow each.
 
     Raises:
         LayoutFault: A field does not exist or a value does not fit.
@@ -51,8 +52,8 @@ class MessageLayout:
         self._buffer = memoryview(raw.data)
         self._message = self._buffer[4 : 8 + len(body.data)]
         self._words = self.doubles.view(np.int32)
-        self._stamps = np.array(body.stamps, np.intp) // 4 + 2
-        self._nanoseconds = self._stamps + 1
+        self.stamps = np.array(body.stamps, np.intp) // 4 + 2
+        self._nanoseconds = self.stamps + 1
         self._only_stamp = 8 + body.stamps[0] if len(body.stamps) == 1 else None
 
     def __len__(self) -> int:
@@ -121,11 +122,6 @@ class MessageLayout:
         """
         return self._body.place(path)
 
-    @property
-    def stamps(self) -> npt.NDArray[np.intp]:
-        """Indices of the seconds of all stamps that are not given, in `doubles` as int32; nanoseconds follow each."""
-        return self._stamps
-
     def has_doubles(self, view: npt.NDArray[Any]) -> bool:
         """Return whether an array is a view of one or more float64 of this message, not a copy.
 
@@ -185,9 +181,9 @@ class MessageLayout:
         """
         if self._only_stamp is not None:
             STAMP.pack_into(self._buffer, self._only_stamp, *stamp(stamp_ns))
-        elif len(self._stamps):
+        elif len(self.stamps):
             seconds, nanoseconds = stamp(stamp_ns)
-            self._words[self._stamps] = seconds
+            self._words[self.stamps] = seconds
             self._words[self._nanoseconds] = nanoseconds
         return self._message.tobytes()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import count
+from itertools import count, filterfalse
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,7 @@ class MarkerArrays:
         for key in keyed:
             if key not in kept:
                 group = key[0]
-                numbers = free.setdefault(group, _free(used.get(group, set())))
+                numbers = free.setdefault(group, filterfalse(used.get(group, set()).__contains__, count()))
                 kept[key] = next(numbers)
                 self._ends[group] = max(self._ends.get(group, 0), kept[key] + 1)
         self._ids = kept
@@ -128,31 +128,12 @@ class MarkerArrays:
         return _fields(FrameMarker(self._fixed_frame, group, MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), number, action)
 
 
-def marker_array(fixed_frame: str, markers: Iterable[FrameMarker]) -> bytes:
-    """Return the CDR of markers that replace all earlier ones.
-
-    Args:
-        fixed_frame: Frame of the marker that deletes the earlier ones.
-        markers: The markers.
-
-    Returns:
-        The CDR of a visualization_msgs/MarkerArray.
-    """
-    arrays = MarkerArrays()
-    arrays.renew(fixed_frame, markers)
-    return arrays.all()
-
-
 def _keyed(markers: Iterable[FrameMarker]) -> Iterator[tuple[_Key, FrameMarker]]:
     counts: dict[tuple[str, str], int] = {}
     for marker in markers:
         both = marker.group, marker.frame
         counts[both] = place = counts.get(both, -1) + 1
         yield (*both, place), marker
-
-
-def _free(used: set[int]) -> Iterator[int]:
-    return (number for number in count() if number not in used)
 
 
 def _fields(marker: FrameMarker, number: int, action: int) -> dict[str, Any]:

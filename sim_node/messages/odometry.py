@@ -11,7 +11,7 @@ from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.sensor_topics import topic_of
 from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.simulation.physics.bases import ODOMETRY
 from sim_node.simulation.sensors.noise import UNKNOWN_VARIANCE
 from sim_node.spatial.geometry import poses as pose_math
@@ -30,7 +30,7 @@ def odometry_topics(world: World, prefix: str = "") -> list[Topic]:
     return [Topic(topic_of(prefix + base.name, "odom"), TYPE, Qos()) for base in world.of(Base)]
 
 
-class OdometrySink:
+class OdometrySink(Sink):
     """Publishes the odometry of all bases at every tick, reliably, at the same stamps as /tf.
 
     Args:
@@ -60,9 +60,6 @@ class OdometrySink:
         stamp_ns = self._stamp(snapshot.time_ns)
         for (send, message), row in zip(self._messages, snapshot[ODOMETRY].tolist(), strict=True):
             send(stamp_ns, message.write(stamp_ns, row))
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
 
 class _OdometryMessage:

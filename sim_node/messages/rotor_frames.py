@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.tf_sink import TF, LayOutPoses, PoseOutlet, SendPoses
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -102,7 +102,7 @@ class Instants:
         return True
 
 
-class RotorFrameSink:
+class RotorFrameSink(Sink):
     """Publishes the rotors of vehicles as frames on /tf, turning: BODY/rotor_0, BODY/rotor_1, ...
 
     Args:
@@ -146,9 +146,6 @@ class RotorFrameSink:
         angles = self._angles.advance(snapshot.time_ns, snapshot[SPEEDS])
         if self._rate.due(snapshot.time_ns):
             self._send(self._stamp(snapshot.time_ns), self._rotors.poses(angles)[self._chosen])
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
 
 def upwards(axis: FloatArray) -> FloatArray:

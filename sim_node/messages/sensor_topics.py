@@ -14,7 +14,7 @@ from sim_node.messages.definitions import UnknownMessage, fields_of
 from sim_node.messages.encoding import HEADER, LayoutFault, encode
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.topic import AdvertisedTopics, Outlet, Send, Topic
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.simulation.sensors import SENSORS, Channels, Encoded, Message, SensorType, groups_of
 from sim_node.world import FrameTable, World
 
@@ -163,7 +163,7 @@ def ros_name(name: str) -> str:
     return "/".join(tokens) or "_"
 
 
-class SensorSink:
+class SensorSink(Sink):
     """Publishes measurements, each on its own topics, in the order of publication, best effort.
 
     The time of a message is when its measurement was published: its stamp plus the sensor's latency.
@@ -207,9 +207,6 @@ class SensorSink:
                 for values, topics in zip(values_of_instant, sensors, strict=True):
                     for send, write in topics:
                         send(stamp + latency_ns, write(stamp, values))
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
     def _arrange(self, names: tuple[str, ...]) -> tuple[int, list[list[tuple[Send, Write]]]]:
         """Return the latency of the sensors of a batch, and what sends their messages."""

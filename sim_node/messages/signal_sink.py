@@ -6,7 +6,7 @@ from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.sensor_topics import ros_name, topic_of
 from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.simulation.physics.signal_handles import SIGNAL
 from sim_node.world import FrameTable, World
 from sim_node.world.signals import NamedSignal
@@ -26,7 +26,7 @@ def output_topics(world: World, prefix: str = "") -> list[Topic]:
     return [Topic(signal_topic(signal, prefix), TYPE, Qos()) for signal in outputs]
 
 
-class SignalSink:
+class SignalSink(Sink):
     """Publishes all outputs of a world at every tick, reliably.
 
     Args:
@@ -56,6 +56,3 @@ class SignalSink:
         stamp_ns, values = self._stamp(snapshot.time_ns), snapshot[SIGNAL].tolist()
         for row, send in self._sends:
             send(stamp_ns, self._pack(stamp_ns, (values[row],)))
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""

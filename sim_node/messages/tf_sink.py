@@ -12,7 +12,7 @@ from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.odometry import BaseTransforms
 from sim_node.messages.topic import Outlet, Topic
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import FrameTable, World
 
@@ -104,7 +104,7 @@ def to_all(*outlets: PoseOutlet) -> PoseOutlet:
     return advertise
 
 
-class TfSink:
+class TfSink(Sink):
     """Publishes a run on /tf (moving frames) and /tf_static (the others, latched, with the first snapshot).
 
     A transform on /tf_static never changes, so that it holds for all times, as tf2 needs it. What a change of the world
@@ -162,9 +162,6 @@ class TfSink:
             if self._bases is not None:
                 poses = np.concatenate([poses, self._bases.write(snapshot.poses)])
             self._send_moving(stamp_ns, poses)
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
     def _begin(self, frames: FrameTable, stamp_ns: int, poses: FloatArray) -> None:
         """Divide frames into moving and static ones, lay out their messages, and publish the static ones."""

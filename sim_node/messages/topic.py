@@ -153,6 +153,12 @@ class Tee:
         return next((reason for reason in reasons if reason is not None), None)
 
 
+def absolute(name: str) -> str:
+    """Return a topic's absolute name without namespace and node; ~ is the simulation's name."""
+    name = name.replace("~", "simulation", 1) if name.startswith("~/") else name
+    return name if name.startswith("/") else f"/{name}"
+
+
 class AdvertisedTopics:
     """The topics of a sink on an outlet. When a run changes, those that stay keep their publishers.
 

@@ -137,10 +137,6 @@ class Bag(Protocol):
     def close(self) -> None:
         """Close the files."""
 
-    def __enter__(self) -> Bag: ...
-
-    def __exit__(self, *of: object) -> None: ...
-
 
 def no_topic(bag: Bag, name: str) -> BagError:
     """Return the error about a topic that a bag does not have."""

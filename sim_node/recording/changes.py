@@ -10,12 +10,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from sim_node.assembly import assemble
-from sim_node.recording.bag import Bag, BagAttachment
+from sim_node.recording.bag import Bag
 from sim_node.recording.worlds import (
     MAX_BYTES,
     Attached,
@@ -122,11 +123,6 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-class _Change(NamedTuple):
-    time_ns: int
-    number: int
-
-
 class RecordedWorlds:
     """The worlds of a bag, in the order of the times from which they hold. `recorded_worlds` opens them.
 
@@ -136,17 +132,18 @@ class RecordedWorlds:
 
     def __init__(self, bag: Bag, folder: Path) -> None:
         self._bag, self._folder = bag, folder
-        changes: list[_Change] = []
+        # The time of each, and its number.
+        changes: list[tuple[int, int]] = []
         for attachment in bag.attachments():
             found = _ABOUT.fullmatch(attachment.name)
             if found:
-                changes.append(_Change(attachment.time_ns, int(found[1])))
+                changes.append((attachment.time_ns, int(found[1])))
             elif attachment.name.startswith(_FOLDER):
-                self._unpack(attachment)
+                unpacked(attachment, folder, _FOLDER)
         # A reset starts again at an earlier time: of two that began at one time, the later one holds.
         self._changes = sorted(changes)
-        self.times_ns: tuple[int, ...] = (bag.start_ns, *(change.time_ns for change in self._changes))
-        self._loaded: dict[int, World | None] = {}
+        self.times_ns: tuple[int, ...] = (bag.start_ns, *(time_ns for time_ns, _ in self._changes))
+        self._loaded = cache(self._load)
 
     def __len__(self) -> int:
         return len(self.times_ns)
@@ -163,9 +160,7 @@ class RecordedWorlds:
         Raises:
             WorldError: The recorded files no longer make a world.
         """
-        if place not in self._loaded:
-            self._loaded[place] = self._load(place)
-        return self._loaded[place]
+        return self._loaded(place)
 
     def place_at(self, time_ns: int) -> int:
         """Return the place of the world at a time of the bag."""
@@ -174,15 +169,12 @@ class RecordedWorlds:
     def _load(self, place: int) -> World | None:
         if place == 0:
             return first_world(self._bag, self._folder)
-        path = self._folder / f"{_FOLDER}{self._changes[place - 1].number}.yaml"
+        path = self._folder / f"{_FOLDER}{self._changes[place - 1][1]}.yaml"
         if not path.is_file():
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were given when it ran
             return assemble(load(path))
-
-    def _unpack(self, attachment: BagAttachment) -> None:
-        unpacked(attachment, self._folder, _FOLDER)
 
 
 @contextmanager

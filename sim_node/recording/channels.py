@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sim_node.messages.topic import Qos, Topic
 from sim_node.recording.definitions import MessageDefinition, definition_of
-from sim_node.recording.mcap_file import McapFile
+from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.metadata import TopicInformation, channel_metadata, qos_text
 from sim_node.recording.qos import OFFERED
 
@@ -29,6 +29,37 @@ class RecordedTopic:
     def latched(self) -> int:
         """How many of its messages late subscribers receive."""
         return sum(qos.depth for qos in self.offered if qos.latched)
+
+
+class LatchedMessages:
+    """The last messages of latched topics, as many as late subscribers receive.
+
+    Args:
+        topics: The topics, which count from 1.
+    """
+
+    def __init__(self, topics: Sequence[RecordedTopic]) -> None:
+        self._topics = topics
+        self._kept: dict[int, deque[bytes]] = {}
+
+    def keep(self, entries: Sequence[Entry]) -> None:
+        """Keep those of some messages that are of latched topics."""
+        depths = {number: depth for number, topic in enumerate(self._topics, 1) if (depth := topic.latched)}
+        for number, _, data in entries if depths else ():
+            if number in depths:
+                kept = self._kept.setdefault(number, deque())
+                kept.append(data)
+                while len(kept) > depths[number]:
+                    kept.popleft()
+
+    def end(self, numbers: Sequence[int]) -> None:
+        """Drop the messages of topics that have ended."""
+        for number in numbers:
+            self._kept.pop(number, None)
+
+    def entries(self, time_ns: int) -> list[Entry]:
+        """Return what is kept, at a time (ns)."""
+        return [(number, time_ns, data) for number, kept in self._kept.items() for data in kept]
 
 
 class TopicNumbers:

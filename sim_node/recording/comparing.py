@@ -141,15 +141,10 @@ class _Topic:
     def _compare(self, one: BagMessage, other: BagMessage) -> None:
         if one.data == other.data:
             return
-        if self.decode is None:
-            assert self.one is not None
-            assert self.other is not None
-            try:
-                self.decode = Decoder(self.one), Decoder(self.other)
-            except BagError as error:
-                self._note_bytes(one, other, str(error))
-                return
+        assert self.one is not None
+        assert self.other is not None
         try:
+            self.decode = self.decode or (Decoder(self.one), Decoder(self.other))
             pair = dict(leaves(self.decode[0](one.data))), dict(leaves(self.decode[1](other.data)))
         except BagError as error:
             self._note_bytes(one, other, str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from sim_node.recording.bag import BagError, BagTopic
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.recording.bag import BagError, BagMessage, BagTopic
 from sim_node.recording.definitions import types_in
 from sim_node.text import did_you_mean
 
@@ -70,6 +71,20 @@ class Decoder:
             except TooManyValues:
                 name = self.topic.type
                 raise UnreadableMessage(f"{len(data)} bytes of {name} have more than {MAX_VALUES} values") from None
+
+
+def decoded(
+    messages: Iterable[BagMessage], decoder_of: Callable[[int], Decoder], unreadable: Unreadable
+) -> Iterator[tuple[BagMessage, Any]]:
+    """Yield messages that can be read, each with what it says. decoder_of: by the index of the topic."""
+    for message in messages:
+        decode = decoder_of(message.topic)
+        try:
+            content = decode(message.data)
+        except UnreadableMessage as error:
+            unreadable.count(decode.topic.name, error)
+            continue
+        yield message, content
 
 
 # By type and definition: topics have the same types as long as one of their decoders exists.

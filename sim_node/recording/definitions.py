@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from sim_node.recording.bag import BagTopic
 from sim_node.world.locate import share
 
 # The distribution whose messages are written.
@@ -50,6 +51,15 @@ def definition_here(type: str) -> MessageDefinition:
     Raises UnknownType.
     """
     return installed_definition(type) or definition_of(type)
+
+
+def bag_topic(name: str, type: str) -> BagTopic:
+    """Return a topic that is in no bag as one of a bag. It has no definition if that of its type is not known."""
+    try:
+        known = definition_of(type)
+    except UnknownMessageType:
+        return BagTopic(name, type, 0)
+    return BagTopic(name, type, 0, definition=known.text, type_hash=known.type_hash)
 
 
 @lru_cache(MAX_KEPT)

@@ -6,7 +6,7 @@ import json
 import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
-from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, is_message, plain
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, decoded, field_names, is_message, plain
 from sim_node.recording.message_fields import TIME, ColumnTypes, column_name, column_type, leaves_of
 
 # A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
@@ -76,7 +76,7 @@ def _export(
     kind: Callable[[Path, Decoder], _Table],
 ) -> list[Path]:
     tables: dict[int, _Table] = {}
-    decoders: dict[int, Decoder] = {}
+    decoder_of = cache(lambda place: Decoder(bag.topics[place]))
     # The one that was written to last at the end.
     open_tables: OrderedDict[int, None] = OrderedDict()
     names = _file_names(bag.topics)
@@ -84,18 +84,11 @@ def _export(
     parts = [folder / f".{name}{suffix}.part" for name in names]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for message in messages:
+        for message, content in decoded(messages, decoder_of, unreadable):
             place = message.topic
-            if place not in decoders:
-                decoders[place] = Decoder(bag.topics[place])
-            try:
-                decoded = decoders[place](message.data)
-            except UnreadableMessage as error:
-                unreadable.count(bag.topics[place].name, error)
-                continue
             if place not in tables:
-                tables[place] = kind(parts[place], decoders[place])
-            tables[place].add(message, decoded)
+                tables[place] = kind(parts[place], decoder_of(place))
+            tables[place].add(message, content)
             open_tables[place] = None
             open_tables.move_to_end(place)
             if len(open_tables) > _MAX_OPEN:

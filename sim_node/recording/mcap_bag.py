@@ -26,10 +26,17 @@ from sim_node.recording.mcap_chunk import (
 from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, nested_damage, scanned
-from sim_node.recording.merging import UNORDERED, MessageSource, merged, most_held
+from sim_node.recording.merging import (
+    UNORDERED,
+    MessageSource,
+    TopicKey,
+    add_topic,
+    merged,
+    most_held,
+    sorted_topics,
+)
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
 
-_ALL_TIMES = (0, 2**64)
 # Bytes of a metadata record about publishers: some thousand topics with a hundred each.
 MAX_OFFERED = 64 << 20
 
@@ -72,8 +79,7 @@ class McapBag:
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """Yield messages in the order of time; equal times in file order. Overlapping chunks are in memory together."""
-        start = _ALL_TIMES[0] if start_ns is None else start_ns
-        stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
+        start, stop = start_ns or 0, 2**64 if stop_ns is None else stop_ns
         wanted = self._topics_of
         if topics is not None:
             channels = (channel for name in set(topics) for channel in self._channels_of.get(name, ()))
@@ -143,12 +149,6 @@ class McapBag:
         """Close the file."""
         self.file.close()
 
-    def __enter__(self) -> McapBag:
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        self.close()
-
     def _laid_out(self) -> McapLayout:
         file = self.file
         if file.size == 0:
@@ -216,25 +216,19 @@ def _topics(layout: McapLayout, further: Mapping[str, tuple[Qos, ...]]) -> tuple
     further: publishers of topics besides those that channels state.
     """
     definitions = {number: schema.data.decode(errors="replace") for number, schema in layout.schemas.items()}
-    found: dict[tuple[str, str, str], BagTopic] = {}
-    of_channel: dict[int, tuple[str, str, str]] = {}
+    found: dict[TopicKey, BagTopic] = {}
+    keys: dict[int, TopicKey] = {}
     for channel in layout.channels.values():
-        schema = layout.schemas.get(channel.schema_id)
-        type_name = schema.name if schema else ""
-        key = (channel.topic, type_name, channel.message_encoding)
-        of_channel[channel.id] = key
-        known = found.get(key)
-        offered = all_profiles(profiles(channel.metadata.get("offered_qos_profiles")), further.get(channel.topic, ()))
-        count = layout.counts.get(channel.id, 0)
-        if known is None:
-            definition = definitions.get(channel.schema_id, "")
-            type_hash = channel.metadata.get("topic_type_hash", "")
-            found[key] = BagTopic(
-                channel.topic, type_name, count, offered, definition, type_hash, channel.message_encoding
-            )
-        else:
-            qos = all_profiles(known.qos, offered)
-            found[key] = BagTopic(**{**vars(known), "count": known.count + count, "qos": qos})
-    keys = sorted(found)
-    places = {key: place for place, key in enumerate(keys)}
-    return {channel: places[key] for channel, key in of_channel.items()}, tuple(found[key] for key in keys)
+        schema, metadata = layout.schemas.get(channel.schema_id), channel.metadata
+        topic = BagTopic(
+            channel.topic,
+            schema.name if schema else "",
+            layout.counts.get(channel.id, 0),
+            all_profiles(profiles(metadata.get("offered_qos_profiles")), further.get(channel.topic, ())),
+            definitions.get(channel.schema_id, ""),
+            metadata.get("topic_type_hash", ""),
+            channel.message_encoding,
+        )
+        keys[channel.id] = add_topic(found, topic)
+    topics, places = sorted_topics(found)
+    return {channel: places[key] for channel, key in keys.items()}, topics

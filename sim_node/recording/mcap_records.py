@@ -123,8 +123,9 @@ class RecordFile:
             self._release()
 
 
-def records_in(data: bytes, at: int = 0) -> Iterator[Record]:
+def records_in(data: bytes) -> Iterator[Record]:
     """Yield consecutive records in `data`. Raises ValueError if one extends beyond the end."""
+    at = 0
     while at < len(data):
         if at + HEADER.size > len(data):
             raise ValueError(f"{len(data) - at} bytes are left, a record needs at least {HEADER.size}")

@@ -87,7 +87,10 @@ class _Scan:
             return None
         behind = next_record(self._file, at + 1)
         lost = (self._file.size if behind is None else behind.at) - at
-        lost_what = self._lost(record, behind)
+        lost_what = ""
+        if behind is not None and behind.opcode == Opcode.MESSAGE_INDEX:
+            # The indexes after a lost chunk still state how many messages it had.
+            lost_what = f"; {indexed_messages(self._file, behind.at)} messages are lost"
         self._damage(at, f"{lost} bytes are damaged or truncated and left out{lost_what}")
         return behind
 
@@ -115,12 +118,6 @@ class _Scan:
         if kept:
             self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
         return bool(kept)
-
-    def _lost(self, record: Record | None, behind: Record | None) -> str:
-        """Return how many messages are lost, if the indexes after a lost chunk still state it."""
-        if behind is None or behind.opcode != Opcode.MESSAGE_INDEX:
-            return ""
-        return f"; {indexed_messages(self._file, behind.at)} messages are lost"
 
     def _add(self, record: Record) -> None:
         if record.opcode != Opcode.MESSAGE and self._run is not None:

@@ -1,17 +1,44 @@
-"""Merge streams of messages in the order of time, of which each is opened when its first message may be due."""
+"""Merge the topics of several channels or files; and streams of messages, each opened when its first one may be due."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from sim_node.recording.bag import BagMessage
+from sim_node.recording.bag import BagMessage, BagTopic
 from sim_node.recording.decompression import HINT
+from sim_node.recording.qos import all_profiles
+
+# Name, type and encoding.
+TopicKey = tuple[str, str, str]
 
 _NEVER = 2**64
 # Of files, chunks or parts of a chunk.
 UNORDERED = f"{{}} overlap in time by more than may be held: some messages are not in the order of time; {HINT}"
+
+
+def add_topic(topics: dict[TopicKey, BagTopic], topic: BagTopic) -> TopicKey:
+    """Add a topic, or what another channel or file states of it, and return its key."""
+    key = topic.name, topic.type, topic.encoding
+    known = topics.get(key)
+    topics[key] = topic
+    if known is not None:
+        topics[key] = replace(
+            known,
+            count=known.count + topic.count,
+            qos=all_profiles(known.qos, topic.qos),
+            definition=known.definition or topic.definition,
+            type_hash=known.type_hash or topic.type_hash,
+        )
+    return key
+
+
+def sorted_topics(topics: dict[TopicKey, BagTopic]) -> tuple[tuple[BagTopic, ...], dict[TopicKey, int]]:
+    """Return the topics of a bag by name, and the place of each."""
+    keys = sorted(topics)
+    return tuple(topics[key] for key in keys), {key: place for place, key in enumerate(keys)}
 
 
 class MessageSource(NamedTuple):

@@ -22,9 +22,10 @@ from sim_node.recording.yaml_text import loaded
 
 
 @dataclass(frozen=True)
-class TopicNote:
-    """What metadata.yaml states about a topic, for files that do not contain it."""
+class TopicInformation:
+    """One topic of a bag. type: package/msg/Name; qos: offered by its publishers."""
 
+    name: str
     type: str
     qos: tuple[Qos, ...]
     type_hash: str
@@ -38,7 +39,7 @@ class Metadata:
         files: File names, in the order of time.
         compression_mode: file, message or empty.
         compression_format: Such as zstd, or empty.
-        topics: Notes by name.
+        topics: What it states of topics, by name: files may not contain it.
         count: Number of messages; None if it is not stated.
     """
 
@@ -46,7 +47,7 @@ class Metadata:
     files: tuple[str, ...]
     compression_format: str
     compression_mode: str
-    topics: dict[str, TopicNote]
+    topics: dict[str, TopicInformation]
     count: int | None
 
 
@@ -75,7 +76,7 @@ def read_metadata(path: Path) -> Metadata:
             tuple(PurePath(name).name for name in found["relative_file_paths"]),
             str(found.get("compression_format") or ""),
             "" if mode == "none" else mode,
-            {str(note["name"]): _note(note) for note in notes},
+            {topic.name: topic for topic in map(_topic, notes)},
             None if found.get("message_count") is None else int(found["message_count"]),
         )
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -89,9 +90,9 @@ def read_metadata(path: Path) -> Metadata:
         raise UnreadableMetadata(f"{path}: is not rosbag2 metadata: {missing}; {advice}") from None
 
 
-def _note(note: dict[str, Any]) -> TopicNote:
-    offered = profiles(note.get("offered_qos_profiles"))
-    return TopicNote(str(note["type"]), offered, str(note.get("type_description_hash") or ""))
+def _topic(note: dict[str, Any]) -> TopicInformation:
+    offered, type_hash = profiles(note.get("offered_qos_profiles")), str(note.get("type_description_hash") or "")
+    return TopicInformation(str(note["name"]), str(note["type"]), offered, type_hash)
 
 
 VERSION = 9
@@ -112,16 +113,6 @@ class FileInformation:
     start_ns: int = 0
     end_ns: int = 0
     count: int = 0
-
-
-@dataclass(frozen=True)
-class TopicInformation:
-    """One topic of a bag. type: package/msg/Name; qos: offered by its publishers."""
-
-    name: str
-    type: str
-    qos: tuple[Qos, ...]
-    type_hash: str
 
 
 @dataclass(frozen=True)
@@ -161,15 +152,11 @@ def _listed(key: str, entries: Iterable[str]) -> str:
 
 
 def _topic_text(topic: TopicInformation, count: int) -> str:
-    return f"{_topic_metadata(topic)}    message_count: {count}\n"
-
-
-def _topic_metadata(topic: TopicInformation) -> str:
     profiles = "".join(indent(_profile_text(qos), " " * 8) for qos in topic.qos)
     return (
         f"  - topic_metadata:\n      name: {_scalar(topic.name)}\n      type: {_scalar(topic.type)}\n"
         f"      serialization_format: cdr\n      {_listed('offered_qos_profiles', [profiles])}"
-        f"      type_description_hash: {_scalar(topic.type_hash)}\n"
+        f"      type_description_hash: {_scalar(topic.type_hash)}\n    message_count: {count}\n"
     )
 
 

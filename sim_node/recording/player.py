@@ -43,10 +43,15 @@ class PlaybackTarget(Protocol):
         """Publish the time."""
 
     def ready(self) -> bool:
-        """Return whether the expected subscribers are there."""
+        """Return whether the expected subscribers are there; by default True: they may come later."""
+        return True
 
     def delivered(self) -> bool:
-        """Return whether everything sent reliably has arrived. May block for well below a second."""
+        """Return whether everything sent reliably has arrived; by default True: nobody is waited for.
+
+        May block for well below a second.
+        """
+        return True
 
     def warn(self, text: str) -> None:
         """Report a message to the user."""

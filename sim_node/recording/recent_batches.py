@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from sim_node.recording.channels import RecordedTopic
-from sim_node.recording.mcap_file import Entry
+from sim_node.recording.channels import LatchedMessages, RecordedTopic
 from sim_node.recording.writer import BagWriter, WriteBatch
 
 
@@ -21,27 +20,20 @@ class RecentBatches:
     def __init__(self, topics: Sequence[RecordedTopic], duration_ns: int) -> None:
         self._topics, self._duration_ns = topics, duration_ns
         self._batches: deque[WriteBatch] = deque()
-        self._latched: dict[int, deque[Entry]] = {}
+        self._latched = LatchedMessages(topics)
 
     def keep(self, batch: WriteBatch) -> None:
         """Keep a batch and drop those that are too old, except for latched messages."""
         batches = self._batches
         went_back = bool(batches) and batch.time_ns < batches[-1].time_ns
         while batches and (went_back or batches[0].time_ns < batch.time_ns - self._duration_ns):
-            for entry in batches.popleft().entries:
-                most = self._topics[entry[0] - 1].latched
-                if most:
-                    kept = self._latched.setdefault(entry[0], deque())
-                    kept.append(entry)
-                    while len(kept) > most:
-                        kept.popleft()
+            self._latched.keep(batches.popleft().entries)
         if batch.entries:
             batches.append(batch)
 
     def end_topics(self, numbers: Sequence[int]) -> None:
         """End topics: what they latched is dropped."""
-        for number in numbers:
-            self._latched.pop(number, None)
+        self._latched.end(numbers)
 
     def write(self, writer: BagWriter) -> int:
         """Write all of them to a file of its own, and drop them.
@@ -59,9 +51,8 @@ class RecentBatches:
             return 0
         before = writer.count
         first = self._batches[0]
-        start_ns = first.entries[0][1]
-        latched = [(number, start_ns, data) for kept in self._latched.values() for number, _, data in kept]
-        self._latched.clear()
+        latched = self._latched.entries(first.entries[0][1])
+        self._latched = LatchedMessages(self._topics)
         batches = [first._replace(entries=[*latched, *first.entries]), *list(self._batches)[1:]]
         self._batches.clear()
         writer.split()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from sim_node.messages.topic import Qos, Send, Topic
+from sim_node.messages.topic import Qos, Send, Topic, absolute
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.changes import WorldChanges
 from sim_node.recording.channels import TopicNumbers
@@ -27,12 +27,6 @@ from sim_node.world import World
 MAX_WAITING = 64 * 1024 * 1024
 # Maximum bag time that may be lost if the process dies, ns.
 MAX_BEHIND_NS = 1_000_000_000
-
-
-def absolute(name: str) -> str:
-    """Return a topic's absolute name without namespace and node; ~ is the simulation's name."""
-    name = name.replace("~", "simulation", 1) if name.startswith("~/") else name
-    return name if name.startswith("/") else f"/{name}"
 
 
 def _shown_near(pattern: str, names: Collection[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +16,7 @@ from sim_node.messages.topic import Qos
 from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_bag import McapBag
+from sim_node.recording.mcap_chunk import RawMessage
 from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import CHUNK, HEADER
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, channel_metadata, qos_text
@@ -24,7 +25,7 @@ from sim_node.recording.opening import open_bag, open_to_repair
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
 
 # Called with the number of messages written so far.
-Progress = Callable[[int], None]
+Progress = Callable[[int], object]
 _PROGRESS_EVERY = 1000
 # Decompresses a message of a topic and time; None if it is broken.
 Plain = Callable[[str, int, bytes], "bytes | None"]
@@ -143,34 +144,38 @@ class _File:
             metadata = bag.metadata(place)
             if metadata is not None:
                 writer.add_metadata(metadata.name, metadata.metadata)
-        for block in layout.blocks:
-            for channel, sequence, time_ns, publish_ns, data in bag.raw_messages(block):
-                if channel in channels:
-                    topic = layout.channels[channel].topic
-                    whole = plain(topic, time_ns, data)
-                    if whole is not None:
-                        number, about = channels[channel]
-                        writer.add_message(number, time_ns, whole, publish_ns, sequence)
-                        self._add(about, time_ns)
-        writer.finish()
+        messages = (message for block in layout.blocks for message in bag.raw_messages(block))
+        self._copy(writer, channels, messages, plain)
 
     def copy_messages(self, bag: Bag, stream: BinaryIO, plain: Plain) -> None:
         """Copy all messages of another storage's file."""
         writer = Writer(stream)
         writer.start("ros2")
-        channels = []
-        for topic in bag.topics:
+        channels: dict[int, tuple[int, TopicInformation]] = {}
+        for row, topic in enumerate(bag.topics):
             encoding = "ros2idl" if topic.is_idl else "ros2msg"
             schema = writer.register_schema(topic.type, encoding, topic.definition.encode())
             about = TopicInformation(topic.name, topic.type, topic.qos, topic.type_hash)
-            channels.append(self._channel(writer, about, topic.encoding, schema, channel_metadata(about)))
+            channels[row] = self._channel(writer, about, topic.encoding, schema, channel_metadata(about))
         self._note_offers(writer)
-        for row, time_ns, data in bag.messages():
-            whole = plain(bag.topics[row].name, time_ns, data)
-            if whole is not None:
-                number, about = channels[row]
-                writer.add_message(number, time_ns, whole, time_ns)
-                self._add(about, time_ns)
+        messages = (RawMessage(row, 0, time_ns, time_ns, data) for row, time_ns, data in bag.messages())
+        self._copy(writer, channels, messages, plain)
+
+    def _copy(
+        self,
+        writer: Writer,
+        channels: Mapping[int, tuple[int, TopicInformation]],
+        messages: Iterable[RawMessage],
+        plain: Plain,
+    ) -> None:
+        """Copy the messages of known channels, and end the file."""
+        for channel, sequence, time_ns, publish_ns, data in messages:
+            if channel in channels:
+                number, about = channels[channel]
+                whole = plain(about.name, time_ns, data)
+                if whole is not None:
+                    writer.add_message(number, time_ns, whole, publish_ns, sequence)
+                    self._add(about, time_ns)
         writer.finish()
 
     def information(self) -> FileInformation:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage, no_topic
-from sim_node.recording.decoding import Decoder, UnreadableMessage, steps, value_at
+from sim_node.recording.decoding import Decoder, decoded, steps, value_at
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Returns the messages of these topics in a time range.
@@ -70,19 +70,15 @@ def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unre
         of_topic[bag.topics.index(topics[signal.topic])].append((i, steps(signal.field)))
     times: list[list[int]] = [[] for _ in wanted]
     values: list[list[float]] = [[] for _ in wanted]
-    for place, time_ns, data in read(decoders.keys()):
-        try:
-            message = decoders[bag.topics[place].name](data)
-        except UnreadableMessage as error:
-            unreadable.count(bag.topics[place].name, error)
-            continue
-        for i, path in of_topic[place]:
+    readable = decoded(read(decoders.keys()), lambda place: decoders[bag.topics[place].name], unreadable)
+    for message, content in readable:
+        for i, path in of_topic[message.topic]:
             try:
-                value = value_at(message, path)
+                value = value_at(content, path)
             except BagError as error:
                 raise BagError(f"{wanted[i]}: {error}") from None
             if value is not None:
-                times[i].append(time_ns)
+                times[i].append(message.time_ns)
                 values[i].append(value)
     for signal, each in zip(wanted, times, strict=True):
         if not each:

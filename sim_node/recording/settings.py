@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 from typing import Any
@@ -86,24 +86,40 @@ class RecordingSettings:
         return not self.topics or any(_expression(pattern).fullmatch(topic) for pattern in self.topics)
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _megabytes(size: float) -> int:
+    return round(size * 1e6)
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+# The options of users: the setting of each, and how it is read.
+OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "topics": ("topics", _words),
+    "exclude": ("exclude", _words),
+    "compression": ("compression", str),
+    "split_size": ("split_bytes", _megabytes),
+    "split_duration": ("split_ns", _nanoseconds),
+    "snapshot": ("snapshot_ns", _nanoseconds),
+    "max_disk": ("max_bytes", _megabytes),
+    "min_free": ("spare_bytes", _megabytes),
+    "when_full": ("when_full", str),
+    "durable": ("durable", bool),
+}
+
+
 def from_options(options: Mapping[str, Any]) -> RecordingSettings:
     """Return settings from user options: times in seconds, sizes in MB, topics in one text separated by spaces.
 
     Options that are missing or None keep the defaults. Raises SettingsFault.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    return RecordingSettings(
-        topics=tuple(given.get("topics", "").split()),
-        exclude=tuple(given.get("exclude", "").split()),
-        compression=given.get("compression", RecordingSettings.compression),
-        split_bytes=round(given.get("split_size", 0.0) * 1e6),
-        split_ns=round(given.get("split_duration", 0.0) * 1e9),
-        snapshot_ns=round(given.get("snapshot", 0.0) * 1e9),
-        max_bytes=round(given.get("max_disk", 0.0) * 1e6),
-        spare_bytes=round(given["min_free"] * 1e6) if "min_free" in given else SPARE_BYTES,
-        when_full=given.get("when_full", RecordingSettings.when_full),
-        durable=given.get("durable", RecordingSettings.durable),
-    )
+    return RecordingSettings(**{key: read(given[name]) for name, (key, read) in OPTIONS.items() if name in given})
 
 
 def unmatched(patterns: Collection[str], names: Collection[str]) -> list[str]:

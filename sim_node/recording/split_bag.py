@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy.typing as npt
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording import topic_tables
-from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage
+from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage, no_topic
+from sim_node.recording.decoding import Decoder, decoded
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent
-from sim_node.recording.merging import UNORDERED, MessageSource, merged
+from sim_node.recording.merging import UNORDERED, MessageSource, TopicKey, add_topic, merged, sorted_topics
 from sim_node.recording.metadata import Metadata
-from sim_node.recording.qos import all_profiles
 
 if TYPE_CHECKING:
     import polars
@@ -74,17 +75,14 @@ class SplitBag:
         self._left_out = 0
         self._open: OrderedDict[OpenFile, tuple[Bag, ExitStack]] = OrderedDict()
         self._in_use: Counter[OpenFile] = Counter()
-        topics: dict[tuple[str, str, str], BagTopic] = {}
-        found: list[tuple[OpenFile, tuple[int, int, int, int], tuple[tuple[str, str, str], ...]]] = []
+        topics: dict[TopicKey, BagTopic] = {}
+        found: list[tuple[OpenFile, tuple[int, int, int, int], tuple[TopicKey, ...]]] = []
         # The same for most files.
-        known: dict[tuple[tuple[str, str, str], ...], tuple[tuple[str, str, str], ...]] = {}
+        known: dict[tuple[TopicKey, ...], tuple[TopicKey, ...]] = {}
         try:
             for open_file in files:
                 with self._opened(open_file) as bag:
-                    for topic in bag.topics:
-                        key = _key(topic)
-                        topics[key] = _together(topics[key], topic) if key in topics else topic
-                    names = tuple(map(_key, bag.topics))
+                    names = tuple(add_topic(topics, topic) for topic in bag.topics)
                     held = getattr(bag, "held_bytes", 0)
                     self.verified &= getattr(bag, "verified", False)
                     found.append(
@@ -93,11 +91,10 @@ class SplitBag:
         except BaseException:
             self.close()
             raise
-        keys = sorted(topics)
-        self.topics = tuple(_noted(topics[key], metadata) for key in keys)
-        rows = {key: row for row, key in enumerate(keys)}
+        merged_topics, rows = sorted_topics(topics)
+        self.topics = tuple(_noted(topic, metadata) for topic in merged_topics)
         self._rows_of: dict[str, list[int]] = {}
-        for row, (name, *_) in enumerate(keys):
+        for (name, *_), row in rows.items():
             self._rows_of.setdefault(name, []).append(row)
         places = {id(names): tuple(rows[name] for name in names) for names in known}
         summaries = [_File(open_file, *facts, places[id(names)]) for open_file, facts, names in found]
@@ -172,7 +169,17 @@ class SplitBag:
         Raises:
             BagError: There is no such topic, or the bag has no definition of its type.
         """
-        return topic_tables.read(self, topic, (start_ns, stop_ns), self.note)
+        decoders = {row: Decoder(each) for row, each in enumerate(self.topics) if each.name == topic}
+        if not decoders:
+            raise no_topic(self, topic)
+        return self._decoded(self.messages((topic,), start_ns, stop_ns), decoders)
+
+    def _decoded(self, messages: Iterator[BagMessage], decoders: Mapping[int, Decoder]) -> Iterator[DecodedMessage]:
+        unreadable = Unreadable(self.note)
+        for message, content in decoded(messages, decoders.__getitem__, unreadable):
+            yield DecodedMessage(message.time_ns, content)
+        for line in unreadable.counted():
+            self.note(line)
 
     def columns(
         self, topic: str, start_ns: int | None = None, stop_ns: int | None = None
@@ -191,7 +198,7 @@ class SplitBag:
         Raises:
             BagError: There is no such topic, or it has several types, or the bag has no definition.
         """
-        return topic_tables.columns(self, topic, (start_ns, stop_ns), self.note)
+        return topic_tables.columns(self, topic, self.read(topic, start_ns, stop_ns))
 
     def frame(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> polars.DataFrame:
         """Read a topic into a DataFrame of polars, with the columns of `export --parquet`.
@@ -207,7 +214,7 @@ class SplitBag:
         Raises:
             BagError: As `columns`, or polars is not installed.
         """
-        return topic_tables.frame(self, topic, (start_ns, stop_ns), self.note)
+        return topic_tables.frame(self, topic, self.read(topic, start_ns, stop_ns))
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those of all files, without duplicates."""
@@ -294,20 +301,6 @@ class SplitBag:
             line: What was found.
         """
         self._damage[line] = None
-
-
-def _key(topic: BagTopic) -> tuple[str, str, str]:
-    return topic.name, topic.type, topic.encoding
-
-
-def _together(one: BagTopic, other: BagTopic) -> BagTopic:
-    return replace(
-        one,
-        count=one.count + other.count,
-        qos=all_profiles(one.qos, other.qos),
-        definition=one.definition or other.definition,
-        type_hash=one.type_hash or other.type_hash,
-    )
 
 
 def _noted(topic: BagTopic, metadata: Metadata | None) -> BagTopic:

@@ -6,16 +6,16 @@ import shutil
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
+from enum import Enum
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sim_node.messages.topic import INFINITE_NS, Qos
 from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.qos import is_readable
+from sim_node.recording.merging import TopicKey, add_topic, sorted_topics
+from sim_node.recording.qos import is_readable, profiles
 from sim_node.text import printable
 
 if TYPE_CHECKING:
@@ -180,17 +180,10 @@ class SqliteBag:
             except Exception:
                 # Counting reads all pages, which detects damage.
                 self._reader = self._rescued()
-        self._connections: list[Connection] = list(self._reader.connections)
-        topics: dict[tuple[str, str], BagTopic] = {}
-        for connection in self._connections:
-            key = (connection.topic, connection.msgtype)
-            topic = _topic(connection)
-            known = topics.get(key)
-            topics[key] = topic if known is None else replace(known, count=known.count + topic.count)
-        keys = sorted(topics)
-        self.topics = tuple(topics[key] for key in keys)
-        rows = {key: row for row, key in enumerate(keys)}
-        self._places = {each.id: rows[each.topic, each.msgtype] for each in self._connections}
+        topics: dict[TopicKey, BagTopic] = {}
+        keys = {each.id: add_topic(topics, _topic(each)) for each in self._reader.connections}
+        self.topics, rows = sorted_topics(topics)
+        self._places = {number: rows[key] for number, key in keys.items()}
         self.count = self._reader.message_count
         self.start_ns = self._reader.start_time if self.count else 0
         self.end_ns = self._reader.end_time - 1 if self.count else 0
@@ -216,7 +209,7 @@ class SqliteBag:
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """Yield one row at a time."""
-        every = {one.topic for one in self._connections}
+        every = {topic.name for topic in self.topics}
         names = every if topics is None else every.intersection(topics)
         yielded = 0
         try:
@@ -258,12 +251,6 @@ class SqliteBag:
             self._reader.close()
         self._owned.close()
 
-    def __enter__(self) -> SqliteBag:
-        return self
-
-    def __exit__(self, *of: object) -> None:
-        self.close()
-
 
 def _kinds(time_ns: object, data: object) -> str:
     if not isinstance(time_ns, int):
@@ -277,33 +264,16 @@ def _topic(connection: Connection) -> BagTopic:
         connection.topic,
         connection.msgtype,
         connection.msgcount,
-        tuple(_qos(one) for one in extra.offered_qos_profiles),
+        profiles([_fields(each) for each in extra.offered_qos_profiles]),
         connection.msgdef.data,
         connection.digest,
         extra.serialization_format,
     )
 
 
-def _qos(given: Any) -> Qos:
-    default = Qos()
-
-    def word(name: str) -> str:
-        notes: str = getattr(given, name).name.lower()
-        return getattr(default, name) if notes in ("unknown", "system_default", "best_available") else notes
-
-    def duration(name: str) -> int:
-        time = getattr(given, name)
-        total: int = time.sec * 1_000_000_000 + time.nsec
-        return total if 0 < total < 2_147_483_647 * 1_000_000_000 else INFINITE_NS
-
-    return Qos(
-        given.depth or default.depth,
-        word("reliability"),
-        word("durability"),
-        word("history"),
-        duration("deadline"),
-        duration("lifespan"),
-        word("liveliness"),
-        duration("liveliness_lease_duration"),
-        bool(given.avoid_ros_namespace_conventions),
-    )
+def _fields(profile: Any) -> dict[str, Any]:
+    """Return a profile that rosbags has parsed, as metadata has it."""
+    fields: dict[str, Any] = {}
+    for key, value in profile._asdict().items():
+        fields[key] = value.name if isinstance(value, Enum) else value._asdict() if hasattr(value, "_asdict") else value
+    return fields

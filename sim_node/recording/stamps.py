@@ -13,7 +13,7 @@ from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, TypesysError, get_typestore
 from rosbags.typesys.msg import normalize_msgtype
 
-from sim_node.messages.cdr import byte_order
+from sim_node.messages.cdr import byte_order, first_stamp
 from sim_node.recording.definitions import types_in
 from sim_node.spatial.geometry.arrays import IntArray
 
@@ -44,9 +44,7 @@ def shift_of(kind: str, definition: str) -> Shift | None:
     if not _holds_stamps(normalize_msgtype(kind), types):
         return None
     steps = _steps(normalize_msgtype(kind), types)
-    if len(steps) == 1 and isinstance(steps[0], _Stamp):
-        return _shift_first
-    return _Shifter(steps).shift
+    return _shift_first if steps == [_stamp] else _Shifter(steps).shift
 
 
 def value_counter(kind: str, types: Mapping[str, Fields]) -> Callable[[bytes, int], None]:
@@ -61,22 +59,18 @@ def value_counter(kind: str, types: Mapping[str, Fields]) -> Callable[[bytes, in
         walk = _CountedWalk(data, byte_order(data))
         walk.left = most
         for step in steps:
-            step.walk(walk)
+            step(walk)
 
     return check
 
 
 def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
     """Shift the only stamp, which comes first: that of a Header or a Clock."""
-    order = byte_order(data)
-    try:
-        seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
-    except struct.error:
-        raise ValueError(f"ends at byte {len(data)}, inside its stamp") from None
-    if not (seconds or nanoseconds or zeros):
+    stamp_ns = first_stamp(data)
+    if not (stamp_ns or zeros):
         return data
-    seconds, nanoseconds = divmod(seconds * 1_000_000_000 + nanoseconds + by_ns, 1_000_000_000)
-    return data[:4] + struct.pack(order + "iI", _fitting(seconds), nanoseconds) + data[12:]
+    seconds, nanoseconds = divmod(stamp_ns + by_ns, 1_000_000_000)
+    return data[:4] + struct.pack(byte_order(data) + "iI", _fitting(seconds), nanoseconds) + data[12:]
 
 
 class _Shifter:
@@ -97,7 +91,7 @@ class _Shifter:
         if layout is None or not np.array_equal(words[layout.length_words], layout.lengths):
             walk = _Walk(data, order)
             for step in self._steps:
-                step.walk(walk)
+                step(walk)
             layout = _Layout(
                 np.array(walk.length_words, np.int64), words[walk.length_words], np.array(walk.stamp_words)
             )
@@ -157,6 +151,10 @@ class _Walk:
         return found
 
 
+# Walks over one item.
+_Step = Callable[[_Walk], None]
+
+
 class TooManyValues(Exception):
     """A message has more numbers, texts and arrays than are allowed."""
 
@@ -173,52 +171,37 @@ class _CountedWalk(_Walk):
         super().skip(size)
 
 
-class _Step:
-    """One item to walk over."""
-
-    def walk(self, walk: _Walk) -> None:
-        raise NotImplementedError
-
-
-@dataclass
-class _Stamp(_Step):
-    def walk(self, walk: _Walk) -> None:
-        walk.align(4)
-        walk.stamp_words.append(walk.at // 4)
-        walk.skip(8)
+def _stamp(walk: _Walk) -> None:
+    walk.align(4)
+    walk.stamp_words.append(walk.at // 4)
+    walk.skip(8)
 
 
-@dataclass
-class _Numbers(_Step):
-    """Consecutive numbers of one size; as many as a sequence's length if count is None."""
-
-    size: int
-    count: int | None
-
-    def walk(self, walk: _Walk) -> None:
-        count = walk.length() if self.count is None else self.count
-        if count:
-            walk.align(self.size)
-            walk.skip(count * self.size)
+def _text(walk: _Walk) -> None:
+    walk.skip(walk.length())
 
 
-@dataclass
-class _Text(_Step):
-    def walk(self, walk: _Walk) -> None:
-        walk.skip(walk.length())
+def _numbers(size: int, count: int | None) -> _Step:
+    """Return a step over consecutive numbers of one size; as many as a sequence's length if count is None."""
+
+    def step(walk: _Walk) -> None:
+        found = walk.length() if count is None else count
+        if found:
+            walk.align(size)
+            walk.skip(found * size)
+
+    return step
 
 
-@dataclass
-class _Many(_Step):
-    """A sequence, or an array of `count`, of composite elements."""
+def _many(steps: list[_Step], count: int | None) -> _Step:
+    """Return a step over a sequence, or an array of `count`, of composite elements."""
 
-    steps: list[_Step]
-    count: int | None
+    def step(walk: _Walk) -> None:
+        for _ in range(walk.length() if count is None else count):
+            for inner in steps:
+                inner(walk)
 
-    def walk(self, walk: _Walk) -> None:
-        for _ in range(walk.length() if self.count is None else self.count):
-            for step in self.steps:
-                step.walk(walk)
+    return step
 
 
 _SIZES = {
@@ -232,7 +215,7 @@ _SIZES = {
 def _steps(kind: str, types: Mapping[str, Fields], whole: bool = False) -> list[_Step]:
     """Return the steps to a type's last stamp, or to its end if `whole`."""
     if kind == TIME:
-        return [_Stamp()]
+        return [_stamp]
     fields = types[kind]
     if not whole:
         last = max(row for row, (_, what) in enumerate(fields) if _field_holds_stamps(what, types))
@@ -245,11 +228,11 @@ def _steps(kind: str, types: Mapping[str, Fields], whole: bool = False) -> list[
             continue
         element, count = what[0], what[1] if node == Nodetype.ARRAY else None
         if element[0] == Nodetype.BASE and element[1][0] in _SIZES:
-            steps.append(_Numbers(_SIZES[element[1][0]], count))
+            steps.append(_numbers(_SIZES[element[1][0]], count))
         else:
-            steps.append(_Many(_element(element, types, True), count))
+            steps.append(_many(_element(element, types, True), count))
     # rosidl gives a message without fields one byte.
-    return steps or [_Numbers(1, 1)]
+    return steps or [_numbers(1, 1)]
 
 
 def _element(what: Any, types: Mapping[str, Fields], whole: bool) -> list[_Step]:
@@ -257,10 +240,10 @@ def _element(what: Any, types: Mapping[str, Fields], whole: bool) -> list[_Step]
     if node == Nodetype.NAME:
         return _steps(name, types, whole)
     if name[0] == "string":
-        return [_Text()]
+        return [_text]
     if name[0] not in _SIZES:
         raise NoDefinition(f"{name[0]} has no fixed position in CDR")
-    return [_Numbers(_SIZES[name[0]], 1)]
+    return [_numbers(_SIZES[name[0]], 1)]
 
 
 def _holds_stamps(kind: str, types: Mapping[str, Fields]) -> bool:

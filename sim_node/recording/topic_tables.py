@@ -1,18 +1,17 @@
-"""The messages of one topic of a bag, decoded: one by one, as columns of numpy, and as a DataFrame of polars."""
+"""The decoded messages of one topic of a bag as columns of numpy, and as a DataFrame of polars."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.packages import how_to_install
-from sim_node.recording.bag import Bag, BagError, DecodedMessage, no_topic
-from sim_node.recording.decoding import Decoder, UnreadableMessage, plain
+from sim_node.recording.bag import Bag, BagError, DecodedMessage
+from sim_node.recording.decoding import Decoder, plain
 from sim_node.recording.message_fields import (
     TIME,
     ColumnTypes,
@@ -27,48 +26,21 @@ from sim_node.recording.message_fields import (
 if TYPE_CHECKING:
     import polars
 
-# Receives a line for messages that are skipped.
-Note = Callable[[str], object]
-# A time range: the first time, and the time before which to stop; None for the ends of the bag.
-Span = tuple[int | None, int | None]
 
-
-def read(bag: Bag, topic: str, span: Span, note: Note) -> Iterator[DecodedMessage]:
-    """Return an iterator over the messages of a topic. Raises BagError if there is no such topic or definition."""
-    decoders = {row: Decoder(each) for row, each in enumerate(bag.topics) if each.name == topic}
-    if not decoders:
-        raise no_topic(bag, topic)
-    return _decoded(bag, decoders, topic, span, Unreadable(note), note)
-
-
-def _decoded(
-    bag: Bag, decoders: dict[int, Decoder], topic: str, span: Span, unreadable: Unreadable, note: Note
-) -> Iterator[DecodedMessage]:
-    for row, time_ns, data in bag.messages((topic,), *span):
-        try:
-            message = decoders[row](data)
-        except UnreadableMessage as error:
-            unreadable.count(topic, error)
-            continue
-        yield DecodedMessage(time_ns, message)
-    for line in unreadable.counted():
-        note(line)
-
-
-def columns(bag: Bag, topic: str, span: Span, note: Note) -> dict[str, npt.NDArray[Any]]:
+def columns(bag: Bag, topic: str, messages: Iterable[DecodedMessage]) -> dict[str, npt.NDArray[Any]]:
     """Return the times of recording and each field that is no message, under its path."""
-    _, found, times, values = _table(bag, topic, span, note)
+    _, found, times, values = _table(bag, topic, messages)
     arrays = (_array(each, column) for each, column in zip(found.values(), values, strict=True))
     return {TIME: np.array(times, np.int64), **dict(zip(found, arrays, strict=True))}
 
 
-def frame(bag: Bag, topic: str, span: Span, note: Note) -> polars.DataFrame:
+def frame(bag: Bag, topic: str, messages: Iterable[DecodedMessage]) -> polars.DataFrame:
     """Return the columns as polars has them. Raises BagError without polars."""
     try:
         import polars as pl
     except ImportError as error:
         raise BagError(f"frame() needs polars: {how_to_install(error)}; columns() does not") from None
-    decoder, found, times, values = _table(bag, topic, span, note)
+    decoder, found, times, values = _table(bag, topic, messages)
 
     def single(name: str) -> Any:
         return pl.Boolean if name == "bool" else getattr(pl, name.capitalize().replace("Uint", "UInt"))
@@ -83,10 +55,9 @@ def frame(bag: Bag, topic: str, span: Span, note: Note) -> polars.DataFrame:
 
 
 def _table(
-    bag: Bag, topic: str, span: Span, note: Note
+    bag: Bag, topic: str, messages: Iterable[DecodedMessage]
 ) -> tuple[Decoder, dict[str, Described], list[int], list[list[Any]]]:
     """Return a decoder, the description of each column, the times of recording, and the values of each column."""
-    messages = read(bag, topic, span, note)
     types = {each.type: each for each in bag.topics if each.name == topic}
     if len(types) > 1:
         raise BagError(f"{topic}: has messages of several types ({', '.join(types)}); read() decodes them")

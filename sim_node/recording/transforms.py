@@ -88,20 +88,7 @@ class BagTransforms:
         Yields:
             The result at each stamp.
         """
-        stamp = next(stamps, None)
-        for message in self._messages():
-            self._store(message, static=False)
-            while stamp is not None and self.newest_ns >= stamp:
-                if self.tree.can_lookup(target, source, stamp, tolerance_ns=0) or self.newest_ns > stamp + _GIVEN_UP_NS:
-                    yield self._found(target, source, stamp)
-                else:
-                    break
-                stamp = next(stamps, None)
-            if stamp is None:
-                return
-        while stamp is not None:
-            yield self._found(target, source, stamp)
-            stamp = next(stamps, None)
+        return (self._found(target, source, stamp) for stamp in self._readable([(target, source)], stamps))
 
     def poses(self, pairs: Sequence[tuple[str, str]], stamps: Iterator[int]) -> Iterator[FloatArray]:
         """Yield the poses of frames in their parents at each stamp.
@@ -116,6 +103,11 @@ class BagTransforms:
         Yields:
             (F, 7) [x y z qx qy qz qw], m, at each stamp.
         """
+        for stamp in self._readable(pairs, stamps):
+            yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
+
+    def _readable(self, pairs: Sequence[tuple[str, str]], stamps: Iterator[int]) -> Iterator[int]:
+        """Yield each stamp as soon as the tree has all pairs on both sides of it, or has them no more by then."""
         stamp, waiting = next(stamps, None), list(pairs)
         for message in self._messages():
             self._store(message, static=False)
@@ -124,12 +116,12 @@ class BagTransforms:
                     waiting.pop()
                 if waiting and self.newest_ns <= stamp + _GIVEN_UP_NS:
                     break
-                yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
+                yield stamp
                 stamp, waiting = next(stamps, None), list(pairs)
             if stamp is None:
                 return
         while stamp is not None:
-            yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
+            yield stamp
             stamp = next(stamps, None)
 
     def _held(self, parent: str, child: str, stamp: int) -> FloatArray:

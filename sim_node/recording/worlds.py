@@ -9,13 +9,11 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sim_node.assembly import assemble
@@ -164,18 +162,11 @@ def _version(package: str) -> str:
 _FOLDER = "world/"
 
 
-@contextmanager
-def recorded_world(bag: Bag) -> Iterator[World | None]:
-    """Yield the assembled world, or None for a bag without one. Its files exist until the context ends.
+def first_world(bag: Bag, folder: Path) -> World | None:
+    """Write the files of a bag's first world to a folder, read them, and assemble it; None for a bag without one.
 
     A world in Python is not loaded, because it would run. Raises WorldError if they no longer make a world.
     """
-    with TemporaryDirectory(prefix="sim_node_world_") as folder:
-        yield first_world(bag, Path(folder))
-
-
-def first_world(bag: Bag, folder: Path) -> World | None:
-    """Write the files of a bag's first world to a folder, and read them. Raises WorldError."""
     first: Path | None = None
     seed: int | None = None
     for attachment in bag.attachments():

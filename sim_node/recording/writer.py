@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
-from sim_node.recording.channels import RecordedTopic, RecordingChannels
+from sim_node.recording.channels import LatchedMessages, RecordedTopic, RecordingChannels
 from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.mcap_rows import MessageRecords
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
@@ -81,7 +81,7 @@ class BagWriter:
         # Later ones, with their time (ns), that wait for a file of the bag.
         self._waiting: list[tuple[Attached, int]] = []
         self._custom = custom or {}
-        self._latched: dict[int, deque[bytes]] = {}
+        self._latched = LatchedMessages(self.topics)
         self._done: list[FileInformation] = []
         self._done_bytes = 0
         # Files that metadata.yaml names.
@@ -159,8 +159,7 @@ class BagWriter:
 
     def end_topics(self, numbers: Sequence[int]) -> None:
         """End topics: their latched messages are not repeated in later files."""
-        for number in numbers:
-            self._latched.pop(number, None)
+        self._latched.end(numbers)
 
     def write_chunk(self, records: MessageRecords) -> None:
         """Write messages of topics with one publisher as one chunk, which the operating system has at once.
@@ -182,7 +181,8 @@ class BagWriter:
         for file in self._done:
             (self.folder / file.name).unlink()
         self._file, self._channels = None, None
-        self._done, self._done_bytes, self._totals, self._latched = [], 0, Counter(), {}
+        self._done, self._done_bytes, self._totals = [], 0, Counter()
+        self._latched = LatchedMessages(self.topics)
         self._flushed_ns, self._last_ns, self.count = None, None, 0
         self._write_metadata()
 
@@ -226,9 +226,9 @@ class BagWriter:
         self._attach_waiting(file)
         self._declare(self._channels)
         self._note_file()
-        latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # A reader of the file gets the latched messages before any other.
-        self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
+        rest = sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)
+        self._put([*self._latched.entries(start_ns), *rest])
 
     def _attach_waiting(self, file: McapFile) -> None:
         waiting, self._waiting = self._waiting, []
@@ -242,7 +242,7 @@ class BagWriter:
         assert self._channels is not None
         self._declare(self._channels)
         fitting = self._fitting(self._file, entries) if self._settings.max_bytes else entries
-        self._remember(fitting)
+        self._latched.keep(fitting)
         try:
             self._file.write(fitting)
         except struct.error:
@@ -260,18 +260,6 @@ class BagWriter:
         for topic in self.topics[len(self._stated) :]:
             about = TopicInformation(topic.name, topic.type, topic.offered, topic.definition.type_hash)
             self._stated.append(about)
-
-    def _remember(self, entries: list[Entry]) -> None:
-        """Keep latched messages for later files."""
-        latched = {number for number, topic in enumerate(self.topics, 1) if topic.latched}
-        if not latched:
-            return
-        for number, _, data in entries:
-            if number in latched:
-                kept = self._latched.setdefault(number, deque())
-                kept.append(data)
-                while len(kept) > self.topics[number - 1].latched:
-                    kept.popleft()
 
     def _fitting(self, file: McapFile, entries: list[Entry]) -> list[Entry]:
         """Return the first messages that fit."""

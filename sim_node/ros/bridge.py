@@ -6,39 +6,47 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rclpy.parameter import Parameter
 
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.connection import Identity
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.topics import TOPICS, Deviations, VehicleTopic
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 from sim_node.messages.tf_sink import TF
 from sim_node.messages.topic import Outlet, Tee
 from sim_node.ros.bridge_diagnostics import BridgeDiagnostics
-from sim_node.ros.bridge_parameters import DEVIATIONS, ENU, MAVROS, SPECS, connections, names_of, naming, playback
-from sim_node.ros.late_publishers import LatePublishers
-from sim_node.ros.orders import Orders
+from sim_node.ros.bridge_parameters import DEVIATIONS, SPECS, connections, names_of, naming, playback
+from sim_node.ros.calls import Orders
+from sim_node.ros.dialects import ENU, dialect
 from sim_node.ros.parameters import SPECS as SIMULATION
 from sim_node.ros.parameters import declare, refuse_unknown
-from sim_node.ros.publishers import load_type_support, message_class
+from sim_node.ros.publishers import LatePublishers, load_type_support, message_class
 from sim_node.ros.recording import recorder_of
 from sim_node.ros.spin import LoopNode
-from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions
-from sim_node.ros.vehicle_setpoints import VehicleSetpoints
+from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions, VehicleSetpoints
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
-    from sim_node.ros.mavros.vehicles import MavrosVehicles
 
 # How often messages are committed to a recording.
 COMMIT_S = 0.1
+
+
+class Dialect(Protocol):
+    """Publishes and serves vehicles under names of their own, which others have made known."""
+
+    def found(self, vehicle: Vehicle, outlet: Outlet, tf: VehicleTf, now_ns: Callable[[], int]) -> None:
+        """Publish a vehicle; called in the bridge's thread."""
+
+    def serve(self, vehicle: Vehicle, commands: VehicleCommandServices) -> None:
+        """Offer the services and subscriptions of a vehicle; called in the executor's thread."""
 
 
 class BridgeNode(LoopNode):
@@ -69,13 +77,8 @@ class BridgeNode(LoopNode):
         self._names = names_of(values)
         settings = BridgeSettings(
             frames=self.naming.frames,
-            setpoint_rate=values["setpoint_rate"],
-            setpoint_timeout=values["setpoint_timeout"],
-            stream_rate=values["stream_rate"],
-            timesync=values["timesync"],
-            heartbeat_timeout=values["heartbeat_timeout"],
-            max_vehicles=values["max_vehicles"],
             deviations=Deviations(*(values[name] for name in DEVIATIONS)),
+            **{field.name: values[field.name] for field in fields(BridgeSettings) if field.name in values},
         )
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns
@@ -92,12 +95,9 @@ class BridgeNode(LoopNode):
         prepare()
         load_type_support(message_class(type) for type in (TF.type, *(topic.type for topic in TOPICS.values())))
         load_type_support(SERVICE_TYPES)
-        self._mavros: MavrosVehicles | None = None
-        if MAVROS in self._names:
-            # Only here: others do not need mavros_msgs.
-            from sim_node.ros.mavros.vehicles import MavrosVehicles
-
-            self._mavros = MavrosVehicles(self, self.bridge, self.naming)
+        self._dialects: list[Dialect] = [
+            dialect(name)(self, self.bridge, self.naming) for name in self._names if name != ENU
+        ]
         # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.
         inspect.getmodule(inspect.currentframe())
         graph = LatePublishers(self)
@@ -133,8 +133,8 @@ class BridgeNode(LoopNode):
         self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
         tf.publish_static(self._graph_ns())
         vehicle.telemetry.publishes = ENU in self._names
-        if self._mavros is not None:
-            self._mavros.found(vehicle, self._outlet, tf, self._graph_ns)
+        for names in self._dialects:
+            names.found(vehicle, self._outlet, tf, self._graph_ns)
         self._orders.add(lambda: self._serve(vehicle))
 
     def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
@@ -189,8 +189,8 @@ class BridgeNode(LoopNode):
         # Not in the loop: rclpy takes milliseconds to find out which line logs.
         self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
         commands = VehicleCommandServices(self, self.bridge, vehicle, name, self._graph_ns)
-        if self._mavros is not None:
-            self._mavros.serve(vehicle, commands)
+        for names in self._dialects:
+            names.serve(vehicle, commands)
         if ENU not in self._names:
             return
         commands.offer()

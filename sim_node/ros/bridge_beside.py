@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from sim_node.autopilots.vehicle_co_simulator import missing
 from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.topics import BESIDE_SIMULATION, is_namespace
-from sim_node.ros.orders import Orders
+from sim_node.ros.calls import Orders
 from sim_node.ros.parameters import ParameterFault
 from sim_node.ros.spin import LoopNode
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.autopilots import VEHICLES, autopiloted, flown_by_builtin
 from sim_node.world.vehicles import BUILTIN
@@ -52,7 +52,7 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool, name: str = "b
     return (BridgeNode(parameters, beside=name, keys=keys_of(world)),)
 
 
-class LaterBridges:
+class LaterBridges(Sink):
     """A sink that bridges the vehicles which changes of the world add, each by a node of its own.
 
     The first bridge, of `bridges_for`, ends when all of its vehicles are gone.
@@ -79,12 +79,6 @@ class LaterBridges:
             self._first = set(now)
         elif was != now:
             self._orders.add(lambda: self._change(world, now - was, was - now))
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Do nothing: bridges hear of the run by MAVLink."""
-
-    def close(self) -> None:
-        """Do nothing: the nodes are destroyed with the simulation's."""
 
     def stop(self) -> None:
         """Stop their threads."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
@@ -14,52 +12,46 @@ from sim_node.mavlink.connection import Connection
 from sim_node.mavlink.modes import mode_name
 from sim_node.mavlink.translation.health import reports
 from sim_node.mavlink.vehicle import Vehicle
-from sim_node.ros import publishers
+from sim_node.ros.statuses import ERROR, OK, WARN, Status, publish_statuses
 
 # Fraction of the messages of the last second whose loss is a warning.
 MAX_LOSS = 0.02
 
 
 class BridgeDiagnostics:
-    """Publishes a DiagnosticStatus for each link, each vehicle, and each report of its health."""
+    """Publishes a status of each link, each vehicle, and each report of its health."""
 
     def __init__(self, node: Node, bridge: Bridge) -> None:
-        self._node, self._bridge = node, bridge
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
+        self._clock, self._bridge = node.get_clock(), bridge
         self._counts: dict[object, tuple[int, int]] = {}
         self._time = time.monotonic()
-        # Wall time: the state of links does not depend on simulated time.
-        node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        publish_statuses(node, self._statuses, self._clock.now)
 
-    def _publish(self) -> None:
+    def _statuses(self) -> Iterator[Status]:
         now = time.monotonic()
         elapsed, self._time = max(now - self._time, 1e-3), now
-        statuses = [self._link(connection, elapsed) for connection in self._bridge.connections]
+        for connection in self._bridge.connections:
+            yield self._link(connection, elapsed)
         playback = self._bridge.playback
         if playback is not None:
             message = "ended" if playback.ended else "playing"
-            statuses.append(self._status(playback.name, DiagnosticStatus.OK, message, [("messages", playback.played)]))
-        clock = self._node.get_clock().now()
+            yield Status(OK, playback.name, message, [("messages", playback.played)])
         for vehicle in list(self._bridge.vehicles.values()):
-            statuses.append(self._vehicle(vehicle, elapsed))
-            for what, (level, message, values) in reports(vehicle.telemetry, clock.nanoseconds):
-                name = f"vehicle {vehicle.system} {what}"
-                statuses.append(self._status(name, bytes([level]), message, values.items()))
-        array = DiagnosticArray(status=statuses)
-        array.header.stamp = clock.to_msg()
-        self._publisher.publish(array)
+            yield self._vehicle(vehicle, elapsed)
+            for what, (level, message, values) in reports(vehicle.telemetry, self._clock.now().nanoseconds):
+                yield Status(level, f"vehicle {vehicle.system} {what}", message, values.items())
 
-    def _link(self, connection: Connection, elapsed: float) -> DiagnosticStatus:
+    def _link(self, connection: Connection, elapsed: float) -> Status:
         reception, losses = connection.reception, connection.losses
         received, lost = self._since(connection, reception.messages, losses.lost)
-        level, message = DiagnosticStatus.OK, "up"
+        level, message = OK, "up"
         if connection.state != "up":
-            level = DiagnosticStatus.ERROR
+            level = ERROR
             message = f"{connection.state}: {connection.why}" if connection.why else connection.state
         elif not received:
-            level, message = DiagnosticStatus.WARN, "up, nothing comes in"
+            level, message = WARN, "up, nothing comes in"
         elif lost > MAX_LOSS * max(1, received + lost):
-            level, message = DiagnosticStatus.WARN, f"{100.0 * lost / (received + lost):.0f} % lost"
+            level, message = WARN, f"{100.0 * lost / (received + lost):.0f} % lost"
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("messages", reception.messages),
@@ -78,21 +70,22 @@ class BridgeDiagnostics:
                 ("wrongly signed", refused.wrong),
                 ("replayed", refused.replayed),
             ]
-        return self._status(connection.name, level, message, values)
+        return Status(level, connection.name, message, values)
 
-    def _vehicle(self, vehicle: Vehicle, elapsed: float) -> DiagnosticStatus:
+    def _vehicle(self, vehicle: Vehicle, elapsed: float) -> Status:
         telemetry = vehicle.telemetry
         clock, heartbeat = telemetry.clock, telemetry.heartbeat
-        received, lost = self._since(vehicle, vehicle.received, vehicle.lost)
+        all_lost = vehicle.route.lost(vehicle.system)
+        received, lost = self._since(vehicle, vehicle.received, all_lost)
         mode = mode_name(heartbeat) if heartbeat else "unknown"
-        level = DiagnosticStatus.OK if vehicle.connected else DiagnosticStatus.ERROR
+        level = OK if vehicle.connected else ERROR
         message = mode if vehicle.connected else "silent"
         if vehicle.connected and lost > MAX_LOSS * (received + lost):
-            level, message = DiagnosticStatus.WARN, f"{mode}, {100.0 * lost / (received + lost):.0f} % lost"
+            level, message = WARN, f"{mode}, {100.0 * lost / (received + lost):.0f} % lost"
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("messages", vehicle.received),
-            ("lost", vehicle.lost),
+            ("lost", all_lost),
             ("link", vehicle.route.name),
             ("mode", mode),
             ("streaming", vehicle.stream.owner or "nothing"),
@@ -106,19 +99,10 @@ class BridgeDiagnostics:
             *((f"{frame} (% signal)", quality) for frame, quality in telemetry.signal_qualities.copy().items()),
             *((f"not published: {reason}", count) for reason, count in telemetry.dropped.items()),
         ]
-        return self._status(f"vehicle {vehicle.system}", level, message, values)
+        return Status(level, f"vehicle {vehicle.system}", message, values)
 
     def _since(self, key: object, received: int, lost: int) -> tuple[int, int]:
         """Return the counts since the last call."""
         before = self._counts.get(key, (0, 0))
         self._counts[key] = received, lost
         return received - before[0], lost - before[1]
-
-    def _status(self, name: str, level: bytes, message: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:
-        return DiagnosticStatus(
-            level=level,
-            name=f"{self._node.get_fully_qualified_name()}: {name}",
-            message=message,
-            hardware_id="sim_node",
-            values=[KeyValue(key=key, value=str(value)) for key, value in values],
-        )

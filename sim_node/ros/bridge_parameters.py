@@ -16,6 +16,7 @@ from sim_node.mavlink.setpoints import SetpointLimits
 from sim_node.mavlink.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import FrameNames, is_namespace
+from sim_node.ros.dialects import NAMES
 from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec, changing, fixed
 from sim_node.text import did_you_mean
 
@@ -31,9 +32,14 @@ SPECS: dict[str, ParameterSpec] = {
     "component_id": fixed(191, "Our own MAVLink component id.", 1, 255),
     "vehicle_name": fixed("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id."),
     "vehicle_names": fixed("", "Names of individual system ids, as in 1=drone,2=tower."),
-    "names": fixed("enu", "Names of topics and services, separated by commas: enu, which are ours, and mavros."),
+    "names": fixed("enu", "Names of topics and services, separated by commas: enu, which are ours, mavros and px4."),
     "mavros_namespace": fixed(
         "mavros", "Namespace of MAVROS' names; for several vehicles with {id} or {name}, as in uas{id}/mavros."
+    ),
+    "px4_namespace": fixed(
+        "auto",
+        "Namespace of PX4's names (fmu), with {id} or {name}; auto for those of PX4's simulation: none, px4_1, "
+        "px4_2 by system id.",
     ),
     "sensor_namespace": fixed(
         "", "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names."
@@ -80,10 +86,6 @@ SPECS |= RECORD
 DEVIATIONS = ("orientation_stdev", "angular_velocity_stdev", "linear_acceleration_stdev", "magnetic_stdev")
 
 
-ENU, MAVROS = "enu", "mavros"
-NAMES = (ENU, MAVROS)
-
-
 def names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names under which vehicles are published. Raises ParameterFault for an unknown one."""
     words = tuple(dict.fromkeys(word.strip() for word in values["names"].split(",") if word.strip()))
@@ -108,6 +110,7 @@ class Naming:
     sensors: str
     special: Mapping[int, str]
     mavros: str
+    px4: str
 
     def name(self, system: int) -> str:
         """Return the namespace of a vehicle."""
@@ -121,6 +124,12 @@ class Naming:
         """Return the frames of a vehicle as MAVROS names them: base_link and odom, or uas1/base_link and uas1/odom."""
         before, slash, _ = self.mavros_namespace(system).rpartition("/")
         return FrameNames(self.frames(system).map, f"{before}{slash}odom", f"{before}{slash}base_link")
+
+    def px4_namespace(self, system: int) -> str:
+        """Return the namespace of a vehicle's PX4 names; by default as PX4's simulation has it: none, px4_1, px4_2."""
+        if self.px4 == "auto":
+            return f"px4_{system - 1}" if system > 1 else ""
+        return self.px4.replace("{id}", str(system)).replace("{name}", self.name(system))
 
     def frames(self, system: int) -> FrameNames:
         """Return the frames of a vehicle."""
@@ -137,21 +146,22 @@ def naming(values: Mapping[str, Any]) -> Naming:
     """Make the names from the parameters. Raises ParameterFault for invalid ones."""
     special = _special(values["vehicle_names"])
     vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
-    result = Naming(vehicle, map_, odom, base, sensors, special, values["mavros_namespace"].strip("/"))
+    others = (values[key].strip("/") for key in ("mavros_namespace", "px4_namespace"))
+    result = Naming(vehicle, map_, odom, base, sensors, special, *others)
     for parameter in ("map_frame", "odom_frame", "base_frame"):
         name = values[parameter].replace("{name}", result.name(1)).replace("{id}", "1")
         why = names.fault(name)
         if why:
             raise ParameterFault(f"parameter {parameter}: {values[parameter]!r} {why}")
-    if not is_namespace(values["vehicle_name"].replace("{id}", "1")):
-        raise ParameterFault(
-            f"parameter vehicle_name: found {values['vehicle_name']!r}; a namespace has letters, digits, _ and /"
-        )
-    mavros = result.mavros_namespace(1)
-    if not is_namespace(mavros):
-        raise ParameterFault(f"parameter mavros_namespace: found {mavros!r}; a namespace has letters, digits, _ and /")
-    if not is_namespace(sensors):
-        raise ParameterFault(f"parameter sensor_namespace: found {sensors!r}; a namespace has letters, digits, _ and /")
+    spelled = {
+        "vehicle_name": (vehicle, vehicle.replace("{id}", "1")),
+        "mavros_namespace": (result.mavros_namespace(1),) * 2,
+        "px4_namespace": (result.px4_namespace(1),) * 2,
+        "sensor_namespace": (sensors, sensors),
+    }
+    for parameter, (found, name) in spelled.items():
+        if not is_namespace(name):
+            raise ParameterFault(f"parameter {parameter}: found {found!r}; a namespace has letters, digits, _ and /")
     return result
 
 

@@ -15,8 +15,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from sim_node.plugins import blamed
+from sim_node.ros.calls import Preparing
 from sim_node.ros.message_values import BadValue
-from sim_node.ros.preparing import Preparing
 from sim_node.ros.tool_graph import NotThere, ToolGraph
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext

@@ -10,8 +10,8 @@ from rclpy.node import Node
 
 from sim_node.messages.topic import Qos
 from sim_node.rate_limit import RateLimit
+from sim_node.ros.calls import Orders
 from sim_node.ros.command_stamps import stamp_fault
-from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import profile, publishers_of
 from sim_node.simulation import Loop
 from sim_node.simulation.latest_commands import CommandRefused

@@ -1,26 +1,85 @@
-"""The table of command topics: type, name, quality of service, what they command, conversion and action."""
+"""What commands a run, and the table of command topics: type, name, QoS, what they command, conversion and action."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from rclpy.node import Node
 
 from sim_node.messages.sensor_topics import topic_of
 from sim_node.messages.signal_sink import signal_topic
 from sim_node.messages.topic import SENSOR_DATA, Qos
-from sim_node.ros.commanders import Commanders
-from sim_node.simulation.commander import checked_attitude, checked_thrust
+from sim_node.ros.calls import Orders
+from sim_node.ros.command_subscriptions import CommandSubscriptions
+from sim_node.ros.newest_pair import NewestPair
+from sim_node.ros.publishers import message_class
+from sim_node.simulation import Loop, Sink
+from sim_node.simulation.commander import Commander, checked_attitude, checked_thrust
+from sim_node.simulation.joint_commander import JointCommander
 from sim_node.simulation.joint_setpoints import JointSetpoint, setpoints_of
-from sim_node.simulation.latest_commands import CommandRefused
+from sim_node.simulation.latest_commands import CommandRefused, LatestCommands, Trials, Undone
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import shown
-from sim_node.world import JointCommands, World
+from sim_node.world import FrameTable, JointCommands, World
 from sim_node.world.bases import Base
 from sim_node.world.bounds import fault
 from sim_node.world.signals import NamedSignal
+
+
+class Commanders:
+    """Commands of a run. Those of a kind are made when the first is needed.
+
+    Args:
+        prefix: Prefix of topics and frames.
+        loop: The run.
+        undone: Called with what was commanded and why, where the next step would not have survived it.
+
+    Attributes:
+        newest: The newest command of each base and each signal.
+    """
+
+    def __init__(self, prefix: str, loop: Loop, undone: Undone) -> None:
+        self.prefix, self.loop, self._undone = prefix, loop, undone
+        self.newest: LatestCommands[Callable[[], None]] = LatestCommands()
+        self._pairs: dict[str, NewestPair[FloatArray, float]] = {}
+
+    @cached_property
+    def bodies(self) -> Commander:
+        """What commands bodies and multirotors. Raises WorldError."""
+        commander = Commander(self.loop.simulation, self._undone)
+        self.loop.simulation.connect(commander)
+        return commander
+
+    @cached_property
+    def joints(self) -> JointCommander:
+        """What commands joints."""
+        simulation = self.loop.simulation
+        commander = JointCommander(simulation, simulation.world.joint_commands, self._undone)
+        simulation.connect(commander)
+        return commander
+
+    @cached_property
+    def trials(self) -> Trials:
+        """What tries commands of bases and signals."""
+        return Trials(self.loop.simulation, self._undone)
+
+    def pair_of(self, vehicle: str) -> NewestPair[FloatArray, float]:
+        """Return the newest attitude and thrust of a vehicle."""
+        if vehicle not in self._pairs:
+            commands = next(each for each in self.loop.simulation.world.vehicle_commands if each.vehicle == vehicle)
+            self._pairs[vehicle] = NewestPair(("attitude", "thrust"), commands.timeout)
+        return self._pairs[vehicle]
+
+    def of(self, world: World) -> tuple[JointCommander | Commander, ...]:
+        """Return those that command joints, bodies and vehicles of a world. Raises WorldError."""
+        return (
+            *([self.joints] if world.joint_commands else []),
+            *([self.bodies] if world.body_commands or world.vehicle_commands else []),
+        )
+
 
 # None of a few commands may be lost. Setpoints are streams, for which publishers may be best effort or reliable.
 ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA
@@ -203,3 +262,83 @@ COMMAND_TOPICS = (
     CommandTopic(_TWIST, STREAM, partial(_bases, "twist_stamped", "cmd_vel_unstamped"), _twist, _drive),
     CommandTopic(_FLOAT, ONE_BY_ONE, _inputs, _data, _set_signal),
 )
+
+
+class CommandSink(Sink):
+    """Subscribes to the commands of a world's joints, bodies, vehicles, bases and signals.
+
+    It is a sink of the run, so that it follows changes.
+
+    Args:
+        node: Whose topics they are.
+        prefix: Prefix of topics and frames.
+        clock_ns: Returns the time by which the run stamps its messages (ns); None for simulation time.
+    """
+
+    def __init__(self, node: Node, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
+        self._node, self._prefix, self._clock_ns, self._orders = node, prefix, clock_ns, Orders(node)
+        self._is_open = False
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics and actions."""
+        return self._subscriptions.topics
+
+    def begin(self, loop: Loop) -> None:
+        """Subscribe to the commands of the run's first world. Call it in the executor's thread, or before that starts.
+
+        Args:
+            loop: The run.
+
+        Raises:
+            WorldError: A body cannot move, or the rotors of a vehicle cannot follow attitudes.
+        """
+        now_ns = self._clock_ns or (lambda: loop.simulation.time_ns)
+        self._subscriptions = CommandSubscriptions(self._node, loop, self._drain, now_ns)
+        self._commanders = Commanders(self._prefix, loop, self._subscriptions.undone)
+        self._followed = self._commanders.of(loop.simulation.world)
+        self._subscriptions.renew(lambda: self._subscribe(loop.simulation.world))
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Follow a change of the world, in the executor's thread."""
+        if self._is_open:
+            self._followed = self._commanders.of(world)
+            self._orders.add(lambda: self._follow(world))
+        self._is_open = True
+
+    def _drain(self) -> None:
+        """Apply what was brought, in the loop's thread."""
+        for commander in self._followed:
+            commander.drain()
+        for act in self._commanders.newest.take().values():
+            act()
+
+    def _follow(self, world: World) -> None:
+        """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
+        try:
+            self._subscriptions.renew(lambda: self._subscribe(world))
+        except Exception as error:
+            self._node.get_logger().error(f"commands do not follow the change of the world: {error}")
+
+    def _subscribe(self, world: World) -> None:
+        for row in COMMAND_TOPICS:
+            for topic, part, holds_s in row.targets(self._commanders, world):
+                kind, act = message_class(row.type), partial(self._receive, row, part)
+                self._subscriptions.subscribe(kind, topic, act, row.qos, holds_s)
+        for group in world.of(JointCommands):
+            if "trajectory" in group.accept:
+                # Imported here because few worlds have any.
+                from sim_node.ros.joint_trajectories import serve_trajectories
+
+                namespace = f"{self._prefix}{group.name}/".lstrip("/")
+                serve_trajectories(
+                    self._node, self._commanders.joints, group, namespace, self._subscriptions, self._run_time_ns
+                )
+
+    def _receive(self, row: CommandTopic, part: Any, message: Any) -> None:
+        row.act(self._commanders, part, row.convert(self._commanders, part, message))
+
+    def _run_time_ns(self, stamp_ns: int) -> int:
+        """Return the simulation time of a stamp."""
+        wall_ns = self._clock_ns
+        return stamp_ns if wall_ns is None else self._commanders.loop.simulation.time_ns + stamp_ns - wall_ns()

@@ -14,6 +14,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from sim_node.messages.topic import Qos
+from sim_node.ros.calls import settle
 from sim_node.ros.command_subscriptions import CommandSubscriptions
 from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.publishers import message_class
@@ -152,9 +153,7 @@ class FollowJointTrajectoryServer:
         done = Future()
 
         def ended(outcome: TrajectoryOutcome) -> None:
-            done.set_result(outcome)
-            if self._node.executor is not None:
-                self._node.executor.wake()
+            settle(self._node, done, lambda: outcome)
 
         following.ended = ended
         following.progress = self._feedback(handle, following)

@@ -10,9 +10,7 @@ import numpy as np
 
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.graph_clock import GraphClock
-from sim_node.ros.live_drawings import LiveDrawings
-from sim_node.ros.live_fields import LiveFields
-from sim_node.ros.live_messages import LiveMessages
+from sim_node.ros.live_topics import LiveDrawings, LiveFields, LiveMessages
 from sim_node.ros.participant import participant, spinning
 from sim_node.ros.tf2 import Buffer, TransformListener
 from sim_node.spatial.geometry import poses as pose_math

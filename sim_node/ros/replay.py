@@ -1,13 +1,13 @@
-"""The replay node: a bag on the graph, and its state on /diagnostics."""
+"""The replay node: its parameters, a bag on the graph, and its state on /diagnostics."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -15,69 +15,132 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time
 from std_msgs.msg import Float64
 
-from sim_node.recording.bag import Bag
+from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.decompression import MAX_BYTES
+from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.qos import offer
 from sim_node.ros import publishers
 from sim_node.ros.environment import prepare
-from sim_node.ros.parameters import ParameterFault, applied, declare, refuse_unknown
-from sim_node.ros.playback_target import GraphPlaybackTarget
-from sim_node.ros.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
+from sim_node.ros.parameters import ParameterFault, ParameterSpec, applied, changing, declare, fixed, refuse_unknown
+from sim_node.ros.playback_target import ANY, GraphPlaybackTarget
 from sim_node.ros.spin import LoopNode
+from sim_node.ros.statuses import OK, WARN, Status, publish_statuses
 from sim_node.ros.triggers import serve
-from sim_node.text import MAX_LINE, shown
+from sim_node.text import MAX_LINE, did_you_mean, shown
+
+SPECS: dict[str, ParameterSpec] = {
+    "bag": fixed("", "Bag to play: its folder, or one .mcap or .db3 file."),
+    "chunk_limit": fixed(MAX_BYTES / 2**20, "Maximum size of a chunk of the bag, uncompressed (MB).", 1.0, 1e6),
+    "rate": changing(1.0, "Seconds of the bag per second; 0.0 is as fast as possible.", 0.0, 1000.0),
+    "start": fixed(0.0, "Where to start (s from the start of the bag).", 0.0, 1e9),
+    "duration": fixed(0.0, "How much to play (s); 0.0 is everything.", 0.0, 1e9),
+    "loop": changing(False, "Start again at the end."),
+    "topics": fixed(["*"], "Topics to play, by name or pattern (/drone/*)."),
+    "clock": fixed(False, "Publish /clock, instead of the recorded one if there is one."),
+    "clock_rate": fixed(100.0, "Rate of /clock (Hz); each message costs each subscriber time.", 1.0, 1000.0),
+    "continuous_time": fixed(True, "Keep stamps and /clock increasing over loops and seeks."),
+    "start_paused": fixed(False, "Wait for ~/resume or ~/step."),
+    "step_size": changing(0.0, "How far ~/step goes (s); 0.0 is to the next message.", 0.0, 1e6),
+    "position": changing(0.0, "Set this to seek (s from the start of the bag).", 0.0, 1e9),
+    "wait_for": fixed([""], "Start when each of these topics has a subscriber; * is any topic."),
+    "settle": fixed(0.3, "Start when no new subscriber has been found for this long (s).", 0.0, 60.0),
+}
+
+
+def opened(values: Mapping[str, Any]) -> Bag:
+    """Open the bag. Raises ParameterFault."""
+    if not values["bag"]:
+        raise ParameterFault("parameter bag: is empty; needs a bag's folder, or a .mcap or .db3 file")
+    try:
+        bag = open_bag(values["bag"], round(values["chunk_limit"] * 2**20))
+    except BagError as error:
+        raise ParameterFault(str(error)) from None
+    if not bag.count:
+        damage = "".join(f"\n  {line}" for line in bag.damage)
+        bag.close()
+        raise ParameterFault(f"{values['bag']}: there are no messages in it{damage}")
+    return bag
+
+
+def span_ns(bag: Bag, values: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the first and last time to play, on the bag's clock. Raises ParameterFault."""
+    start_ns = bag.start_ns + round(values["start"] * 1e9)
+    if start_ns > bag.end_ns:
+        length = (bag.end_ns - bag.start_ns) / 1e9
+        raise ParameterFault(f"parameter start: {values['start']:g} s is after the bag's end at {length:.9g} s")
+    if not values["duration"]:
+        return start_ns, bag.end_ns
+    return start_ns, min(start_ns + round(values["duration"] * 1e9), bag.end_ns)
+
+
+def chosen(bag: Bag, values: Mapping[str, Any]) -> list[int]:
+    """Return the indices of the topics to play. Raises ParameterFault for a name or pattern without a match."""
+    names = [topic.name for topic in bag.topics]
+    for pattern in values["topics"]:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            hint = did_you_mean(pattern, names) or f"; there are {', '.join(names)}"
+            raise ParameterFault(f"parameter topics: the bag has no {pattern}{hint}")
+    clock = values["clock"]
+    return [
+        row
+        for row, name in enumerate(names)
+        if any(fnmatchcase(name, pattern) for pattern in values["topics"]) and not (clock and name == "/clock")
+    ]
+
+
+def awaited(values: Mapping[str, Any]) -> list[str]:
+    """Return the topics that need subscribers."""
+    return [name for name in values["wait_for"] if name]
+
+
+def check_awaited(values: Mapping[str, Any], played: Sequence[str]) -> None:
+    """Raise ParameterFault for an awaited topic that is not played, and thus never has subscribers."""
+    for name in awaited(values):
+        if name != ANY and name not in played:
+            hint = did_you_mean(name, played) or f"; played are {', '.join(played)}"
+            raise ParameterFault(f"parameter wait_for: {name} is not played{hint}")
 
 
 class ReplayDiagnostics:
-    """Publishes a DiagnosticStatus of a player: state, position, pace, and other publishers of its topics."""
+    """Publishes a status of a player: state, position, pace, and other publishers of its topics."""
 
     def __init__(self, node: Node, player: Player, target: GraphPlaybackTarget) -> None:
-        self._node = node
-        self._player = player
-        self._target = target
+        self._node, self._player, self._target = node, player, target
         self._behind = 0.0
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
-        # Wall time: a paused replay still reports that it is paused.
-        self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        publish_statuses(node, lambda: [self._status()], self._now)
 
-    def _publish(self) -> None:
+    def _now(self) -> Time:
+        """Return the time by the clock of the replayed topics, for subscribers that use our /clock."""
+        clock_ns = self._target.clock_ns
+        return self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
+
+    def _status(self) -> Status:
         player = self._player
         pace = player.pace()
-        level, message = DiagnosticStatus.OK, player.status()
+        level, message = OK, player.status()
         missing = [] if player.began else self._target.missing()
         if missing:
-            level, message = DiagnosticStatus.WARN, f"waiting for subscribers of {', '.join(missing)}"
+            level, message = WARN, f"waiting for subscribers of {', '.join(missing)}"
             self._node.get_logger().info(message, throttle_duration_sec=10.0)
         elif pace.behind > self._behind:
-            level, message = DiagnosticStatus.WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
+            level, message = WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
         self._behind = pace.behind
         others = self._target.others()
         if others:
-            level, message = DiagnosticStatus.WARN, f"another node publishes, too: {', '.join(others)}"
+            level, message = WARN, f"another node publishes, too: {', '.join(others)}"
             self._node.get_logger().warning(
                 f"{message}; stop one, play other --topics, or --remap them", throttle_duration_sec=30.0
             )
-        values = {
+        values: dict[str, object] = {
             "position (s)": f"{player.position_ns / 1e9:.9g}",
-            "messages": str(player.sent),
-            "loops": str(player.loops),
+            "messages": player.sent,
+            "loops": player.loops,
             "lateness p99 (ms)": f"{pace.lateness_p99 * 1e3:.3f}",
             "wall time given up (s)": f"{pace.behind:.3f}",
         }
-        status = DiagnosticStatus(
-            level=level,
-            name=f"{self._node.get_fully_qualified_name()}: replay",
-            message=message,
-            hardware_id="sim_node",
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
-        array = DiagnosticArray(status=[status])
-        # The same clock as that of the replayed topics, for subscribers that use our /clock.
-        clock_ns = self._target.clock_ns
-        now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
-        array.header.stamp = now.to_msg()
-        self._publisher.publish(array)
+        return Status(level, "replay", message, values.items())
 
 
 POSITION_PERIOD_S = 0.1

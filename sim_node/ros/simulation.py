@@ -16,7 +16,7 @@ from sim_node.messages.clock import simulation_stamp, wall_stamp
 from sim_node.messages.odometry import odometry_topics
 from sim_node.messages.sensor_topics import topics_of
 from sim_node.ros.bridge_beside import LaterBridges, bridges_for, parameters_beside
-from sim_node.ros.commands import CommandSink
+from sim_node.ros.command_topics import CommandSink
 from sim_node.ros.diagnostics import Diagnostics
 from sim_node.ros.parameters import SPECS, applied, declare, refuse_unknown
 from sim_node.ros.publishers import Publishers, typed
@@ -27,7 +27,7 @@ from sim_node.session import Publishing, Session
 from sim_node.session.run_parts import RUN_PARTS
 from sim_node.simulation import Loop, Sink, Snapshot
 from sim_node.viewing.browser.ghosts import Ghost
-from sim_node.world import FrameTable, World
+from sim_node.world import World
 from sim_node.world.autopilots import flown_by_builtin
 
 # After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
@@ -35,23 +35,17 @@ from sim_node.world.autopilots import flown_by_builtin
 RESET_GAP_S = 0.1
 
 
-class ResetGap:
+class ResetGap(Sink):
     """Waits when time goes back: a sink between that of /clock and the following ones."""
 
     def __init__(self) -> None:
         self._last_ns = 0
-
-    def open(self, world: World, frames: FrameTable) -> None:
-        """Do nothing."""
 
     def write(self, snapshot: Snapshot) -> None:
         """Wait if the snapshot is earlier than the last one."""
         if snapshot.time_ns < self._last_ns:
             time.sleep(RESET_GAP_S)
         self._last_ns = snapshot.time_ns
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 # Maximum number of topics of a kind that are shown.

@@ -8,9 +8,8 @@ from functools import partial
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from sim_node.ros.calls import Orders, Preparing
 from sim_node.ros.changes import serve_changes
-from sim_node.ros.orders import Orders
-from sim_node.ros.preparing import Preparing
 from sim_node.ros.simulation_interfaces.services import Requests
 from sim_node.ros.simulation_interfaces.serving import SimulationInterfaces, serve_simulation_interfaces
 from sim_node.ros.triggers import serve

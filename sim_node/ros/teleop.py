@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
 from rclpy.qos import qos_profile_sensor_data
@@ -16,23 +16,7 @@ ALL_KEYS = (*KEYS, "+", "-", " ", *"123456789")
 RATE_HZ = 20.0
 
 
-class KeyDriver(Protocol):
-    """What keys drive.
-
-    Attributes:
-        what: A line that says what is driven, and on which topic.
-    """
-
-    what: str
-
-    def press(self, key: str) -> None:
-        """Press a key. Called from the keyboard's thread."""
-
-    def run(self, graph: ToolGraph, speed: float, turn: float, joint_speed: float) -> None:
-        """Publish until an interrupt, and stop what moves then."""
-
-
-def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> KeyDriver:
+def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> TwistDriver | JointDriver:
     """Wait for the command topics of something and return what drives it.
 
     Args:
@@ -67,7 +51,7 @@ def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> KeyDriver:
     if message is None:
         types = {info.topic_type for info in graph.node.get_subscriptions_info_by_topic(topic)}
         message = TwistStamped if "geometry_msgs/msg/TwistStamped" in types else Twist
-    made: KeyDriver = driver(graph, name, topic, message)
+    made: TwistDriver | JointDriver = driver(graph, name, topic, message)
     return made
 
 
@@ -78,7 +62,6 @@ class TwistDriver:
         self._keys, self._kind = HeldKeys(time.monotonic), kind
         self._frame = f"{name.strip('/')}/base_link"
         self._publisher = graph.node.create_publisher(kind, topic, 1)
-        self._clock = graph.node.get_clock()
         self.what = f"drives {name} by {kind.__name__} on {topic}"
         self.press = self._keys.press
 
@@ -87,8 +70,7 @@ class TwistDriver:
         try:
             while True:
                 self._send(self._keys.axes(), speed, turn)
-                due = time.monotonic() + 1.0 / RATE_HZ
-                graph.spin(lambda due=due: time.monotonic() >= due)  # type: ignore[misc]
+                graph.spin(lambda: False, 1.0 / RATE_HZ)
         finally:
             self._send(AxisInputs(), speed, turn)
 
@@ -143,8 +125,7 @@ class JointDriver:
                     self._publisher.publish(JointState(name=[joint], position=[self._target]))
                 else:
                     self._target = None
-            due = time.monotonic() + 1.0 / RATE_HZ
-            graph.spin(lambda due=due: time.monotonic() >= due)  # type: ignore[misc]
+            graph.spin(lambda: False, 1.0 / RATE_HZ)
 
     def _sense(self, message: Any) -> None:
         self._positions.update(zip(message.name, message.position, strict=False))

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from sim_node.plugins import blamed
-from sim_node.ros.loop_calls import Submits, in_loop
+from sim_node.ros.calls import Submits, in_loop
 
 
 def serve(node: Node, loop: Submits, actions: Mapping[str, Callable[[], str]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage
-from sim_node.recording.decoding import Decoder, UnreadableMessage
+from sim_node.recording.decoding import Decoder, UnreadableMessage, decoded
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS, SHAPES
 from sim_node.viewing.meshes import DrawnShape
@@ -60,7 +60,7 @@ class BagDrawings:
                 continue
             try:
                 decoder = Decoder(topic)
-                first = next(self._readable(decoder, bag.messages([topic.name])), None)
+                first = self._first(decoder)
             except BagError as fault:
                 self._report(shown(f"{topic.name}: is not shown: {fault}", MAX_LINE))
                 continue
@@ -137,12 +137,10 @@ class BagDrawings:
         for each in found.faults:
             self._tell(topic, each)
 
-    def _readable(self, decoder: Decoder, messages: Iterator[BagMessage]) -> Iterator[Any]:
-        for message in messages:
-            try:
-                yield decoder(message.data)
-            except UnreadableMessage as fault:  # noqa: PERF203  each message on its own
-                self._unreadable.count(decoder.topic.name, fault)
+    def _first(self, decoder: Decoder) -> Any:
+        """Return the first message of a topic that can be read; None if none can."""
+        messages = decoded(self._bag.messages([decoder.topic.name]), lambda row: decoder, self._unreadable)
+        return next((content for _, content in messages), None)
 
     def _tell(self, topic: str, why: str) -> None:
         """Report a reason once."""

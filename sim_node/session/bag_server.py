@@ -10,7 +10,7 @@ from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.definitions import UnknownMessageType, definition_of
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
-from sim_node.recording.player import Player
+from sim_node.recording.player import PlaybackTarget, Player
 from sim_node.session.foxglove_server import FoxgloveServer, Playhead
 from sim_node.text import MAX_LINE, shown
 
@@ -18,7 +18,7 @@ from sim_node.text import MAX_LINE, shown
 _RATE = 60.0
 
 
-class BagServer(Playhead):
+class BagServer(Playhead, PlaybackTarget):
     """Plays a bag for Foxglove. It is the PlaybackTarget of a Player.
 
     Args:
@@ -100,14 +100,6 @@ class BagServer(Playhead):
         """Tell the time."""
         self._now_ns = time_ns
         self._server.time(time_ns)
-
-    def ready(self) -> bool:
-        """Return True: clients may come later."""
-        return True
-
-    def delivered(self) -> bool:
-        """Return True: clients are not waited for."""
-        return True
 
     def warn(self, text: str) -> None:
         """Report a message to the user."""

@@ -15,12 +15,12 @@ from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
-from sim_node.recording.player import Player
+from sim_node.recording.player import PlaybackTarget, Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_marks import BagMarks
-from sim_node.session.bag_messages import BagMessages
 from sim_node.session.bag_world import shapes_on
+from sim_node.session.message_text import BagMessages
 from sim_node.session.topic_fields import TopicFields
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown
@@ -38,7 +38,7 @@ LOOK_BACK_NS = 2_000_000_000
 APART_S = 0.05
 
 
-class BagView:
+class BagView(PlaybackTarget):
     """Plays a bag in a viewer, in a loop. It is a Transport, and the PlaybackTarget of a Player.
 
     Args:
@@ -211,8 +211,7 @@ class BagView:
         """A receiver for each topic."""
         return {
             row: lambda data, row=row: self._send(row, data)  # type: ignore[misc]
-            for row, topic in enumerate(self._bag.topics)
-            if topic.name in self._topics
+            for row in range(len(self._bag.topics))
         }
 
     def clock(self, time_ns: int) -> None:
@@ -223,14 +222,6 @@ class BagView:
             for name, values in self._fields.taken().items():
                 measurements[name] = values, self._era.poses
             self._stream.offer(time_ns, self._era.poses, measurements, self._era.stamp_ns)
-
-    def ready(self) -> bool:
-        """Return True: a page may connect later."""
-        return True
-
-    def delivered(self) -> bool:
-        """Return True: no subscriber is waited for."""
-        return True
 
     def warn(self, text: str) -> None:
         """Report a message to the user."""

@@ -7,18 +7,22 @@ that floats free is an entity of its own wherever its parent is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
 from sim_node import names
+from sim_node.mavlink.ports import PortInUse
 from sim_node.session.expressions import BadExpression, Expression
+from sim_node.simulation import Refused
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import did_you_mean, shown
+from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.models import Model, ModelLink
+from sim_node.world.problems import RunFailed, WorldError
 
 _FREEDOM = 6
 
@@ -34,6 +38,16 @@ class Rejected(Exception):
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code = code
+
+
+@contextmanager
+def rejecting() -> Iterator[None]:
+    """Raise Rejected (OPERATION_FAILED) for what a run refuses in a block."""
+    try:
+        yield
+    except (WorldError, Refused, RunFailed, PortInUse, ValueError, KeyError) as error:
+        reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise Rejected("OPERATION_FAILED", shown(str(reason), MAX_LINE)) from None
 
 
 class Category(IntEnum):
@@ -226,39 +240,21 @@ def find_entity(entities: Mapping[str, Entity], name: str) -> Entity:
     return entity
 
 
-def matching(
-    entities: Iterable[Entity],
-    expression: str = "",
-    categories: Collection[int] = (),
-    tags: Sequence[str] = (),
-    *,
-    all_tags: bool = False,
-) -> list[Entity]:
-    """Return the entities that match all of the filters. An empty filter matches every entity.
+def matching(entities: Iterable[Entity], filters: Filters) -> list[Entity]:
+    """Return the entities that match all filters but the bounds, in their order.
 
-    Args:
-        entities: The entities.
-        expression: A POSIX extended regular expression, which part of the name must match.
-        categories: Numbers of categories, one of which must be the entity's.
-        tags: Tags, one of which the entity must have.
-        all_tags: Whether it must have all of them.
-
-    Returns:
-        The matching entities, in their order.
-
-    Raises:
-        Rejected: The expression is invalid (OPERATION_FAILED).
+    Raises Rejected (OPERATION_FAILED) for an invalid expression.
     """
     try:
-        wanted = Expression(expression) if expression else None
+        wanted = Expression(filters.expression) if filters.expression else None
     except BadExpression as error:
-        raise Rejected("OPERATION_FAILED", f"filter {shown(expression)!r}: {error}") from None
+        raise Rejected("OPERATION_FAILED", f"filter {shown(filters.expression)!r}: {error}") from None
     return [
         entity
         for entity in entities
         if (wanted is None or wanted.search(entity.name))
-        and (not categories or entity.info.category in categories)
-        and has_tags(entity.info.tags, tags, all_tags=all_tags)
+        and (not filters.categories or entity.info.category in filters.categories)
+        and has_tags(entity.info.tags, filters.tags, all_tags=filters.all_tags)
     ]
 
 

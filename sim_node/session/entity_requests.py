@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +21,19 @@ from sim_node.session.entities import (
     has_tags,
     matching,
     named_poses,
+    rejecting,
 )
 from sim_node.session.entity_bounds import Boxes, Region, overlapping, rotation_of
-from sim_node.simulation import Loop, Refused
+from sim_node.simulation import Loop
 from sim_node.simulation.run_view import RunView
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.text import did_you_mean, shown
 from sim_node.world.bounds import fault
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import Layout, lay_out
-from sim_node.world.problems import RunFailed, WorldError
 
-T = TypeVar("T")
 MAX_TAGS, MAX_TAG, MAX_DESCRIPTION = 100, 200, 10_000
 
 
@@ -201,7 +199,8 @@ class EntityRequests:
                 if moves:
                     raise Rejected("OPERATION_FAILED", f"{shown(name)!r} does not float free; its twist cannot be set")
                 if pose is not None:
-                    self._place(entity, placed.pose[0])
+                    with rejecting():
+                        self._loop.set_pose(entity.frame, placed.pose[0])
                 return
 
             def move(run: RunView) -> None:
@@ -210,10 +209,8 @@ class EntityRequests:
                 if twist is not None:
                     run.bodies[entity.frame].twist = placed.twist[0]
 
-            try:
+            with rejecting():
                 self._loop.edit(move)
-            except (Refused, RunFailed, ValueError) as error:
-                raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
 
         self._loop.call(act)
 
@@ -312,7 +309,7 @@ class EntityRequests:
         It finds them as they are now, whenever it is called: that takes too long for the loop.
         """
         entities = list(self.present().entities.values())
-        found = matching(entities, filters.expression, filters.categories, filters.tags, all_tags=filters.all_tags)
+        found = matching(entities, filters)
         kind, points = filters.bounds
         if not kind:
             return found, lambda: found
@@ -342,10 +339,3 @@ class EntityRequests:
         names, row = simulation.frames.names, self.frame_row(frame)
         pose = simulation.frames.lookup(simulation.present().poses, names[row], entity.frame)
         return pose[:3], pose[3:]
-
-    def _place(self, entity: Entity, pose: FloatArray) -> None:
-        """Set the pose of what does not float free."""
-        try:
-            self._loop.set_pose(entity.frame, pose)
-        except (WorldError, RunFailed, ValueError, Refused) as error:
-            raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None

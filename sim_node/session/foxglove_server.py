@@ -18,9 +18,8 @@ from foxglove.websocket import (
     ServerListener,
 )
 
-from sim_node.messages.topic import Send, Topic
+from sim_node.messages.topic import Send, Topic, absolute
 from sim_node.recording.definitions import definition_of
-from sim_node.recording.recorder import absolute
 from sim_node.viewing.messages.mesh_files import mesh_path
 from sim_node.viewing.messages.robot_descriptions import is_description
 from sim_node.viewing.ports import HOST, PagePortInUse, free_port
@@ -131,10 +130,6 @@ class FoxgloveServer:
             self._server.clear_session()
         self._last_ns = time_ns
         self._server.broadcast_time(max(time_ns, 0))  # the protocol has no times before 1970
-
-    def tell(self, state: PlaybackState) -> None:
-        """Tell all clients whether the bag plays, and where."""
-        self._server.broadcast_playback_state(state)
 
     def repeat(self, channel: int) -> None:
         """Send the last message of a latched topic again, for somebody who has just subscribed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -63,13 +64,9 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
         # A model of a base, whose own name does not come between: its topics and its odometry begin with `name`.
         *before, base = parts["bases"]
         parts["bases"] = (*before, replace(base, name=name))
-    if not named and not any(getattr(each, "parent", "") == root for each in _all(parts)):
+    if not named and not any(getattr(each, "parent", "") == root for each in chain.from_iterable(parts.values())):
         parts["frames"] = tuple(each for each in parts["frames"] if each.name != root)
     return replace(both, parts=parts)
-
-
-def _all(parts: dict[str, tuple[Any, ...]]) -> list[Any]:
-    return [each for group in parts.values() for each in group]
 
 
 def _free(part: Any, root: str, fixed_frame: str, pose: FloatArray) -> Any:

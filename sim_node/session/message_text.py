@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from threading import RLock
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import yaml
 
-from sim_node.recording.bag import BagError, BagTopic
+from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, field_names
+from sim_node.recording.definitions import bag_topic
 
 # Elements of an array and characters of a text, at most.
 MAX_ELEMENTS, MAX_LETTERS = 36, 200
 _CUT = "..."
 
 
-class MessageReader:
-    """Reads the messages of one topic at a time; the bytes of the newest one are decoded when its text is asked for."""
+class MessageTexts:
+    """Messages of topics as text, for the viewer: those of one topic at a time, which is chosen. Thread-safe.
 
-    def __init__(self) -> None:
+    The bytes of the newest message are decoded when its text is asked for.
+
+    Args:
+        types: Types of the topics, by name.
+    """
+
+    def __init__(self, types: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._lock = RLock()
+        self._types = types
+        self._chosen: str | None = None
         self._decoder: Decoder | None = None
         self._fault = ""
         self._data: bytes | None = None
 
-    def choose(self, topic: BagTopic | None) -> None:
+    def topics(self) -> Mapping[str, str]:
+        """Return the types of the topics, by name."""
+        with self._lock:
+            return dict(sorted(self._types.items()))
+
+    def choose(self, topic: str | None) -> None:
         """Read the messages of a topic from now on, or of none."""
+        with self._lock:
+            self._chosen = topic
+            self._read(None if topic is None or topic not in self._types else self._described(topic))
+
+    def receive(self, topic: str, data: bytes) -> None:
+        """Take a message."""
+        if topic == self._chosen:
+            with self._lock:
+                self._data = bytes(data)
+
+    def text(self) -> str | None:
+        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
+        with self._lock:
+            if self._fault or self._decoder is None or self._data is None:
+                return self._fault or None
+            try:
+                return as_text(self._decoder(self._data))
+            except BagError as fault:
+                return str(fault)
+
+    def _described(self, topic: str) -> BagTopic:
+        return bag_topic(topic, self._types[topic])
+
+    def _read(self, topic: BagTopic | None) -> None:
+        """Decode messages by the definition of a topic from now on."""
         self._decoder, self._data, self._fault = None, None, ""
         if topic is not None:
             try:
@@ -32,19 +75,32 @@ class MessageReader:
             except BagError as fault:
                 self._fault = str(fault)
 
-    def receive(self, data: bytes) -> None:
-        """Take the newest message."""
-        self._data = bytes(data)
 
-    def text(self) -> str | None:
-        """Return the newest message, or why it cannot be read; None before the first one."""
-        decoder, data = self._decoder, self._data
-        if self._fault or decoder is None or data is None:
-            return self._fault or None
-        try:
-            return as_text(decoder(data))
-        except BagError as fault:
-            return str(fault)
+class BagMessages(MessageTexts):
+    """The messages of a bag as text.
+
+    Args:
+        bag: The bag.
+    """
+
+    def __init__(self, bag: Bag) -> None:
+        self._topics = {topic.name: topic for topic in bag.topics}
+        self._newest: dict[str, bytes] = {}
+        super().__init__({name: topic.type for name, topic in self._topics.items()})
+
+    def choose(self, topic: str | None) -> None:
+        """Read the messages of a topic from now on, or of none."""
+        super().choose(topic)
+        if topic is not None and topic in self._newest:
+            super().receive(topic, self._newest[topic])
+
+    def receive(self, topic: str, data: bytes) -> None:
+        """Take a message."""
+        self._newest[topic] = data
+        super().receive(topic, data)
+
+    def _described(self, topic: str) -> BagTopic:
+        return self._topics[topic]
 
 
 def as_text(message: Any) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.messages.clock import Stamp, simulation_stamp
-from sim_node.messages.topic import Outlet, Tee
+from sim_node.messages.topic import Outlet, Tee, absolute
 from sim_node.session.run_parts import RUN_PARTS, RunTarget
 from sim_node.simulation import Sink
 from sim_node.world import World
@@ -45,7 +45,7 @@ class Publishing:
     prefix: str = ""
     displays: Mapping[str, bool] | None = None
     describes: bool = True
-    resolve: Callable[[str], str] | None = None
+    resolve: Callable[[str], str] = absolute
     scene_graph_rate: float = 0.0
     rotor_frame_rate: float = 0.0
 
@@ -113,8 +113,3 @@ def published(
 
         sinks.append(RecordingSink(recorder, recorded))
     return Published(tuple(sinks), clock)
-
-
-def sinks_into(recorder: Recorder) -> tuple[Sink, ...]:
-    """Return the sinks of a run that is only recorded."""
-    return published(Publishing(), recorder).sinks

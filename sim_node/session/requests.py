@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from sim_node.session.entities import rejecting
 from sim_node.simulation.requests import Content, File, Pose, Twist, Words, carry_out, request
 from sim_node.world.quantities import Whole
 
@@ -128,7 +129,8 @@ def attach(context: RequestContext, /, name: str, parent: str, *, pose: Pose | N
         pose: Pose in PARENT (default: where it is).
     """
     frame_of = context.entities.frame_of
-    context.structure.changing(lambda: context.loop.attach(frame_of(name), frame_of(parent), pose))
+    with rejecting():
+        context.loop.attach(frame_of(name), frame_of(parent), pose)
     return f"attached {name} to {parent}"
 
 
@@ -140,7 +142,8 @@ def detach(context: RequestContext, /, name: str) -> str:
         context: The run.
         name: A body that is attached.
     """
-    context.structure.changing(lambda: context.loop.detach(context.entities.frame_of(name)))
+    with rejecting():
+        context.loop.detach(context.entities.frame_of(name))
     return f"detached {name}"
 
 
@@ -201,7 +204,8 @@ def set_values(
 
     if name:
         loop.call(place)
-    context.structure.changing(lambda: loop.call(set_numbers))
+    with rejecting():
+        loop.call(set_numbers)
     return "set " + ", ".join([*([name] if name else []), *values])
 
 

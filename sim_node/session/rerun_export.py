@@ -156,9 +156,9 @@ class _Writer:
             self._items(path, kind, items)
 
     def _items(self, path: str, kind: type, items: list[Any]) -> None:
-        if kind is Points:
+        if kind in _NUMBERED:
             for number, each in enumerate(items):
-                self._to.log(f"{path}/{number}", rr.Points3D(each.positions, colors=each.colours, radii=_POINT))
+                self._to.log(f"{path}/{number}", *_NUMBERED[kind](each))
         elif kind is Lines:
             ends = np.concatenate([each.ends for each in items])
             colours = np.concatenate([each.colours[:, 0] for each in items])
@@ -172,12 +172,6 @@ class _Writer:
             for number in range(len(shapes), self._numbered.get(path, 0)):
                 self._to.log(f"{path}/{number}", rr.Clear(recursive=True))
             self._numbered[path] = len(shapes)
-        elif kind is Picture:
-            for number, each in enumerate(items):
-                self._to.log(f"{path}/{number}", *_picture(each))
-        elif kind is Raster:
-            for number, each in enumerate(items):
-                self._to.log(f"{path}/{number}", *_raster(each))
         elif kind is TextLabel:
             labels = [each.text for each in items]
             self._to.log(path, rr.Points3D([each.position for each in items], labels=labels, radii=_POINT))
@@ -223,6 +217,10 @@ def _axes(poses: FloatArray) -> Any:
     return rr.Arrows3D(vectors=vectors, origins=origins, colors=np.tile(_COLOURS, (len(poses), 1)))
 
 
+def _points(points: Points) -> tuple[Any, ...]:
+    return (rr.Points3D(points.positions, colors=points.colours, radii=_POINT),)
+
+
 def _picture(picture: Picture) -> tuple[Any, ...]:
     """Return the lens of a camera, and its image if there is one."""
     tangents = np.tan(0.5 * np.array(picture.fov))
@@ -247,3 +245,7 @@ def _raster(raster: Raster) -> tuple[Any, ...]:
             albedo_texture=raster.cells,
         ),
     )
+
+
+# Of these kinds, each item is an entity of its own.
+_NUMBERED: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {Points: _points, Picture: _picture, Raster: _raster}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from sim_node.world.locate import (
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning
 from sim_node.world.readers.registry import READERS
-from sim_node.world.readers.yaml_models import set_floating
+from sim_node.world.readers.yaml_start import set_floating
 
 # As simulation_interfaces names formats, and further ones of ours.
 FORMATS = ("yaml", "mjcf", "urdf", "sdf", "x_xy", "openplx")
@@ -183,16 +183,14 @@ class Resources:
         Returns:
             The resources, and the sources that are not folders that may be read.
         """
+        shipped = (("vehicle", shipped_vehicles()), ("model", shipped_robots()))
         found = [
-            Listed(_uri(path), name, f"vehicle {name}: {first_comment(path)}")
-            for name, path in shipped_vehicles().items()
+            Listed(_uri(path), name, f"{kind} {name}: {first_comment(path)}")
+            for kind, paths in shipped
+            for name, path in paths.items()
         ]
-        found += [
-            Listed(_uri(path), name, f"model {name}: {first_comment(path)}") for name, path in shipped_robots().items()
-        ]
-        more, unknown = self._searched(sources)
-        beside = [path for folder in self.folders for path in _files(folder)]
-        found += [Listed(_uri(path), path.stem, f"{path.name} in {path.parent}") for path in (*beside, *more)]
+        files, unknown = self._searched(sources)
+        found += [Listed(_uri(path), path.stem, f"{path.name} in {path.parent}") for path in files]
         return list(dict.fromkeys(found))[:MAX_LISTED], unknown
 
     def worlds(self, sources: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
@@ -204,15 +202,15 @@ class Resources:
         Returns:
             The worlds, and the sources that are not folders that may be read.
         """
-        more, unknown = self._searched(sources)
-        beside = [path for folder in self.folders for path in _files(folder)]
-        files = [*shipped_worlds().items(), *((path.stem, path) for path in (*beside, *more))][:MAX_LISTED]
+        searched, unknown = self._searched(sources)
+        files = [*shipped_worlds().items(), *((path.stem, path) for path in searched)][:MAX_LISTED]
         found = [Listed(_uri(path), name, first_comment(path)) for name, path in files if self._loadable(path)]
         return list(dict.fromkeys(found)), unknown
 
     def _searched(self, sources: Sequence[str]) -> tuple[list[Path], list[str]]:
+        """Return the files in the folders of the run, then those in others; and the sources that cannot be read."""
         folders = {source: self._folder(source) for source in sources}
-        files = [path for folder in folders.values() for path in _files(folder)]
+        files = [path for folder in (*self.folders, *folders.values()) for path in _files(folder)]
         return files, [source for source, folder in folders.items() if folder is None]
 
     def _folder(self, uri: str) -> Path | None:
@@ -261,16 +259,14 @@ def _files(folder: Path | None) -> Iterator[Path]:
     yield from (path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file())
 
 
-def _read(read: object) -> World:
+def _read(read: Callable[[], World]) -> World:
     """Call a reader of a world. Raises Rejected, with the first problems."""
-    assert callable(read)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorldWarning)
-            world: World = read()
+            return read()
     except WorldError as error:
         raise Rejected(_code_of(error.problems), "; ".join(map(str, error.problems[:3]))) from None
-    return world
 
 
 def _code_of(problems: Sequence[Problem]) -> str:

@@ -5,9 +5,9 @@ A new one is a subclass of RunPart and its entry in RUN_PARTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple
 
 from sim_node.messages.topic import Topic
 from sim_node.registry import Registry
@@ -48,27 +48,23 @@ class OwnedTopic(NamedTuple):
     place: Place
 
 
-class Attendant(Protocol):
-    """What goes with a run while it lasts.
+class Attendant:
+    """What goes with a run while it lasts; by default nothing.
 
     Attributes:
         duration_ns: Simulated time after which the run is over unless another is asked for, or None.
         notes: Sentences for the user.
     """
 
-    duration_ns: int | None
-    notes: list[str]
+    duration_ns: int | None = None
+    notes: Sequence[str] = ()
 
     def sinks(self, stop: Callable[[], None]) -> tuple[Sink, ...]:
         """Return sinks that follow the run. stop: ends it."""
+        return ()
 
     def let_stop(self, programs: Supervisor) -> None:
         """Take the programs of the run, which may be asked to end."""
-
-
-@runtime_checkable
-class Asking(Protocol):
-    """An attendant that makes requests to its run."""
 
     def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
         """Take what carries out requests, and what takes lines of text for the user."""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sim_node.messages.sensor_topics import Write, writers_of
-from sim_node.recording.bag import BagTopic
 from sim_node.recording.decoding import Decoder
-from sim_node.recording.definitions import UnknownMessageType, definition_of
+from sim_node.recording.definitions import bag_topic
 from sim_node.simulation import Simulation
 
 
@@ -47,7 +46,9 @@ class SensorMessages(Mapping[str, Mapping[str, Any]]):
             return {}
         if name not in self._topics or self._topics[name][0] is not handle.sensor:
             found = writers_of(handle.type, self._prefix + name, handle.sensor, self._simulation.world.fixed_frame)
-            written = [_Written(topic.name, write, _decoder(topic.name, topic.type)) for topic, write in found]
+            written = [
+                _Written(topic.name, write, Decoder(bag_topic(topic.name, topic.type))) for topic, write in found
+            ]
             self._topics[name] = handle.sensor, written
         return {each.topic: each.decode(each.write(stamp_ns, values)) for each in self._topics[name][1]}
 
@@ -64,11 +65,3 @@ class _Written(NamedTuple):
     topic: str
     write: Write
     decode: Callable[[bytes], Any]
-
-
-def _decoder(topic: str, type: str) -> Decoder:
-    try:
-        known = definition_of(type)
-    except UnknownMessageType:
-        return Decoder(BagTopic(topic, type, 0))
-    return Decoder(BagTopic(topic, type, 0, definition=known.text, type_hash=known.type_hash))

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
@@ -20,7 +19,7 @@ from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources
-from sim_node.session.run_parts import RUN_PARTS, Asking
+from sim_node.session.run_parts import RUN_PARTS
 from sim_node.session.run_requests import RunRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
@@ -169,9 +168,7 @@ class Session:
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         self.close()
 
     def open(self) -> None:
@@ -227,8 +224,7 @@ class Session:
             )
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for each in attendants:
-                if isinstance(each, Asking):
-                    each.let_ask(self.requests, self._report)
+                each.let_ask(self.requests, self._report)
             for sink in view:
                 sink.steer(loop, self.requests)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
@@ -303,14 +299,11 @@ class Session:
         if self._record is None:
             return None
         # Imported here because a run that is not recorded does not need it.
-        from sim_node.recording.recorder import Recorder, absolute
+        from sim_node.recording.recorder import Recorder
         from sim_node.recording.worlds import attachments_of, custom_data
 
-        resolve = self._publishing.resolve or absolute
-        of_parts = (
-            part.attachments(self.world, self._publish_rate, self._publishing.prefix, resolve)
-            for part in RUN_PARTS.values()
-        )
+        prefix, resolve = self._publishing.prefix, self._publishing.resolve
+        of_parts = (part.attachments(self.world, self._publish_rate, prefix, resolve) for part in RUN_PARTS.values())
         return Recorder(
             Path(self._record),
             self._recording,
@@ -324,10 +317,9 @@ class Session:
         if self._foxglove is False:
             return None
         with needing("serving Foxglove"):
-            from sim_node.recording.recorder import absolute
             from sim_node.session.foxglove_server import FoxgloveServer
-        resolve = self._publishing.resolve or absolute
-        server = FoxgloveServer(None if self._foxglove is True else self._foxglove, self.world.name, resolve)
+        port = None if self._foxglove is True else self._foxglove
+        server = FoxgloveServer(port, self.world.name, self._publishing.resolve)
         opened.callback(server.close)
         return server
 
@@ -337,20 +329,18 @@ class Session:
         if not wanted:
             return None
         # Imported here because other runs do not need it.
-        from sim_node.recording.recorder import absolute
         from sim_node.session.topic_fields import TopicFields
 
-        return TopicFields(wanted, self._warn, self._publishing.resolve or absolute)
+        return TopicFields(wanted, self._warn, self._publishing.resolve)
 
     def _make_texts(self) -> tuple[Sink, ...]:
         """Return what reads messages for the viewer, if there is one."""
         if self.viewer is None:
             return ()
         # Imported here because other runs do not need it.
-        from sim_node.recording.recorder import absolute
         from sim_node.session.run_messages import RunMessages
 
-        texts = self.viewer.texts = RunMessages(self._publishing.resolve or absolute)
+        texts = self.viewer.texts = RunMessages(self._publishing.resolve)
         return (texts,)
 
     def _make_view(self, opened: ExitStack, fields: TopicFields | None) -> tuple[ViewSink, ...]:

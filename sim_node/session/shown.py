@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 from html import escape
 from pathlib import Path
-from types import TracebackType
 
 from sim_node.session.session import Session
 from sim_node.world import World
@@ -41,9 +40,7 @@ class Shown:
     def __enter__(self) -> Shown:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 import numpy.typing as npt
 
-from sim_node.mavlink.ports import AutopilotInstances, PortInUse
-from sim_node.session.entities import Rejected, find_entity
+from sim_node.mavlink.ports import AutopilotInstances
+from sim_node.session.entities import Rejected, find_entity, rejecting
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests
-from sim_node.simulation import Loop, Refused
+from sim_node.simulation import Loop
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.removal import without
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import MAX_LINE, shown
+from sim_node.text import shown
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.model import World
-from sim_node.world.problems import RunFailed, WorldError
 
 # Names of entities become parts of names of topics.
 _NAME = re.compile(r"[A-Za-z]\w*(/[A-Za-z]\w*)*", re.ASCII)
 MAX_NAME = 100
-T = TypeVar("T")
 
 
 class StructureRequests:
@@ -87,8 +82,9 @@ class StructureRequests:
             raise Rejected("NAME_INVALID", f"name {shown(name)!r}: allowed are {_NAME.pattern}")
         if len(prefix) + len(name) > MAX_NAME:
             raise Rejected("NAME_INVALID", f"a name of {len(prefix) + len(name)} characters; allowed: {MAX_NAME}")
-        part, own = self._read(uri, text, name or "entity", static=static)
-        wanted = name or re.sub(r"\W", "_", part.name, flags=re.ASCII).lstrip("0123456789_")
+        part, own = self.resources.spawnable(uri, text, name or "entity", static=static)
+        named = uri if own and uri.isidentifier() else part.name
+        wanted = name or re.sub(r"\W", "_", named, flags=re.ASCII).lstrip("0123456789_")
         if not wanted:
             if not allow_renaming:
                 raise Rejected("NAME_INVALID", "the name is empty, and so is that of the resource")
@@ -108,7 +104,8 @@ class StructureRequests:
                     self._loop.call(partial(self._entities.spawned.update, {full: uri or "text"}))
                     return full
 
-        return self.changing(act)
+        with rejecting():
+            return act()
 
     def delete(self, name: str) -> None:
         """Remove an entity, with all that hangs on it. Raises Rejected (NOT_FOUND, OPERATION_FAILED)."""
@@ -119,8 +116,11 @@ class StructureRequests:
             names, rows = simulation.frames.names, set(entity.rows)
             # Its topmost frames: what hangs on them goes with them.
             tops = [names[row] for row in entity.rows if int(simulation.frames.parents[row]) not in rows]
-            after = _without(simulation.world, [name] if name in self._entities.spawned else tops)
-            self.changing(lambda: self._loop.change(after))
+            with rejecting():
+                after = simulation.world
+                for each in [name] if name in self._entities.spawned else tops:
+                    after = without(after, each)
+                self._loop.change(after)
             self._entities.spawned.pop(name, None)
             self._entities.infos.pop(name, None)
 
@@ -161,7 +161,8 @@ class StructureRequests:
                 run.entered()
                 return world.name, uri_of(world)
 
-            after = self.changing(lambda: self._loop.prepare_load(world))
+            with rejecting():
+                after = self._loop.prepare_load(world)
             return self._loop.call(lambda: act(after))
 
     def unload(self, run: RunRequests) -> None:
@@ -172,21 +173,20 @@ class StructureRequests:
                 raise Rejected("NO_WORLD_LOADED", "there is no world")
             now = self._loop.simulation.world
             empty = World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time)
-            self._enter(self.changing(lambda: self._loop.prepare_load(empty)))
+            with rejecting():
+                after = self._loop.prepare_load(empty)
+            self._enter(after)
             run.entered(unloaded=True)
 
         self._loop.call(act)
 
     def _enter(self, after: Generation) -> None:
         """Let another world be the one of the run, paused at its start."""
-        self.changing(lambda: self._loop.enter_loaded(after))
+        with rejecting():
+            self._loop.enter_loaded(after)
         self._loop.pause()
         self._entities.spawned.clear()
         self._entities.infos.clear()
-
-    def _read(self, uri: str, text: str, name: str, *, static: bool) -> tuple[World, bool]:
-        part, own = self.resources.spawnable(uri, text, name, static=static)
-        return replace(part, name=uri if own and uri.isidentifier() else part.name), own
 
     def _joined(self, world: World, added: World, name: str, pose: FloatArray, *, named: bool) -> World:
         """Return the world with another one in it, whose built-in autopilots have free ports."""
@@ -208,21 +208,3 @@ class StructureRequests:
         while f"{name}_{number}" in taken | tops:
             number += 1
         return f"{name}_{number}"
-
-    def changing(self, act: Callable[[], T]) -> T:
-        """Change the run, and return what a function does. Raises Rejected (OPERATION_FAILED) for what it refuses."""
-        try:
-            return act()
-        except (WorldError, Refused, RunFailed, PortInUse, ValueError, KeyError) as error:
-            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
-            raise Rejected("OPERATION_FAILED", shown(str(reason), MAX_LINE)) from None
-
-
-def _without(world: World, names: Sequence[str]) -> World:
-    """Return a world without what has these names. Raises Rejected (OPERATION_FAILED)."""
-    try:
-        for name in names:
-            world = without(world, name)
-    except WorldError as error:
-        raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
-    return world

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from sim_node.messages.tf_message_reader import Unreadable
-from sim_node.messages.topic import Send, Topic
+from sim_node.messages.topic import Send, Topic, absolute
 from sim_node.recording.bag import BagError, BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, value_at
-from sim_node.recording.definitions import UnknownMessageType, definition_of
+from sim_node.recording.definitions import bag_topic
 from sim_node.recording.message_fields import NumericFields, numbers_in
-from sim_node.recording.recorder import absolute
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.viewing.schematic import UnknownName
@@ -74,11 +73,7 @@ class TopicFields:
         if name not in self.wanted:
             self.add(BagTopic(name, topic.type, 0))
             return lambda time_ns, data: None
-        try:
-            definition = definition_of(topic.type).text
-        except UnknownMessageType:  # told where a formula names its field
-            definition = ""
-        self.add(BagTopic(name, topic.type, 0, definition=definition))
+        self.add(bag_topic(name, topic.type))
         return lambda time_ns, data: self.receive(name, data)
 
     def receive(self, name: str, data: bytes) -> None:

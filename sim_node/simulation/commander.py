@@ -40,12 +40,12 @@ class Commander:
     """
 
     def __init__(self, simulation: Simulation, undone: Undone = warn_undone) -> None:
-        world, self._trials = simulation.world, Trials(simulation, undone)
-        step_ns = world.time.step_ns
+        self._trials, step_ns = Trials(simulation, undone), simulation.world.time.step_ns
         self.rate = Fraction(10**9, step_ns)
         self._simulation, self._step_s = simulation, step_ns * 1e-9
-        self._bodies = {each.body: _Pushed(simulation, each, self._step_s) for each in world.of(BodyCommands)}
-        self._vehicles = {each.vehicle: _Flown(simulation, each, self._step_s) for each in world.of(VehicleCommands)}
+        self._bodies: dict[str, _Pushed] = {}
+        self._vehicles: dict[str, _Flown] = {}
+        self._find()
         self._brought: LatestCommands[Callable[[float], None]] = LatestCommands()
         self._last_step = -1
 
@@ -123,19 +123,25 @@ class Commander:
 
     def adapt(self, columns: Columns) -> bool:
         """Go on with the commands that the world describes after a change."""
-        simulation, world = self._simulation, self._simulation.world
+        try:
+            self._find()
+        except WorldError as error:
+            warnings.warn(WorldWarning(f"not commanded: {error}"), stacklevel=2)
+        return True
+
+    def _find(self) -> None:
+        """Keep the targets that the world describes, and add new ones. Raises WorldError."""
+        simulation, world, step_s = self._simulation, self._simulation.world, self._step_s
         bodies = {each.body: each for each in world.of(BodyCommands)}
         vehicles = {each.vehicle: each for each in world.of(VehicleCommands)}
         self._bodies = {name: each for name, each in self._bodies.items() if name in bodies}
         self._vehicles = {name: each for name, each in self._vehicles.items() if name in vehicles}
-        try:
-            for name in bodies.keys() - self._bodies.keys():
-                self._bodies[name] = _Pushed(simulation, bodies[name], self._step_s)
-            for name in vehicles.keys() - self._vehicles.keys():
-                self._vehicles[name] = _Flown(simulation, vehicles[name], self._step_s)
-        except WorldError as error:
-            warnings.warn(WorldWarning(f"not commanded: {error}"), stacklevel=2)
-        return True
+        for name, body in bodies.items():
+            if name not in self._bodies:
+                self._bodies[name] = _Pushed(simulation, body, step_s)
+        for name, vehicle in vehicles.items():
+            if name not in self._vehicles:
+                self._vehicles[name] = _Flown(simulation, vehicle, step_s)
 
     def drain(self) -> None:
         """Apply what was brought."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
 from sim_node.assembly import assemble
 from sim_node.simulation.co_simulators import Coupled
-from sim_node.simulation.columns import Array, Columns
-from sim_node.simulation.frames import declare_frames, refuse_sensor
-from sim_node.simulation.happening import Happening
+from sim_node.simulation.columns import Array, Column, Columns
 from sim_node.simulation.physics import ENGINES, Engine, engines_for
 from sim_node.simulation.physics.engine import (
     Altering,
@@ -29,8 +28,8 @@ from sim_node.simulation.sensors.truth import DOWN, FrameState
 from sim_node.simulation.state_transfer import transfer_state
 from sim_node.simulation.truth import Truth
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.forces import free_fall
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.gravity import free_fall
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
@@ -38,6 +37,8 @@ from sim_node.world.model import World
 PROBED_NS, MAX_PROBED = 10**9 // 60, 20
 # Columns of sensors.
 _MEASURED = ("sensor/", "noise/")
+_POSE = "[x y z qx qy qz qw] of each frame in its parent"
+_TWIST = "[vx vy vz wx wy wz] of each frame relative to the fixed frame, along the fixed frame's axes"
 
 
 class Generation:
@@ -55,7 +56,6 @@ class Generation:
         columns: The state, as named arrays.
         engines: The engines that move frames, by name.
         suite: The sensors.
-        happening: The engines with a timetable.
         steps: Steps since the start of the run.
 
     Raises:
@@ -75,8 +75,13 @@ class Generation:
         # The next generation takes it away, so that this one is freed at once although its columns refer to it.
         self._alive: list[Generation] = [self]
         alive = self._alive
-        declare_frames(self.columns, self.frames, lambda: _only(alive).present(), lambda: _only(alive).twists())
+        pose = Column("pose", self.frames.names, (7,), unit="m, 1", state=False, shared=True, meaning=_POSE)
+        twist = Column("twist", self.frames.names, (6,), unit="m/s, rad/s", state=False, meaning=_TWIST)
+        self.columns.compute(pose, lambda: (_only(alive).present(),))
+        self.columns.compute(twist, lambda: (_only(alive).twists(),))
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
+        self._step = {name: engine.step for name, engine in self.engines.items()}
+        self._write = {name: engine.write for name, engine in self.engines.items()}
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
         self.environment = next(offered, OPEN_AIR)
@@ -87,10 +92,9 @@ class Generation:
         measuring = world if sensors else replace(world, sensors=())
         altering = (engine.alterations for engine in self.engines.values() if isinstance(engine, Altering))
         self.suite = Suite(measuring, self.environment, self.gravity, split, seed, next(altering, NO_ALTERATIONS))
-        self.happening = [engine for engine in self.engines.values() if isinstance(engine, Happening)]
         self._truth = self.truth_of(self.suite.frames, self.suite.state)
         if self._truth.unknown:
-            refuse_sensor(self.suite.frames[self._truth.unknown[0]], self.frames, self.columns)
+            _refuse_sensor(self.suite.frames[self._truth.unknown[0]], self.frames, self.columns)
 
     @property
     def time_ns(self) -> int:
@@ -195,7 +199,7 @@ class Generation:
         """Begin at the present step of the last generation, with everything else as at the start of the world."""
         self._resume(before.steps)
         for bank in self.suite.banks:
-            bank.begin_at(self.steps)
+            bank.schedule.begin_at(self.steps)
         self.suite.find_due()
 
     def _resume(self, step: int) -> None:
@@ -226,13 +230,7 @@ class Generation:
 
     def advance(self, steps: int) -> None:
         """Let the engines advance by whole steps."""
-        moving = ""
-        try:
-            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
-                engine.step(steps)
-        except Exception as error:
-            ENGINES.blame(moving, error)
-            raise
+        ENGINES.call(self._step, steps)
         self.steps += steps
 
     def saved(self) -> dict[str, Array]:
@@ -267,13 +265,8 @@ class Generation:
 
     def write(self, ahead_ns: int) -> None:
         """Write the poses of all frames to `poses`, at a time after the present step that is less than a step, ns."""
-        poses, moving = self.poses, ""
-        try:
-            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
-                engine.write(poses, ahead_ns)
-        except Exception as error:
-            ENGINES.blame(moving, error)
-            raise
+        poses = self.poses
+        ENGINES.call(self._write, poses, ahead_ns)
         if self._foreign and not np.isfinite(poses).all():
             row = int(np.argmin(np.isfinite(poses).all(axis=1)))
             for name in self._foreign:  # shipped engines check this themselves
@@ -309,6 +302,18 @@ class Generation:
         truth, state = self._all
         truth.observe(self.time_ns, begins=self.steps == 0)
         return state.twist
+
+
+def _refuse_sensor(name: str, frames: FrameTable, columns: Columns) -> NoReturn:
+    """Raise ValueError or PluginFault for a sensor on a frame whose motion no engine knows."""
+    chain = [row for row in frames.chain(frames.index(name)) if not frames.static[row]]
+    row = next(row for row in chain if not columns.timed("pose", [row]))
+    owner, needs = columns.owner("pose", row), f"sensor {name!r} needs to know how {frames.names[row]!r} moves"
+    error = ValueError(f"{needs}, but no engine moves it")
+    if owner:
+        error = ValueError(f"{needs}, but {owner} moves it and offers neither `instants` nor `observer`")
+        ENGINES.blame(owner.removeprefix("engine ").strip("'"), error)
+    raise error
 
 
 def _only(alive: list[Generation]) -> Generation:

@@ -142,8 +142,7 @@ class JointCommander:
         self._find_joints()
         known = self.simulation.joints
         self._expires = {key: expiry_ns for key, expiry_ns in self._expires.items() if key[0] in known}
-        for following in [each for each in self._following if not all(joint in known for joint in each.joints)]:
-            self._end(following, TrajectoryOutcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
+        self._cancel(lambda each: not all(joint in known for joint in each.joints), "a joint was removed")
         return True
 
     def _find_joints(self) -> None:
@@ -173,8 +172,7 @@ class JointCommander:
         """Apply what was brought, and what is due by the present step."""
         if step < self._last_step:
             self._expires.clear()
-            for following in list(self._following):
-                self._end(following, TrajectoryOutcome(Code.INVALID_GOAL, "the run went back in time", cancelled=True))
+            self._cancel(lambda each: True, "the run went back in time")
         self._last_step = step
         self.drain()
         now_ns = self.simulation.time_ns
@@ -193,8 +191,7 @@ class JointCommander:
 
     def close(self) -> None:
         """End all trajectories: the run is over."""
-        for following in list(self._following):
-            self._end(following, TrajectoryOutcome(Code.INVALID_GOAL, "the run has ended", cancelled=True))
+        self._cancel(lambda each: True, "the run has ended")
 
     def _enqueue(self, act: Callable[[], None]) -> None:
         with self._lock:
@@ -203,8 +200,7 @@ class JointCommander:
     def _apply(self, setpoints: Collection[JointSetpoint]) -> None:
         setpoints = [setpoint for setpoint in setpoints if setpoint.joint in self.simulation.joints]
         joints = {setpoint.joint for setpoint in setpoints}
-        for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
-            self._end(following, TrajectoryOutcome(Code.SUCCESSFUL, "another command came", cancelled=True))
+        self._cancel(lambda each: not joints.isdisjoint(each.joints), "another command came", Code.SUCCESSFUL)
         for setpoint in setpoints:
             target = f"the {setpoint.type} of {quoted(setpoint.joint)}"
             if self._trials.apply(target, abs(setpoint.value), partial(self._set, *setpoint)):
@@ -224,8 +220,8 @@ class JointCommander:
         if not all(joint in self.simulation.joints for joint in following.joints):
             following.ended(TrajectoryOutcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
             return
-        for other in [each for each in self._following if not set(following.joints).isdisjoint(each.joints)]:
-            self._end(other, TrajectoryOutcome(Code.SUCCESSFUL, "replaced by another trajectory", cancelled=True))
+        own = set(following.joints)
+        self._cancel(lambda each: not own.isdisjoint(each.joints), "replaced by another trajectory", Code.SUCCESSFUL)
         now_ns = self.simulation.time_ns
         if following.start_ns is None:
             following.start_ns = now_ns
@@ -263,6 +259,11 @@ class JointCommander:
         target, size = f"a trajectory of {', '.join(following.joints)}", float(np.abs(wanted).max())
         if reason := self._trials.apply(target, size, lambda: self._target(following.joints, *wanted)):
             self._abort(following, TrajectoryOutcome(Code.INVALID_GOAL, reason))
+
+    def _cancel(self, which: Callable[[Following], bool], why: str, code: Code = Code.INVALID_GOAL) -> None:
+        """End some of the trajectories."""
+        for following in list(filter(which, self._following)):
+            self._end(following, TrajectoryOutcome(code, why, cancelled=True))
 
     def _abort(self, following: Following, outcome: TrajectoryOutcome) -> None:
         """End a trajectory with its joints held where they are."""

@@ -83,6 +83,10 @@ class Pacer:
         real_time_factor: Simulated seconds per wall second; 0 for as fast as possible.
         wall: The wall clock, s.
 
+    Attributes:
+        factor: The real-time factor that was set.
+        behind: Wall time (s) skipped so far.
+
     Raises:
         ValueError: The factor is negative or above MAX_FACTOR.
     """
@@ -90,7 +94,7 @@ class Pacer:
     def __init__(self, real_time_factor: float, wall: Callable[[], float] = time.monotonic) -> None:
         self.behind = 0.0
         self._wall = wall
-        self._factor = _checked(real_time_factor)
+        self.factor = _checked(real_time_factor)
         self._running = True
         # A row per tick: wall time, simulation time in seconds, lateness.
         self._log: deque[tuple[float, float, float]] = deque(maxlen=WINDOW)
@@ -124,29 +128,24 @@ class Pacer:
         """Change the speed from now on. Raises ValueError."""
         factor = _checked(factor)
         self._anchor_here()
-        self._factor = factor
-
-    @property
-    def factor(self) -> float:
-        """The real-time factor that was set."""
-        return self._factor
+        self.factor = factor
 
     @property
     def free(self) -> bool:
         """Whether it runs as fast as possible."""
-        return self._factor == 0.0
+        return self.factor == 0.0
 
     def wait(self, time_ns: int) -> float:
         """Return the seconds until a running watch shows `time_ns`; zero or less if it is due."""
-        if self._factor == 0.0:
+        if self.factor == 0.0:
             return 0.0
-        due = self._anchor_wall + (time_ns - self._anchor_ns) * 1e-9 / self._factor
+        due = self._anchor_wall + (time_ns - self._anchor_ns) * 1e-9 / self.factor
         return due - self._wall()
 
     def ticked(self, time_ns: int) -> None:
         """Record that the tick of `time_ns` is about to be published."""
         late = max(0.0, -self.wait(time_ns))
-        if self._factor == 0.0:
+        if self.factor == 0.0:
             self._anchor_ns = time_ns
         elif late > MAX_BEHIND_S:
             self._anchor_wall += late
@@ -165,9 +164,9 @@ class Pacer:
         return Pace(self._ticks, (len(log) - 1) / wall, float(p50), float(p99), float(simulated) / wall, self.behind)
 
     def _at(self, wall: float) -> int:
-        if not self._running or self._factor == 0.0:
+        if not self._running or self.factor == 0.0:
             return self._anchor_ns
-        return self._anchor_ns + int((wall - self._anchor_wall) * self._factor * 1e9)
+        return self._anchor_ns + int((wall - self._anchor_wall) * self.factor * 1e9)
 
     def _anchor_here(self) -> None:
         wall = self._wall()  # read once, so that no time passes in between

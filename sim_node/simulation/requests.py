@@ -27,7 +27,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
-from sim_node.registry import Registry, calling_module
+from sim_node.registry import Registry
 from sim_node.text import did_you_mean, shown
 from sim_node.world.quantities import Flag, Number, Plain, Text, Whole, Word
 from sim_node.world.readers.numbers import from_euler
@@ -235,7 +235,7 @@ def request(name: str, check: Check = lambda given: None) -> Callable[[F], F]:
     """
 
     def enter(function: F) -> F:
-        REQUESTS.add(name, module=calling_module())(_declared(name, function, check))
+        REQUESTS.add(name, module=function.__module__)(_declared(name, function, check))
         return function
 
     return enter

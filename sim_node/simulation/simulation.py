@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from sim_node import html
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
@@ -26,6 +26,25 @@ from sim_node.world.load import load
 from sim_node.world.model import World
 
 _NEVER = float("inf")
+
+
+@runtime_checkable
+class Happening(Protocol):
+    """An engine with a timetable."""
+
+    @property
+    def due(self) -> float:
+        """The step at which it acts next; infinite if nothing is to happen."""
+
+    def happen(self, run: Simulation) -> None:
+        """Act on the run before it leaves the present step. It may change the world, but must not step or reset.
+
+        The sensors of the step have measured, and co-simulators have exchanged. After a change of the world, the next
+        generation's engine goes on with the columns of this one. Called at a step, it is not due there any more.
+
+        Args:
+            run: The run.
+        """
 
 
 class PreparedGeneration(NamedTuple):
@@ -61,19 +80,17 @@ class Simulation(RunView, Verbs):
     """
 
     def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
-        present = self._present = Generation(world if isinstance(world, World) else load(world), sensors=sensors)
-        self._first = present.world
-        self.generation, self.seed, self.remainder_ns = 0, _whole(seed), 0
-        self._start_ns, self._step_ns = present.world.time.start_ns, present.world.time.step_ns
-        self._last_step = (MAX_NS - self._start_ns) // self._step_ns
-        self._co_simulators = CoSimulators(self._step_ns)
-        self._openers: list[Callable[[World], Sequence[CoSimulator]]] = []
-        self._stepping, self._changed, self.happening = False, False, False
-        self.beside: dict[str, object] = {}
         handles = self._handles = RunHandles()
+        present = Generation(world if isinstance(world, World) else load(world), sensors=sensors)
+        self._show(present)
+        self._begin_with(present.world)
+        self.generation, self.seed, self.remainder_ns = 0, _whole(seed), 0
+        self._co_simulators = CoSimulators(present.world.time.step_ns)
+        self._openers: list[Callable[[World], Sequence[CoSimulator]]] = []
+        self._stepping, self.happening = False, False
+        self.beside: dict[str, object] = {}
         self.bodies, self.joints, self.vehicles = handles.bodies, handles.joints, handles.vehicles
         self.sensors, self.signals = handles.sensors, handles.signals
-        handles.offer(present.engines, present.suite)
         self.restart()
         present.declare_sensors()
         coupled = present.coupled()
@@ -119,8 +136,8 @@ class Simulation(RunView, Verbs):
         """Advance to a step. What happens at a step happens before the run leaves it."""
         while True:
             present, happens = self._present, _NEVER
-            if present.happening and end > present.steps:
-                while (happens := min(each.due for each in present.happening)) <= present.steps:
+            if self._happening and end > present.steps:
+                while (happens := min(each.due for each in self._happening)) <= present.steps:
                     self._happen()
                     present = self._present
             self._exchange(min(end, happens), wait=wait)
@@ -148,7 +165,7 @@ class Simulation(RunView, Verbs):
         """Let timetables act that are due. They have no effect on a run that goes on in the meantime."""
         self.happening = True
         try:
-            for engine in self._present.happening:
+            for engine in self._happening:
                 if engine.due <= self.steps:
                     engine.happen(self)
         finally:
@@ -298,9 +315,7 @@ class Simulation(RunView, Verbs):
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
         after.probe(self.seed)
         self._enter(after)
-        self._first, self._changed = after.world, False
-        self._start_ns, self._step_ns = after.world.time.start_ns, after.world.time.step_ns
-        self._last_step = (MAX_NS - self._start_ns) // self._step_ns
+        self._begin_with(after.world)
         self._co_simulators.restart(0, self._step_ns)
         self.restart()
 
@@ -471,6 +486,12 @@ class Simulation(RunView, Verbs):
         self._co_simulators.close()
         self._present.environment.close()
 
+    def _begin_with(self, world: World) -> None:
+        """Let this world be the one that `reset` leads back to, and count time as it does."""
+        self._first, self._changed = world, False
+        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        self._last_step = (MAX_NS - self._start_ns) // self._step_ns
+
     def _begin_again(self, keep: Callable[[Generation, Generation], None]) -> None:
         """Continue with another generation of this world; keep(it, the present one) gives it the state it keeps."""
         after = self._present.next(self._present.world, self.seed)
@@ -493,18 +514,23 @@ class Simulation(RunView, Verbs):
         if self._stepping:
             raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
 
+    def _show(self, present: Generation) -> None:
+        """Let a generation be the one that is read, stepped and reached by handles."""
+        self._present = present
+        self._happening = [engine for engine in present.engines.values() if isinstance(engine, Happening)]
+        self._handles.offer(present.engines, present.suite)
+
     def _enter(self, after: Generation) -> None:
         """Continue with another generation."""
         self._refuse_stepping()
-        before, self._present = self._present, after
-        self._handles.offer(after.engines, after.suite)
+        before = self._present
+        self._show(after)
         opened: list[CoSimulator] = []
         try:
             for opener in reversed(self._openers):
                 opened += opener(before.world)
         except BaseException:
-            self._present = before
-            self._handles.offer(before.engines, before.suite)
+            self._show(before)
             for each in opened:
                 each.close()
             raise

@@ -10,7 +10,7 @@ from sim_node.world.model import World
 
 
 class Sink(Protocol):
-    """Shows, sends or stores a run. All methods are called from the loop's thread."""
+    """Shows, sends or stores a run. All methods are called from the loop's thread; they do nothing by default."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Prepare for a run, or for its next generation if it is open already: the world has changed.
@@ -21,6 +21,7 @@ class Sink(Protocol):
             world: The assembled world.
             frames: The frames of the run; their order is that of `Snapshot.poses`.
         """
+        return
 
     def write(self, snapshot: Snapshot) -> None:
         """Process one instant.
@@ -29,9 +30,11 @@ class Sink(Protocol):
             snapshot: Its arrays belong to the loop and change after this returns. An earlier time than the last one
                 means a reset.
         """
+        return
 
     def close(self) -> None:
         """Finish: the run is over."""
+        return
 
 
 @runtime_checkable

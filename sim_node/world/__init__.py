@@ -6,16 +6,15 @@ with public(__name__):
     from sim_node.world.bases import Base as Base
     from sim_node.world.bases import DriveLimits as DriveLimits
     from sim_node.world.bodies import Body as Body
-    from sim_node.world.bodies import Physics as Physics
     from sim_node.world.contact_materials import ContactMaterial as ContactMaterial
     from sim_node.world.forces import Buoyancy as Buoyancy
     from sim_node.world.forces import ConstantForce as ConstantForce
     from sim_node.world.forces import Drag as Drag
     from sim_node.world.forces import Gusts as Gusts
+    from sim_node.world.forces import PointGravity as PointGravity
     from sim_node.world.forces import Wind as Wind
     from sim_node.world.frame_table import FrameNotFound as FrameNotFound
     from sim_node.world.frame_table import FrameTable as FrameTable
-    from sim_node.world.gravity import PointGravity as PointGravity
     from sim_node.world.joint_commands import JointCommands as JointCommands
     from sim_node.world.joint_motion import Actuator as Actuator
     from sim_node.world.joint_motion import Mimic as Mimic
@@ -40,6 +39,7 @@ with public(__name__):
     from sim_node.world.model import TimeGrid as TimeGrid
     from sim_node.world.model import World as World
     from sim_node.world.models import Model as Model
+    from sim_node.world.physics import Physics as Physics
     from sim_node.world.problems import Diverged as Diverged
     from sim_node.world.problems import Place as Place
     from sim_node.world.problems import Problem as Problem

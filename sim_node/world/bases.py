@@ -1,9 +1,10 @@
-"""Wheeled bases of a World: what drives which body, and how it is commanded and measured, as frozen data."""
+"""Wheeled bases of a World: what drives which body, and how it is commanded and measured, and the section."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
+from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,15 +15,19 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.base_types import BASE_TYPES, BaseType
+from sim_node.world.bodies import Body
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import Fault, data_of, declared, faults, given, place_of
-from sim_node.world.joint_checks import actuated_joints
-from sim_node.world.model import World
-from sim_node.world.part import FrameEntry, Kind, Mobility, Refer, Rename, part
+from sim_node.world.declared import Fault, data_of, declared, faults, given, keys_of, place_of, read_fields
+from sim_node.world.joint_motion import actuated_joints
+from sim_node.world.model import Sensor, World
+from sim_node.world.part import FrameEntry, Kind, Mobility, Refer, Rename, all_parts, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
-from sim_node.world.readers.keys import Form, by_name, either, frame, listing
-from sim_node.world.readers.yaml_nodes import Sequence
+from sim_node.world.readers.keys import Form, Keys, by_key, by_name, choice, either, flag, frame, listing, text
+from sim_node.world.readers.yaml_include import part_world
+from sim_node.world.readers.yaml_nodes import Mapping, Sequence
+from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
+from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
 
@@ -105,7 +110,7 @@ class Base:
     name: str = given(Name(), "Its name, which the names of its topics begin with")
     body: str = given(FrameName(), "The body that it drives")
     shape: BaseType = given(None, "Its kind and dimensions")
-    joints: Mapping[str, tuple[str, ...]] = given(
+    joints: AnyMapping[str, tuple[str, ...]] = given(
         Other(_wheels_form, _wheels), "The joint or joints of each wheel", default_factory=dict, omit=True
     )
     drive: str = given(
@@ -151,7 +156,7 @@ def kind_of(shape: BaseType) -> str:
 
 
 def _faults(
-    base: Base, bodies: Mapping[str, str], joints: Mapping[str, str], driven: set[tuple[str, str]]
+    base: Base, bodies: AnyMapping[str, str], joints: AnyMapping[str, str], driven: set[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield the key and the message of each fault of a base. bodies: their joints; driven: joints and types."""
     if fault := names.fault(base.name):
@@ -218,7 +223,7 @@ def _role_faults(base: Base, roles: Collection[str]) -> Iterator[tuple[str, str]
         yield "autopilot.channels", "turn and steering are two ways to command the same"
 
 
-def _joint_faults(base: Base, joints: Mapping[str, str], driven: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _joint_faults(base: Base, joints: AnyMapping[str, str], driven: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     needed = (*base.shape.driven, *base.shape.steered)
     if base.drive == "kinematic" and not base.joints:
         return
@@ -239,10 +244,6 @@ def _joint_faults(base: Base, joints: Mapping[str, str], driven: set[tuple[str, 
                 # The joint of a body. A model's own actuators are found when it is compiled.
                 yield f"joints.{role}", f"{quoted(wheel)} has no actuator of the type {kind}; add one to actuators"
             seen.add(wheel)
-
-
-def _problem(base: Base, index: int, key: str, message: str) -> Problem:
-    return Problem(base.place.where, f"{base.place.key or f'bases[{index}]'}.{key}", message)
 
 
 @dataclass(frozen=True)
@@ -276,13 +277,12 @@ class BaseParts(Kind[Base]):
         driven = {(actuator.joint, actuator.type) for actuator in world.actuators}
         named = {vehicle.name for vehicle in world.vehicles}
         carried: set[str] = set()
-        for index, base in enumerate(self.parts(world)):
-            for key, message in _faults(base, bodies, joints, driven):
-                yield _problem(base, index, key, message)
+        for base, place in self.located(world):
+            yield from (place.problem(message, key) for key, message in _faults(base, bodies, joints, driven))
             if base.name in named:
-                yield _problem(base, index, "name", f"a second vehicle {quoted(base.name)}")
+                yield place.problem(f"a second vehicle {quoted(base.name)}", "name")
             if base.body in carried:
-                yield _problem(base, index, "body", f"{quoted(base.body)} is driven by another base, too")
+                yield place.problem(f"{quoted(base.body)} is driven by another base, too", "body")
             named.add(base.name)
             carried.add(base.body)
 
@@ -296,3 +296,103 @@ class BaseParts(Kind[Base]):
         data = data_of(part, refer)
         head = {key: data.pop(key) for key in ("name", "body")}
         return {**head, "type": kind_of(part.shape), **data_of(part.shape), **data}
+
+
+_KEYS = keys_of(Base)
+COMMON_KEYS = {key: form for key, form in _KEYS.items() if key not in ("body", "joints")}
+_CHOSEN = listing("Sensors of its model.", text(""))
+MODEL_KEYS = Keys(
+    {
+        **COMMON_KEYS,
+        "model": text("A shipped model, or the path of a world file with one base."),
+        "pose": POSE_KEYS,
+        "sensors": either("Whether it has its model's sensors, or which.", flag(""), _CHOSEN),
+    },
+    required=("name",),
+)
+BODY_KEYS: dict[str, Form] = {**_KEYS, "type": choice("Its kind.", BASE_TYPES)}
+
+
+def _kinds() -> dict[str, Form]:
+    """Return the keys of a base on a body by its kind."""
+    return {name: _keys_of(kind) for name, kind in BASE_TYPES.items()}
+
+
+def _keys_of(kind: type[BaseType]) -> Keys:
+    own = keys_of(kind)
+    return Keys({**BODY_KEYS, **own}, required=("name", "body", "type", *own.required))
+
+
+_BASE: Form = {"if": {"required": ["model"]}, "then": MODEL_KEYS, "else": by_key("", "type", _kinds)}
+
+
+@section("bases", listing("What drives on wheels.", _BASE))
+def read_bases(value: Value, context: Context) -> None:
+    """Read a list of bases: on bodies of the world, or models, which bring their bodies with them."""
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        if isinstance(entry.node, Mapping) and "model" in entry.node.entries:
+            parts = list(_from_model(entry, context))
+        else:
+            parts = _on_body(entry, context)
+        if len(entry.report.errors) > errors:
+            context.report.missing.append(entry.path)
+            continue
+        for each in parts:
+            context.add(each)
+
+
+def _on_body(entry: Value, context: Context) -> list[Base]:
+    """Read a base on a body of the world."""
+    # Not reported before the kind is known: unknown keys, and what is missing.
+    unread = tuple(entry.node.entries) if isinstance(entry.node, Mapping) else ()
+    kind = BASE_TYPES.get(entry.table(unread or tuple(BODY_KEYS), required=("type",)).choice("type", BASE_TYPES, ""))
+    if kind is None:
+        return []
+    errors = len(entry.report.errors)
+    table = entry.table(_keys_of(kind))
+    if len(entry.report.errors) > errors:
+        return []
+    shape, found = read_fields(kind, table), read_fields(Base, table, context)
+    return [] if len(entry.report.errors) > errors else [Base(**found, shape=kind(**shape))]
+
+
+def _from_model(entry: Value, context: Context) -> Iterator[Any]:
+    """Read a base that a model describes: yield it and all else of the model, below the base's name."""
+    table = entry.table(MODEL_KEYS)
+    settings = read_fields(Base, table, context, COMMON_KEYS)
+    pose, _ = read_pose(table.get("pose"))
+    reference = table.get("model")
+    world = None if reference is None else part_world(reference, context)
+    name = settings.get("name")
+    if world is None or reference is None or not name:
+        return
+    bases = world.parts.get("bases", ())
+    if len(bases) != 1:
+        reference.error(f"{quoted(world.name)} has {len(bases)} bases; a model of a base has one")
+        return
+    sensors = _sensors(table.get("sensors"), world)
+    rename = Rename(name, world.fixed_frame, context.fixed_frame, entry.place, entry.place)
+    for kind, each in all_parts(world):
+        if isinstance(each, Sensor) and each not in sensors:
+            continue
+        moved: Any = kind.renamed(each, rename)
+        if isinstance(each, Base):
+            moved = replace(moved, **settings)
+        elif isinstance(each, Body) and each.name == bases[0].body:
+            # A model starts at its q above the ground.
+            moved = replace(moved, q=pose if each.q is None else poses.compose(pose, each.q))
+        if moved is not None:
+            yield moved
+
+
+def _sensors(value: Value | None, world: World) -> tuple[Sensor, ...]:
+    """Read which sensors of its model a base has: all, none, or those that are named."""
+    own = world.of(Sensor)
+    if value is None:
+        return own
+    if isinstance(value.node, Sequence):
+        known = {names.last(sensor.name): sensor for sensor in own}
+        chosen = [known.get(each.choice(known, "")) for each in value.items()]
+        return tuple(sensor for sensor in chosen if sensor is not None)
+    return own if value.flag() else ()

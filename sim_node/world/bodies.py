@@ -1,10 +1,10 @@
-"""Rigid bodies of a World: their joints, shapes and masses, and how they are simulated, as frozen data."""
+"""Rigid bodies of a World: fields, entries and checks: numbers in range, positive masses, suitable parents, layers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,108 +12,26 @@ import numpy as np
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.declared import Fault, Nested, declared, given, place_of, rule, settle
+from sim_node.world.declared import Fault, Nested, declared, faults, given, place_of, rule, settle
 from sim_node.world.fields import NORM, directions, floats
 from sim_node.world.joint_fields import Axes, JointPositionField, Limits, PerDof, balls
-from sim_node.world.joint_motion import Mimic, Stop, beyond, limit_fault, limited, limits_of
+from sim_node.world.joint_motion import Mimic, Stop, actuated_joints, beyond, limit_fault, limited, limits_of
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
-from sim_node.world.part import Mobility
-from sim_node.world.problems import NO_PLACE, Place, quoted
-from sim_node.world.quantities import (
-    ORIGIN,
-    POINT,
-    Flag,
-    FrameName,
-    ListOf,
-    Number,
-    PartOf,
-    Plain,
-    Time,
-    Vector,
-    Whole,
-    Word,
-)
-from sim_node.world.readers.keys import Form, Keys, flag
+from sim_node.world.kinds import Mobility
+from sim_node.world.layers import DEFAULT, TooManyLayers, filter_of, masks_of
+from sim_node.world.model import Motion, StaticFrame, World
+from sim_node.world.part import FrameEntry, Kind, Rename, part
+from sim_node.world.physics import Physics, physics_problems, timestep_fault
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
+from sim_node.world.quantities import ORIGIN, POINT, Flag, FrameName, ListOf, PartOf, Word
 from sim_node.world.readers.yaml_poses import POSE, UNMOVED, Pose
-from sim_node.world.readers.yaml_values import Table, Value
-from sim_node.world.shapes import MASS, Geometry, Inertial
-from sim_node.world.surfaces import CONES, FLAGS
+from sim_node.world.readers.yaml_section import listed, setting
+from sim_node.world.readers.yaml_values import Value
+from sim_node.world.shapes import Geometry, Inertial
+from sim_node.world.surfaces import DEFAULT_LAYER, Surface
 
-# Engines that can simulate rigid bodies.
-ENGINES = ("mujoco",)
-INTEGRATORS = ("rk4", "implicitfast", "implicit", "euler")
-STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-MAX_TIMESTEP_NS = 1_000_000
-
-
-MAX_GRAVITY = 1e4  # m/s^2
-MIN_TIMESTEP_NS = 1_000
-FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
-
-
-@dataclass(frozen=True)
-class Flags(Plain):
-    """Whether parts of MuJoCo's pipeline are on, by name."""
-
-    def form(self, about: str) -> Form:
-        """Return the form of a mapping of flags."""
-        return FLAG_KEYS
-
-    def read(self, value: Value, context: Any) -> dict[str, bool]:
-        """Read a mapping of flags."""
-        table = value.table(FLAG_KEYS)
-        return {name: Flag().read(each, context) for name in FLAGS if (each := table.get(name)) is not None}
-
-    def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield flags that MuJoCo does not have."""
-        for name in found:
-            if name not in FLAGS:
-                yield "", f"no flag {quoted(name)}; allowed: {', '.join(FLAGS)}{did_you_mean(name, FLAGS)}"
-
-
-@declared
-class Physics:
-    """How bodies are simulated.
-
-    Without a timestep, the world's step is divided into equal parts of at most 1 ms. Without a cone it is elliptic,
-    with impratio 10, where a shape gives friction or restitution, else pyramidal with impratio 1.
-
-    Raises:
-        ValueError: `gravity` has the wrong shape.
-    """
-
-    timestep_ns: int | None = given(Time(MIN_TIMESTEP_NS), "Timestep", "s", default=None, key="timestep")
-    integrator: str = given(Word(INTEGRATORS), "How their motion is integrated", default="rk4")
-    gravity: FloatArray = given(Vector(3, MAX_GRAVITY), "Gravity in the fixed frame", "m/s^2", default=STANDARD_GRAVITY)
-    contact: bool = given(Flag(), "Whether shapes make contact", default=True)
-    armature: float = given(MASS, "Inertia added to every degree of freedom", "kg or kg m^2", default=0.0)
-    engine: str = given(Word(ENGINES), "What simulates bodies", default="mujoco")
-    cone: str | None = given(Word(CONES), "Shape of friction cones", default=None)
-    impratio: float | None = given(Number(1e-3, 1e6), "Frictional over normal constraint impedance", default=None)
-    # MuJoCo's 100 if not given.
-    iterations: int | None = given(Whole(1, 100_000), "Maximum number of iterations of the solver", default=None)
-    # As MuJoCo has them if not given.
-    flags: Mapping[str, bool] = given(Flags(), "Parts of MuJoCo's pipeline, on or off", default_factory=dict, omit=True)
-    # Which an MJCF file sets that is run by itself.
-    options: Mapping[str, Any] = given(None, "Further options of MuJoCo by its names", default_factory=dict)
-    place: Place = place_of(default=NO_PLACE)
-
-    @staticmethod
-    def _derive(found: dict[str, Any], table: Table) -> None:
-        """Let faults of the timestep, which the world's step decides, be located there."""
-        timestep = table.get("timestep")
-        found["place"] = Place((timestep or table.value).where, table.value.path)
-
-    def substeps(self, step_ns: int) -> int:
-        """Return the number of timesteps in a step of the world.
-
-        Args:
-            step_ns: The world's step (ns).
-
-        Returns:
-            The number, rounded down.
-        """
-        return step_ns // self.timestep_ns if self.timestep_ns else -(-step_ns // MAX_TIMESTEP_NS)
+# Of the positions that two coupled joints start at; rad or m.
+AGREEMENT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,3 +207,206 @@ class Body:
     def own_mass(self) -> float:
         """Return its mass in kg."""
         return self.inertial.mass if self.inertial is not None else sum(part.mass for part in self.geometry)
+
+
+def body_problems(world: World) -> Iterator[Problem]:
+    """Yield every problem of a world's physics and bodies; none if it has no bodies."""
+    if not world.bodies and not world.models and world.ground is None:
+        return
+    yield from physics_problems(world.physics, world.time.step_ns, world.source)
+    wrong = [_of(body, key.removeprefix("joint."), message) for body in world.bodies for key, message in faults(body)]
+    yield from wrong or contact_problems(world)
+    if any(body.mimic is not None for body in world.bodies):
+        yield from mimic_problems(world)
+    yield from _parent_problems(world)
+    yield from _mass_problems(world)
+
+
+def _of(body: Body, key: str, message: str) -> Problem:
+    return Problem(body.place.where, f"{body.place.key or shown_key(body.name)}: {key}", message)
+
+
+def _parent_problems(world: World) -> Iterator[Problem]:
+    """Yield joints whose parents, through static frames, follow keyframes: they would not feel their acceleration."""
+    parents = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    parents |= {body.name: body.parent for body in world.bodies if not body.type.parts}
+    motions: dict[str, Motion] = {motion.frame: motion for motion in world.motions}
+    for body in world.bodies:
+        if not body.type.parts:
+            continue
+        above = body.parent
+        for _ in range(len(parents) + 1):
+            if above not in parents:
+                break
+            above = parents[above]
+        if above in motions:
+            message = (
+                f"{quoted(above)} follows keyframes, and a joint would not feel their acceleration; the parent of a "
+                "body with a joint must be the fixed frame or another body with a joint"
+            )
+            yield Problem(body.parent_place.where, body.parent_place.key or shown_key(body.name), message)
+
+
+def with_mass(world: World) -> set[str]:
+    """Return the names of the bodies on joints that have mass, of their own or of bodies that are fixed to them."""
+    bodies = {body.name: body for body in world.bodies}
+    frames = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    heavy: set[str] = set()
+    for body in world.bodies:
+        carrier = body.name if body.own_mass() > 0.0 else ""
+        # Bodies that are fixed to a body add to the mass on its joint.
+        for _ in range(len(bodies) + len(frames)):
+            if carrier in bodies and bodies[carrier].type.parts:
+                heavy.add(carrier)
+                break
+            carrier = bodies[carrier].parent if carrier in bodies else frames.get(carrier, "")
+    return heavy
+
+
+def _mass_problems(world: World) -> Iterator[Problem]:
+    """Yield joints that move no mass, and joints that need armature.
+
+    A body without mass may carry others that have some, on joints of theirs.
+    """
+    parts: list[StaticFrame | Body] = [*world.frames, *world.sensors, *world.bodies]
+    parents = {part.name: part.parent for part in parts}
+    heavy = with_mass(world)
+    carrying = set(heavy)
+    for name in heavy:
+        above = parents[name]
+        for _ in parents:
+            if above in carrying or above not in parents:
+                break
+            carrying.add(above)
+            above = parents[above]
+    for body in world.bodies:
+        if body.type.parts and body.name not in carrying and not body.kinematic:
+            yield _of(body, "mass", "a moving body needs a mass; give its geometry a mass, or the body an inertial")
+        armature = world.physics.armature + (0.0 if body.armature is None else min(body.armature.tolist(), default=0.0))
+        if body.type.redundant and armature <= 0.0:
+            yield _of(
+                body, "armature", f"a {body.joint} joint has redundant degrees of freedom and needs an armature above 0"
+            )
+
+
+def _start(body: Body) -> FloatArray:
+    return np.asarray(body.type.neutral() if body.q is None else body.q)
+
+
+def mimic_problems(world: World) -> Iterator[Problem]:
+    """Yield joints that follow no joint, themselves in a circle, or a joint that does not start where they do."""
+    joints = actuated_joints(world)
+    bodies = {body.name: body for body in world.bodies}
+    starts = {
+        model.full_name(name): q for model in world.models for name, q in model.starts().items() if len(q) == 1
+    } | {name: _start(bodies[name]) for name in joints if name in bodies}
+    for body in world.bodies:
+        mimic = body.mimic
+        if mimic is None or body.type.qd_size != 1:
+            continue
+
+        def problem(message: str, body: Body = body) -> Problem:
+            at = NO_PLACE if body.mimic is None else body.mimic.place
+            if at == NO_PLACE:
+                at = Place(body.place.where, f"{body.place.key or shown_key(body.name)}: mimic.joint")
+            return Problem(at.where, at.key, message)
+
+        if mimic.joint not in joints:
+            hint = did_you_mean(mimic.joint, joints)
+            yield problem(f"{quoted(mimic.joint)} is no joint with one degree of freedom{hint}")
+        elif circle := _circle(body, bodies):
+            yield problem(f"the joints follow each other in a circle: {' -> '.join(map(quoted, circle))}")
+        else:
+            needed = mimic.multiplier * float(starts[mimic.joint][0]) + mimic.offset
+            begins = float(_start(body)[0])
+            if abs(needed - begins) > AGREEMENT * max(1.0, abs(needed)):
+                yield problem(f"{quoted(body.name)} starts at {begins:.9g}, and its mimic at {needed:.9g}; set its q")
+
+
+def _circle(body: Body, bodies: dict[str, Body]) -> list[str]:
+    """Return the names of the joints of a circle through a body; empty if there is none."""
+    names = [body.name]
+    for _ in range(len(bodies)):
+        follower = bodies.get(names[-1])
+        if follower is None or follower.mimic is None:
+            return []
+        names.append(follower.mimic.joint)
+        if names[-1] == body.name:
+            return names
+    return []
+
+
+@part("bodies", Body)
+class BodyParts(Kind[Body]):
+    """Rigid bodies, each on its joint."""
+
+    frame = "name"
+
+    def entries(self, world: World) -> Iterator[FrameEntry]:
+        """Return each body after its joint frame, if that is a separate frame. A frozen body is a static frame."""
+        for body in self.parts(world):
+            name, parent, place, parent_place = body.name, body.parent, body.place, body.parent_place
+            if not body.type.parts:
+                yield FrameEntry(
+                    name, parent, StaticFrame(name, parent, body.pose, body.scale), place, parent_place, body
+                )
+                continue
+            joint_frame = body.joint_frame
+            if joint_frame != parent:
+                yield FrameEntry(joint_frame, parent, StaticFrame(joint_frame, parent, body.pose), place, parent_place)
+            yield FrameEntry(name, joint_frame, body, place, parent_place, body)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of physics, bodies and their joints."""
+        return body_problems(world)
+
+    def renamed(self, part: Body, rename: Rename) -> Body:
+        """Return it under its new name, following the same joint."""
+        body = super().renamed(part, rename)
+        assert body is not None
+        mimic = body.mimic
+        return body if mimic is None else replace(body, mimic=replace(mimic, joint=rename.under(mimic.joint)))
+
+
+setting("physics", Physics)
+listed("bodies", "Rigid bodies.", Body)
+
+
+def contact_problems(world: World) -> Iterator[Problem]:
+    """Yield restitutions that need a smaller timestep, and unknown layers."""
+    shapes = _shapes(world)
+    touching = [(s.surface, at) for s, at in shapes if s.surface and s.only != "visual" and not s.is_shown_only]
+    if not touching:
+        return
+    for surface, place in touching:
+        if message := timestep_fault(world.physics, world.time.step_ns, surface.restitution, surface.contact_time):
+            yield _located(surface, place, "restitution", message)
+    layers = {DEFAULT_LAYER, *(surface.layer for surface, _ in touching)}
+    for surface, place in touching:
+        for name in surface.touches or ():
+            if name not in layers:
+                message = f"no shape is in the layer {quoted(name)}{did_you_mean(name, layers)}"
+                yield _located(surface, place, "touches", f"{message} (layers: {', '.join(sorted(layers))})")
+    try:
+        masks_of(filter_of(surface) for surface, _ in touching)
+    except TooManyLayers as error:
+        surface, place = next(each for each in reversed(touching) if filter_of(each[0]) != DEFAULT)
+        message = f"the world has {error.count} groups of shapes that touch different layers; allowed: {error.allowed}"
+        yield _located(surface, place, "layer", f"{message}, the bits of MuJoCo's geometries")
+
+
+def _shapes(world: World) -> Iterator[tuple[Geometry, Place]]:
+    """Yield all shapes, and where they are described."""
+    for body in world.bodies:
+        for index, shape in enumerate(body.geometry):
+            at = Place(body.place.where, f"{body.place.key or shown_key(body.name)}: geometry[{index}]")
+            yield shape, shape.place if shape.place != NO_PLACE else at
+    if world.ground is not None:
+        ground = world.ground.shape
+        yield ground, ground.place if ground.place != NO_PLACE else Place(Where(world.source), "ground")
+
+
+def _located(surface: Surface, place: Place, key: str, message: str) -> Problem:
+    """Return a problem at the place of a surface's key, where a file gives it; else at the shape."""
+    at = surface.places.get(key, Place(place.where, f"{place.key}.{key}"))
+    return Problem(at.where, at.key, message)

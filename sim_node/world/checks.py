@@ -12,8 +12,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.declared import faults
 from sim_node.world.model import MIN_STEP_NS, World
-from sim_node.world.part import PARTS, FrameEntry
-from sim_node.world.part_checks import entries_of_kind, problems_of_kind
+from sim_node.world.part import PARTS, FrameEntry, entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
 
 # Comparing two similar names takes about 60 us: in a large world, only the first missing parents get a hint.

@@ -9,11 +9,11 @@ from sim_node.text import did_you_mean
 from sim_node.world.declared import declared, faults, given, place_of, places_of
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
+from sim_node.world.physics import timestep_fault
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import Number, Pair
 from sim_node.world.readers.yaml_section import listed
 from sim_node.world.surfaces import COEFFICIENT, CONTACT_TIME, DEFAULT_CONTACT_TIME, FRICTION, MADE_OF, RESTITUTION
-from sim_node.world.timestep_checks import timestep_fault
 
 MAX_STIFFNESS = 1e15  # N/m
 # With a restitution a stiffness determines how long a bounce lasts.
@@ -56,7 +56,8 @@ def _faults(world: World, of: ContactMaterial) -> Iterator[tuple[str, str]]:
         yield "damping", "cannot be combined with restitution, which determines the damping; give one of them"
     if "contact_time" in of.places and (of.restitution is None or of.stiffness is not None):
         yield "contact_time", "has an effect only with a restitution and without a stiffness"
-    if of.stiffness is None and (message := timestep_fault(world, of.restitution, of.contact_time)):
+    bounce = (of.restitution, of.contact_time)
+    if of.stiffness is None and (message := timestep_fault(world.physics, world.time.step_ns, *bounce)):
         yield "restitution", message
 
 

@@ -1,18 +1,22 @@
-"""Forces of a World on its bodies, and its wind."""
+"""The section `forces`: forces on bodies, the wind, and gravity towards points. A new type is one entry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from sim_node.registry import Registry, calling_module
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE
 from sim_node.world.declared import (
+    BAD,
     Fault,
     Spread,
     data_of,
@@ -21,15 +25,19 @@ from sim_node.world.declared import (
     given,
     keys_of,
     place_of,
+    plan_of,
+    read,
     read_fields,
     rule,
 )
 from sim_node.world.fields import same
 from sim_node.world.model import World
-from sim_node.world.part import Kind, Refer, Rename, part
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
-from sim_node.world.quantities import ORIGIN, FrameName, Number, PartOf, PerAxis, Time, Vector, Word
+from sim_node.world.part import PARTS, Kind, Refer, Rename, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
+from sim_node.world.quantities import ORIGIN, POINT, FrameName, Number, PartOf, PerAxis, Time, Vector, Word
 from sim_node.world.readers import keys
+from sim_node.world.readers.keys import ANYTHING, Form, Keys, by_key, listing, word
+from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.writers.values import given as not_none
 
@@ -40,7 +48,9 @@ SUBMERGED = ("box", "sphere")
 FRESH_WATER = 1000.0
 MAX_WIND_SPEED = 1e3  # m/s
 MIN_GUST_SPEED = 1e-2  # m/s
-_FORCE, _POINT, _COEFFICIENT = Vector(3, MAX_FORCE), Vector(3, MAX_DISTANCE), PerAxis(3, MAX_FORCE, 0.0)
+MAX_MU = 1e21  # m^3/s^2; the sun has 1.3e20
+MAX_ACCELERATION = 1e4  # m/s^2
+_FORCE, _COEFFICIENT = Vector(3, MAX_FORCE), PerAxis(3, MAX_FORCE, 0.0)
 _WIND = Vector(3, MAX_WIND_SPEED)
 _ALONG = "along the body's axes: one number for all three, or three"
 
@@ -87,7 +97,7 @@ class ConstantForce(Force):
     force: FloatArray = given(_FORCE, "Force", "N", default=ORIGIN)
     torque: FloatArray = given(_FORCE, "Torque", "N m", default=ORIGIN)
     point: FloatArray | None = given(
-        _POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
+        POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
     )
     axes: str = given(Word(AXES), "Whose axes force and torque are along", default="fixed")
     start_ns: int | None = given(Time(), "When it begins; at the start if not given", "s", default=None, key="from")
@@ -121,7 +131,7 @@ class Drag(Force):
     angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default=ORIGIN)
     angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default=ORIGIN)
     center: FloatArray | None = given(
-        _POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
+        POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
     )
 
 
@@ -143,7 +153,7 @@ class Buoyancy(Force):
         Number(-MAX_DISTANCE, MAX_DISTANCE), "Height of the surface in the fixed frame", "m", default=0.0
     )
     center: FloatArray | None = given(
-        _POINT, "Centre of the volume, in the body; the centre of mass if not given", "m", default=None
+        POINT, "Centre of the volume, in the body; the centre of mass if not given", "m", default=None
     )
     shape: str = given(Word(SUBMERGED), "How the submerged volume depends on depth", default="box")
 
@@ -264,12 +274,148 @@ class TheWind(Kind[Wind]):
         """Return it as a type of force, as in world files."""
         return {"type": "wind", **data_of(part)}
 
-    def problems(self, world: World) -> Iterator[Problem]:
-        """Return every number out of range."""
-        for wind in self.parts(world):
-            place = wind.place if wind.place != NO_PLACE else Place(Where(world.source), "wind")
-            for key, message in faults(wind):
-                yield Problem(place.where, f"{place.key}.{key}", message)
-
     def renamed(self, part: Wind, rename: Rename) -> None:
         """Return None: the wind of the including world applies."""
+
+
+@declared(needs={"mu (m^3/s^2) or acceleration (m/s^2) is needed": ("mu", "acceleration")})
+class PointGravity:
+    """A centre that attracts all bodies. At a distance r, bodies fall towards it with mu / r^2 + acceleration.
+
+    The first term is Newton's law of gravitation, with the standard gravitational parameter mu = G M; the second is the
+    same everywhere. Negative values repel.
+
+    Raises:
+        ValueError: `center` has the wrong shape.
+    """
+
+    center: FloatArray = given(POINT, "What attracts all bodies, in the fixed frame", "m", default=ORIGIN)
+    mu: float = given(Number(-MAX_MU, MAX_MU), "Standard gravitational parameter G M", "m^3/s^2", default=0.0)
+    acceleration: float = given(
+        Number(-MAX_ACCELERATION, MAX_ACCELERATION), "Acceleration at any distance", "m/s^2", default=0.0, omit=True
+    )
+    place: Place = place_of(default=NO_PLACE)
+
+
+def free_fall(world: World, uniform: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
+    """Return a function from positions (S, 3) in the fixed frame to accelerations of free fall (S, 3), m/s^2.
+
+    Args:
+        world: The world.
+        uniform: Its uniform gravity (3,), m/s^2.
+
+    Returns:
+        The function; None if gravity is the same everywhere.
+    """
+    fields: tuple[PointGravity, ...] = world.parts.get("gravity_fields", ())
+    if not fields:
+        return None
+
+    def fall(positions: FloatArray) -> FloatArray:
+        total = np.tile(np.asarray(uniform, dtype=np.float64), (len(positions), 1))
+        for each in fields:
+            away = each.center - positions
+            r = np.linalg.norm(away, axis=1, keepdims=True)
+            # In the centre itself there is no direction.
+            r[r == 0.0] = math.inf
+            total += away / r * (each.mu / r**2 + each.acceleration)
+        return total
+
+    return fall
+
+
+@part("gravity_fields", PointGravity)
+class GravityFields(Kind[PointGravity]):
+    """Centres that attract all bodies."""
+
+    section = "forces"
+
+    def data(self, part: PointGravity, refer: Refer) -> dict[str, Any]:
+        """Return it as a type of force, as in world files."""
+        return {"type": "gravity", **data_of(part)}
+
+    def renamed(self, part: PointGravity, rename: Rename) -> None:
+        """Return None: like the uniform gravity, that of the including world applies."""
+
+
+# Reads an entry of a type into the context.
+ForceReader = Callable[[Value, Context], None]
+FORCES: Registry[str, ForceReader] = Registry(
+    "type of force", shipped=("sim_node.world.forces",), group="sim_node.forces"
+)
+# Returns the keys of a type, for the JSON Schema. Those of types that say nothing may be anything.
+FORCE_KEYS: dict[str, Callable[[], Keys]] = {}
+F = TypeVar("F", bound=ForceReader)
+
+
+def force(type: str, keys: Keys | Callable[[], Keys] | None = None) -> Callable[[F], F]:
+    """Return a decorator that registers the reader of a type of force.
+
+    Args:
+        type: The type, as world files give it.
+        keys: The keys of an entry, or what returns them, for the JSON Schema; None if they may be anything.
+
+    Returns:
+        The decorator, of a function that reads an entry and adds the force to the context.
+    """
+    module = calling_module()
+
+    def enter(read: F) -> F:
+        FORCES.add(type, module=module)(read)
+        if keys is not None:
+            FORCE_KEYS[type] = (lambda: keys) if isinstance(keys, Keys) else keys
+        return read
+
+    return enter
+
+
+def _force_keys() -> dict[str, Form]:
+    return {name: FORCE_KEYS[name]() if name in FORCE_KEYS else ANYTHING for name in FORCES}
+
+
+@section("forces", listing("Forces on bodies, and the wind.", by_key("A force.", "type", _force_keys)))
+def read_forces(value: Value, context: Context) -> None:
+    """Read a list of forces, each with a type."""
+    for entry in value.items():
+        kind = entry.get("type")
+        if kind is None:
+            entry.error(f"a mapping with a type is needed ({', '.join(FORCES)}), found {entry.found()}")
+            continue
+        errors = len(entry.report.errors)
+        word = kind.choice(FORCES, "")
+        if len(entry.report.errors) == errors:
+            FORCES[word](entry, context)
+
+
+def _typed(type: str, kind: type[Any]) -> Keys:
+    """Return the keys of a declared class with those of its type."""
+    own = keys_of(kind)
+    return Keys({"type": word("", type), **own}, required=own.required, at_least_one=plan_of(kind).needs.values())
+
+
+def declared_force(type: str, kind: Callable[[], type[Any]], sets: str = "") -> None:
+    """Register a type of force whose fields are declared: what files say of it follows.
+
+    Args:
+        type: The type, as world files give it.
+        kind: Returns the class; called when a file has such a force, so that others do without its module.
+        sets: The kind of part that it is, if that of an included file has no effect; empty for a force on a body.
+    """
+    known = cache(lambda: _typed(type, kind()))
+
+    def read_force(entry: Value, context: Context) -> None:
+        single = bool(sets) and PARTS[sets].single
+        if single and (first := context.of(kind())):
+            entry.error(f"a second {sets}, the first is at {first[0].place.where}")
+        elif (found := read(kind(), entry, context, known=known())) is not BAD:
+            context.add(found)
+            if sets:
+                entry.sets(found if single else (found,), sets)
+
+    force(type, known)(read_force)
+
+
+for _name in FORCE_TYPES:
+    declared_force(_name, partial(FORCE_TYPES.__getitem__, _name))
+declared_force("wind", lambda: Wind, "wind")
+declared_force("gravity", lambda: PointGravity, "gravity_fields")

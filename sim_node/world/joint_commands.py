@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_MASS
-from sim_node.world.declared import declared, faults, given, place_of
-from sim_node.world.joint_checks import actuated_joints
+from sim_node.world.declared import declared, given, place_of
+from sim_node.world.joint_motion import actuated_joints
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
@@ -62,23 +62,19 @@ class CommandedJoints(Kind[JointCommands]):
         """Return every fault of names, joints and numbers."""
         known = actuated_joints(world)
         names: set[str] = set()
-        for index, group in enumerate(self.parts(world)):
-            key = group.place.key or f"joint_commands[{index}]"
-
-            def problem(field: str, message: str, where: Place = group.place, key: str = key) -> Problem:
-                return Problem(where.where, f"{key}.{field}", message)
-
+        for group, place in self.located(world):
             if not _NAMESPACE.fullmatch(group.name):
                 message = f"{quoted(group.name)} is no namespace of topics; use letters, digits, _ and /"
-                yield problem("name", message)
+                yield place.problem(message, "name")
             if group.name in names:
-                yield problem("name", f"a second group {quoted(group.name)}, with the same topics; give each a name")
+                message = f"a second group {quoted(group.name)}, with the same topics; give each a name"
+                yield place.problem(message, "name")
             names.add(group.name)
             for joint in group.joints:
                 if joint not in known:
                     hint = did_you_mean(joint, known)
-                    yield problem("joints", f"{quoted(joint)} is no joint with one degree of freedom{hint}")
-            yield from (problem(*fault) for fault in faults(group))
+                    yield place.problem(f"{quoted(joint)} is no joint with one degree of freedom{hint}", "joints")
+        yield from super().problems(world)
 
     def renamed(self, part: JointCommands, rename: Rename) -> JointCommands:
         """Return it with topics and joints below the prefix."""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_STIFFNESS
-from sim_node.world.declared import Fault, declared, given, place_of, rule
+from sim_node.world.declared import Fault, declared, faults, given, place_of, rule
 from sim_node.world.fields import floats
 from sim_node.world.joints import JointType, LinkJoint
-from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
 from sim_node.world.quantities import Flag, Number, Numbers, Other, PartOf, Text, Word, read_pair
 from sim_node.world.readers.keys import Form, either, listing, number
 from sim_node.world.readers.yaml_nodes import Sequence
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Types of actuators, in the order in which `target` of a joint's handle looks for one.
@@ -198,12 +203,12 @@ def limits_of(given: npt.ArrayLike, joint: JointType, owner: str) -> FloatArray 
 
 def limit_fault(joint: JointType, limits: FloatArray) -> str:
     """Return what is wrong with limits (P, 2); empty if nothing is."""
-    for part, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
+    for each, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
         if (low, high) == UNLIMITED:
             continue
         if not low < high:
             return f"[{low:g}, {high:g}]: the lower limit must be below the upper one"
-        if part.kind == "ball" and not (low == 0.0 and high <= math.pi):
+        if each.kind == "ball" and not (low == 0.0 and high <= math.pi):
             return f"[{low:g}, {high:g}]: a ball has one limit, the angle from its neutral position: [0, angle]"
     return ""
 
@@ -211,13 +216,13 @@ def limit_fault(joint: JointType, limits: FloatArray) -> str:
 def beyond(joint: JointType, limits: FloatArray, q: FloatArray) -> str:
     """Return which position of q (q_size,) is beyond its limits (P, 2); empty if none is."""
     at = 0
-    for part, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
-        own = q[at : at + part.q_size]
-        at += part.q_size
+    for each, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
+        own = q[at : at + each.q_size]
+        at += each.q_size
         if (low, high) == UNLIMITED:
             continue
         value = float(own[0])
-        if part.kind == "ball":
+        if each.kind == "ball":
             value = 2.0 * math.atan2(float(np.linalg.norm(own[:3])), abs(float(own[3])))
         if not low <= value <= high:
             return f"{value:g} is beyond the limits, {low:g} to {high:g}"
@@ -230,3 +235,66 @@ def limited(joints: tuple[LinkJoint, ...], limits: FloatArray | None) -> tuple[L
         return joints
     pairs = (None if (low, high) == UNLIMITED else (low, high) for low, high in limits.tolist())
     return tuple(joint.with_limits(pair) for joint, pair in zip(joints, pairs, strict=True))
+
+
+def actuated_joints(world: World) -> dict[str, str]:
+    """Return the joints with one degree of freedom by their names in the world, and what MuJoCo calls each."""
+    joints = {
+        model.full_name(joint.name): model.full_name(joint.name)
+        for model in world.models
+        for joint in model.joints()
+        if joint.is_scalar
+    }
+    joints.update({body.name: f"{body.name}#0" for body in world.bodies if body.type.qd_size == 1})
+    return joints
+
+
+def driven_joints(world: World) -> dict[str, str]:
+    """Return what actuators can move: `actuated_joints`, and BODY#K for the slides and hinges of other bodies."""
+    joints = actuated_joints(world)
+    for body in world.bodies:
+        if body.type.qd_size > 1:
+            parts = enumerate(body.type.parts)
+            joints.update({f"{body.name}#{k}": f"{body.name}#{k}" for k, part in parts if part.kind != "ball"})
+    return joints
+
+
+def actuator_problems(world: World) -> Iterator[Problem]:
+    """Yield every fault of a world's actuators."""
+    transmissions = {each.name for each in world.transmissions}
+    known = {*driven_joints(world), *transmissions}
+    seen: set[tuple[str, str]] = set()
+    for actuator in world.actuators:
+        key = (actuator.name or actuator.joint, actuator.type)
+        if actuator.joint not in known:
+            hint = did_you_mean(actuator.joint, known)
+            yield _of(actuator, "", f"{quoted(actuator.joint)} is no joint for an actuator{hint}")
+        elif key in seen:
+            message = f"a second actuator of {quoted(actuator.joint)} of type {actuator.type}; one of each is possible"
+            yield _of(actuator, "", f"{message} without a name")
+        seen.add(key)
+        if actuator.speed is not None and not actuator.implicit and actuator.joint in transmissions:
+            yield _of(actuator, "speed", "only implicit velocity actuators of transmissions have a limit of speed")
+        yield from (_of(actuator, key, message) for key, message in faults(actuator))
+
+
+def _of(actuator: Actuator, key: str, message: str) -> Problem:
+    place = actuator.place
+    entry = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"
+    return Problem(place.where, f"{entry}.{key}" if key else place.key or entry, message)
+
+
+@part("actuators", Actuator)
+class Actuators(Kind[Actuator]):
+    """Actuators of joints."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of joints and numbers."""
+        return actuator_problems(world)
+
+    def renamed(self, part: Actuator, rename: Rename) -> Actuator:
+        """Return it on the same joint."""
+        return replace(part, joint=rename.under(part.joint), name=rename.under(part.name) if part.name else "")
+
+
+listed("actuators", "Actuators of joints.", Actuator)

@@ -16,8 +16,7 @@ from sim_node.world.checks import entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, World
 from sim_node.world.models import ModelLink
-from sim_node.world.part import PARTS, FrameEntry
-from sim_node.world.part_checks import entries_of_kind
+from sim_node.world.part import PARTS, FrameEntry, entries_of_kind
 from sim_node.world.problems import WorldError
 
 

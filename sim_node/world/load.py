@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +17,11 @@ from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import PROGRAMS, LocateError, locate
 from sim_node.world.model import World
-from sim_node.world.model_checks import overridden_options
-from sim_node.world.models import Model
-from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
+from sim_node.world.models import Model, overridden_options
+from sim_node.world.problems import NOWHERE, Place, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
-from sim_node.world.readers.report import Report
-from sim_node.world.readers.settings import unused
+from sim_node.world.readers.report import Report, Setting
 
 # Of a stream of random numbers: another one than that of positions.
 AXES = 1
@@ -163,3 +162,35 @@ def _in_file_order(problems: list[Problem]) -> list[Problem]:
     """Sort problems by their location in each file, and files by their first problem."""
     files = {problem.where.file: rank for rank, problem in reversed(list(enumerate(problems)))}
     return sorted(problems, key=lambda problem: (files[problem.where.file], problem.where[1:]))
+
+
+def unused(settings: list[Setting], world: World) -> Iterator[Problem]:
+    """Yield what an included file sets and the including world sets differently, once for each location."""
+    seen: set[Place] = set()
+    for place, fields, value in settings:
+        if place.where.file == world.source or place in seen:
+            continue
+        seen.add(place)
+        used: Any = world
+        for name in fields:
+            used = getattr(used, name)
+        if not _same(value, used):
+            message = f"is not used in an included file; {world.source} has {_shown(used, fields[-1])}"
+            yield Problem(place.where, place.key, message)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+
+
+def _shown(value: Any, name: str) -> str:
+    """Format a value as in a world file."""
+    if value is None:
+        return "none"
+    if name.endswith("_ns"):
+        return f"{value / 1e9:.9g} s"
+    if isinstance(value, np.ndarray):
+        return f"[{', '.join(f'{part:g}' for part in value)}]"
+    if isinstance(value, (bool, str)):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, (int, float)) else "another"

@@ -14,8 +14,7 @@ from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import BAD, Spread, declared, given, place_of
 from sim_node.world.fields import floats
 from sim_node.world.model import World
-from sim_node.world.part import PARTS, Kind, Refer, Rename, part
-from sim_node.world.part_checks import entries_of_kind
+from sim_node.world.part import PARTS, Kind, Refer, Rename, entries_of_kind, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, Number, Pair, PartOf, Text
 from sim_node.world.readers.keys import listing
@@ -86,18 +85,16 @@ class LoopClosures(Kind[LoopClosure]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of names and frames."""
-        closures = self.parts(world)
-        kinds = PARTS.values() if closures else ()
+        kinds = PARTS.values() if self.parts(world) else ()
         frames = {entry.name for kind in kinds for entry in entries_of_kind(kind, world)} | {world.fixed_frame}
         names: set[str] = set()
-        for index, closure in enumerate(closures):
-            where, key = closure.place.where, closure.place.key or f"{self.name}[{index}]"
+        for closure, place in self.located(world):
             if closure.name in names:
-                yield Problem(where, key, f"a second loop closure {quoted(closure.name)}")
+                yield place.problem(f"a second loop closure {quoted(closure.name)}")
             names.add(closure.name)
             for frame in closure.frames:
                 if frame not in frames:
-                    yield Problem(where, key, f"no frame {quoted(frame)}{did_you_mean(frame, frames)}")
+                    yield place.problem(f"no frame {quoted(frame)}{did_you_mean(frame, frames)}")
 
     def renamed(self, part: LoopClosure, rename: Rename) -> LoopClosure:
         """Return it between the same frames."""

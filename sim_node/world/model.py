@@ -15,15 +15,14 @@ from sim_node.names import SENSOR_PATTERNS
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Physics
-from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import declared, given, place_of, settle
 from sim_node.world.fields import floats, whole_nanoseconds
-from sim_node.world.part import PARTS, Mobility, kind_of
+from sim_node.world.kinds import PARTS, Mobility, kind_of
+from sim_node.world.physics import Physics
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
-from sim_node.world.quantities import FrameName, ListOf, Number, Plain, Text, Time, Vector, Word
+from sim_node.world.quantities import POINT, FrameName, ListOf, Number, Plain, Text, Time, Vector, Word
 from sim_node.world.readers.yaml_motions import CONVENTION_OF_ALL, KEYFRAMES
-from sim_node.world.readers.yaml_poses import POSE, Scale
+from sim_node.world.readers.yaml_poses import POSE, UNMOVED, Scale
 
 if TYPE_CHECKING:
     from sim_node.viewing.schematic.model import Schematic
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from sim_node.world.bodies import Body
     from sim_node.world.commands import BodyCommands, VehicleCommands
     from sim_node.world.contact_materials import ContactMaterial
-    from sim_node.world.forces import Force, Wind
-    from sim_node.world.gravity import PointGravity
+    from sim_node.world.forces import Force, PointGravity, Wind
     from sim_node.world.joint_commands import JointCommands
     from sim_node.world.joint_motion import Actuator
     from sim_node.world.loops import ContactExclusion, LoopClosure
@@ -110,18 +108,12 @@ class StaticFrame:
 
     name: str = given(FrameName(), "Name of the frame, unique in the world")
     parent: str = given(FrameName(), "The frame in which the pose is given", default="")
-    pose: FloatArray = given(
-        Vector(7), "Pose [x y z qx qy qz qw] in the parent", "m", default_factory=lambda: np.array(poses.IDENTITY)
-    )
+    pose: FloatArray = given(Vector(7), "Pose [x y z qx qy qz qw] in the parent", "m", default=UNMOVED)
     scale: FloatArray | None = given(Vector(3), "Scale of what is shown at the frame, or None", default=None)
     place: Place = place_of("name", default=NO_PLACE)
     parent_place: Place = place_of("parent", default=NO_PLACE)
     size: FloatArray | None = given(
-        Vector(3, MAX_DISTANCE),
-        "Lengths of the box about the frame that it is a place of",
-        "m",
-        default=None,
-        kw_only=True,
+        POINT, "Lengths of the box about the frame that it is a place of", "m", default=None, kw_only=True
     )
     description: str = given(Text(), "What the place is, for people", default="", omit=True, kw_only=True)
     tags: tuple[str, ...] = given(

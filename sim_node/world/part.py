@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_args
+
+import numpy as np
 
 from sim_node import names
 from sim_node.registry import Registry
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world import declared
-from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
+from sim_node.world import declared, kinds
+from sim_node.world.kinds import Mobility as Mobility
+from sim_node.world.kinds import kind_of as kind_of
+from sim_node.world.model import World
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, shown_key
 from sim_node.world.writers.values import data_of
-
-if TYPE_CHECKING:
-    from sim_node.world.model import World
 
 P = TypeVar("P")
 # Returns how a world file refers to another file.
 Refer = Callable[[Path], str]
-# Whether a frame moves in its parent. A "mountable" frame is static if it is a sensor's mounting and does not move.
-Mobility = Literal["static", "mountable", "dynamic"]
 
 
 class NamedNumbers(NamedTuple):
@@ -138,9 +138,21 @@ class Kind(Generic[P]):
                 of: Any = part
                 yield FrameEntry(getattr(part, self.frame), of.parent, of, of.place, of.parent_place, part)
 
+    def located(self, world: World) -> Iterator[tuple[P, Place]]:
+        """Yield a world's parts of this kind and where each is described: in its file, or by the kind and its index."""
+        for index, each in enumerate(self.parts(world)):
+            place: Place = getattr(each, "place", NO_PLACE)
+            key = self.name if self.single else f"{self.name}[{index}]"
+            yield each, Place(Where(world.source), key) if place == NO_PLACE else place
+
     def problems(self, world: World) -> Iterable[Problem]:
-        """Return every problem of a world's parts of this kind, except for names and parents of frames."""
-        return ()
+        """Return every problem of a world's parts of this kind, except for names and parents of frames.
+
+        By default those of declared fields.
+        """
+        for each, place in self.located(world):
+            if declared.is_declared(each):
+                yield from (place.problem(message, key) for key, message in declared.faults(each))
 
     def columns(self, world: World) -> Mapping[str, NamedNumbers]:
         """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""
@@ -185,26 +197,8 @@ class Kind(Generic[P]):
         return bool(self.frame) and not all(getattr(each, "parent", "") for each in parts)
 
 
-# By the name of the kind. Frames, problems and sections of a world are in this order.
-PARTS: Registry[str, Kind[Any]] = Registry(
-    "kind of part",
-    shipped=(
-        *(
-            f"sim_node.world.{name}"
-            for name in (
-                *("parts.frames", "body_checks", "loops", "vehicle_checks", "bases", "forces", "systems"),
-                *("model_checks", "joint_checks", "joint_commands", "commands", "processes", "transmissions"),
-                "contact_materials",
-                *("gravity", "signals", "scene"),
-            )
-        ),
-        "sim_node.viewing.schematic.part",
-    ),
-    group="sim_node.parts",
-)
+PARTS: Registry[str, Kind[Any]] = kinds.PARTS
 K = TypeVar("K", bound=type[Kind[Any]])
-# The kinds by the classes of parts, and the table of the registry that they were made from.
-_KINDS: tuple[Mapping[str, Kind[Any]], dict[type, Kind[Any]]] = ({}, {})
 
 
 def part(name: str, part_type: type) -> Callable[[K], K]:
@@ -217,25 +211,48 @@ def part(name: str, part_type: type) -> Callable[[K], K]:
     return enter
 
 
-def kind_of(part_type: type) -> Kind[Any]:
-    """Return the kind of a class of parts, or of its nearest base class. Raises TypeError."""
-    global _KINDS
-    table = PARTS.table()
-    if _KINDS[0] is not table:
-        _KINDS = (table, {kind.type: kind for kind in table.values()})
-    by_type = _KINDS[1]
-    kind = by_type.get(part_type)
-    if kind is None:
-        kind = next((by_type[base] for base in part_type.__mro__ if base in by_type), None)
-        if kind is None:
-            known = ", ".join(each.type.__name__ for each in table.values())
-            raise TypeError(f"{part_type.__name__} is not a part of a world; allowed: {known}")
-        by_type[part_type] = kind
-    return kind
-
-
 def all_parts(world: World) -> Iterator[tuple[Kind[Any], Any]]:
     """Yield every part of a world with its kind."""
     for kind in PARTS.values():
         for each in world.parts.get(kind.name, ()):
             yield kind, each
+
+
+# Tolerance of the norm of a quaternion.
+_UNIT = 1e-6
+
+
+def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[FrameEntry]:
+    """Yield the frames of a world's parts of a kind. Raises PluginFault if something else is returned."""
+    if PARTS.is_shipped(kind.name):
+        yield from kind.entries(world)
+        return
+    for entry in kind.entries(world):
+        PARTS.expect(kind.name, entry, FrameEntry, "from entries(), an Entry")
+        if not (isinstance(entry.name, str) and isinstance(entry.parent, str)):
+            PARTS.refuse(kind.name, f"entries() needs names as text, found {entry.name!r} below {entry.parent!r}")
+        if entry.of is not None:
+            _check_placement(kind, entry)
+        yield entry
+
+
+def problems_of_kind(kind: Kind[Any], world: World) -> Iterator[Problem]:
+    """Yield the problems of a world's parts of a kind. Raises PluginFault if something else is returned."""
+    for problem in kind.problems(world):
+        PARTS.expect(kind.name, problem, Problem, "from problems(), a Problem")
+        yield problem
+
+
+def _check_placement(kind: Kind[Any], entry: FrameEntry) -> None:
+    of: Any = entry.of
+    for needed in ("mobility", "start"):
+        if not hasattr(of, needed):
+            PARTS.refuse(kind.name, f"entries() needs what stands at {entry.name} to have {needed}", of)
+    if of.mobility not in get_args(Mobility):
+        allowed = ", ".join(get_args(Mobility))
+        PARTS.refuse(kind.name, f"the mobility of {entry.name} is {of.mobility!r}; allowed: {allowed}", of)
+    pose = np.asarray(of.start())
+    if pose.shape != (7,) or pose.dtype.kind not in "fiu":
+        PARTS.refuse(kind.name, f"start() of {entry.name} is of shape {pose.shape}; a pose (7,) is needed", of)
+    if not np.isfinite(pose).all() or abs(float(np.linalg.norm(pose[3:])) - 1.0) > _UNIT:
+        PARTS.refuse(kind.name, f"start() of {entry.name} is not a pose with a unit quaternion: {pose.tolist()}", of)

@@ -42,6 +42,18 @@ class Place(NamedTuple):
     where: Where = Where()
     key: str = ""
 
+    def problem(self, message: str, below: str = "") -> Problem:
+        """Return a problem of the value, or of what has a key below it.
+
+        Args:
+            message: A sentence for the user.
+            below: The key; empty for the value itself.
+
+        Returns:
+            The problem.
+        """
+        return Problem(self.where, f"{self.key}.{below}" if below else self.key, message)
+
 
 class KeyPlace(NamedTuple):
     """The location of an entry of a mapping in a file: of its key, and of its value."""

@@ -21,7 +21,7 @@ from sim_node.world.readers.keys import Form
 from sim_node.world.readers.numbers import NON_FINITE
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
-from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE, Value
+from sim_node.world.readers.yaml_values import NULL, Value
 from sim_node.world.writers.values import plain, seconds
 
 
@@ -138,7 +138,7 @@ class Flag(Plain):
 
     def read(self, value: Value, context: Any) -> bool:
         """Read true or false."""
-        return value.choice((*TRUE, *FALSE), "true") in TRUE
+        return value.flag()
 
 
 @dataclass(frozen=True)
@@ -164,11 +164,10 @@ class FrameName(Text):
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name that is not empty."""
-        errors = len(value.report.errors)
-        name = value.text()
-        if not name and len(value.report.errors) == errors:
+        name = value.text_or_none()
+        if name == "":
             value.error("is empty; a frame needs a name")
-        return name
+        return name or ""
 
 
 @dataclass(frozen=True)
@@ -227,11 +226,10 @@ class Label(Text):
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name with letters in it."""
-        errors = len(value.report.errors)
-        name = value.text()
-        if len(value.report.errors) == errors and not name.strip():
+        name = value.text_or_none()
+        if name is not None and not name.strip():
             value.error(f"found {quoted(name)}; a {self.of} needs a name")
-        return name
+        return name or ""
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,27 @@ from sim_node.packages import how_to_install
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import BAD, Fault, declared, faults, given, keys_of, place_of, read, rule, settle
+from sim_node.world.declared import BAD, Fault, declared, given, keys_of, place_of, read, rule, settle
 from sim_node.world.fields import floats
 from sim_node.world.image_files import TEXTURES, brightness_of, image_fault
 from sim_node.world.model import World
-from sim_node.world.part import PARTS, Kind, Refer, Rename, part
-from sim_node.world.part_checks import entries_of_kind
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
-from sim_node.world.quantities import Colour, Flag, FrameName, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
+from sim_node.world.part import PARTS, Kind, Refer, Rename, entries_of_kind, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+from sim_node.world.quantities import (
+    ORIGIN,
+    POINT,
+    Colour,
+    Flag,
+    FrameName,
+    Inlined,
+    Number,
+    PartOf,
+    PathOf,
+    Plain,
+    Rgb,
+    Vector,
+    Word,
+)
 from sim_node.world.readers.keys import Form, either, listing, number, word
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, listed, section, single
@@ -107,9 +120,7 @@ class Heightmap:
     heights: FloatArray | None = given(Rows(), "Rows of heights from south to north", "m", default=None)
     file: Path | None = given(HeightFile(), "An image, or an array in .npy, relative to this file", default=None)
     range: FloatArray | None = given(Vector(2), "Heights of black and white", "m", default=None)
-    centre: FloatArray = given(
-        Vector(2), "Position of the centre", "m", default_factory=lambda: np.zeros(2), key="center"
-    )
+    centre: FloatArray = given(Vector(2), "Position of the centre", "m", default=(0.0, 0.0), key="center")
 
     def __post_init__(self) -> None:
         if (self.heights is None) == (self.file is None):
@@ -222,24 +233,19 @@ class Light:
 
     type: str = given(Word(LIGHT_TYPES), "The kind of light", default="directional")
     position: FloatArray = given(
-        Vector(3, MAX_DISTANCE),
-        "Position, without effect on a directional light",
-        "m",
-        default_factory=lambda: np.array([0.0, 0.0, 10.0]),
+        POINT, "Position, without effect on a directional light", "m", default=(0.0, 0.0, 10.0)
     )
     direction: FloatArray = given(
-        Vector(3, MAX_DISTANCE),
-        "Where the light goes, without effect on a point light",
-        default_factory=lambda: np.array([0.0, 0.0, -1.0]),
+        POINT, "Where the light goes, without effect on a point light", default=(0.0, 0.0, -1.0)
     )
-    colour: FloatArray = given(Rgb(), "Its colour and brightness", default_factory=lambda: np.full(3, 0.7), key="color")
+    colour: FloatArray = given(Rgb(), "Its colour and brightness", default=(0.7, 0.7, 0.7), key="color")
     angle: float = given(
         Number(1e-5, math.pi / 2.0), "Half the angle of a spot's cone", "rad", default=math.pi / 4.0, degrees=True
     )
     attenuation: FloatArray = given(
         Vector(3, MAX_DISTANCE, 0.0),
         "What the brightness is divided by at a distance: constant, linear (1/m) and quadratic (1/m^2)",
-        default_factory=lambda: np.array([1.0, 0.0, 0.0]),
+        default=(1.0, 0.0, 0.0),
     )
     shadows: bool = given(Flag(), "Whether shapes cast shadows, without effect on a point light", default=True)
     place: Place = place_of(default=NO_PLACE)
@@ -290,12 +296,8 @@ class Viewpoint:
         ValueError: An array has the wrong shape.
     """
 
-    position: FloatArray = given(
-        Vector(3, MAX_DISTANCE), "Where it is: seen from the followed frame, or in the fixed frame", "m"
-    )
-    look_at: FloatArray = given(
-        Vector(3, MAX_DISTANCE), "What it looks at, likewise", "m", default_factory=lambda: np.zeros(3)
-    )
+    position: FloatArray = given(POINT, "Where it is: seen from the followed frame, or in the fixed frame", "m")
+    look_at: FloatArray = given(POINT, "What it looks at, likewise", "m", default=ORIGIN)
     follow: str | None = given(FrameName(), "The frame that it follows; None for the fixed frame", default=None)
     place: Place = place_of(default=NO_PLACE)
 
@@ -311,14 +313,6 @@ class Viewpoint:
 
 class SurroundingsParts(Kind[P]):
     """A kind of which the parts of the including world apply, if a world is included."""
-
-    def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of their numbers."""
-        for index, each in enumerate(self.parts(world)):
-            at: Place = each.place  # type: ignore[attr-defined]
-            if at == NO_PLACE:
-                at = Place(Where(world.source), self.name if self.single else f"{self.name}[{index}]")
-            yield from (Problem(at.where, f"{at.key}.{key}", message) for key, message in faults(each))
 
     def renamed(self, part: P, rename: Rename) -> None:
         """Return None."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sim_node.text import did_you_mean
 from sim_node.world.declared import declared, given, place_of
-from sim_node.world.joint_checks import driven_joints
+from sim_node.world.joint_motion import driven_joints
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
@@ -43,32 +43,31 @@ class Signals(Kind[NamedSignal]):
         actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
         joints = driven_joints(world)
         names: set[str] = set()
-        for index, signal in enumerate(self.parts(world)):
-            key, where = signal.place.key or f"signals[{index}]", signal.place.where
+        for signal, place in self.located(world):
             if signal.name in names:
-                yield Problem(where, key, f"a second signal {quoted(signal.name)}")
+                yield place.problem(f"a second signal {quoted(signal.name)}")
             names.add(signal.name)
             if not signal.name.strip("/") or "//" in signal.name:
-                yield Problem(where, key, f"{quoted(signal.name)} is no name of a topic")
+                yield place.problem(f"{quoted(signal.name)} is no name of a topic")
             if signal.quantity not in (*OF_JOINTS, *OF_ACTUATORS):
                 allowed = ", ".join((*OF_JOINTS, *OF_ACTUATORS))
-                yield Problem(where, key, f"quantity: found {quoted(signal.quantity)}; allowed: {allowed}")
+                yield place.problem(f"quantity: found {quoted(signal.quantity)}; allowed: {allowed}")
             elif signal.quantity in OF_JOINTS and signal.of not in joints:
                 message = (
                     f"of: {quoted(signal.of)} is no joint with one degree of freedom{did_you_mean(signal.of, joints)}"
                 )
-                yield Problem(where, key, message)
+                yield place.problem(message)
             elif signal.quantity in OF_ACTUATORS and signal.of not in actuators:
                 hint = did_you_mean(signal.of, actuators)
-                yield Problem(where, key, f"of: {quoted(signal.of)} is no actuator{hint}")
+                yield place.problem(f"of: {quoted(signal.of)} is no actuator{hint}")
             elif signal.quantity in OF_DRIVES and not actuators[signal.of]:
                 message = (
                     f"quantity: only implicit actuators, and effort actuators with a name, have a {signal.quantity}"
                 )
-                yield Problem(where, key, message)
+                yield place.problem(message)
             if signal.input and signal.quantity not in INPUTS:
                 message = f"input: a {signal.quantity} cannot be set; allowed: {', '.join(INPUTS)}"
-                yield Problem(where, key, message)
+                yield place.problem(message)
 
     def renamed(self, part: NamedSignal, rename: Rename) -> NamedSignal:
         """Return it of the same joint or actuator."""

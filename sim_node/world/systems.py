@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
+from sim_node.world.bounds import MAX_MASS
 from sim_node.world.declared import BAD, Refer, Spread, data_of, declared, given, keys_of, place_of, read
 from sim_node.world.mates import Attachment, Mate, MateConnector, RedirectedMateConnector, mate_keys, read_connector
 from sim_node.world.model import World
 from sim_node.world.part import FrameEntry, Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where
-from sim_node.world.quantities import Flag, FrameName, ListOf, Number, Other, PartOf, Plain, Vector
+from sim_node.world.quantities import POINT, Flag, FrameName, ListOf, Number, Other, PartOf, Plain, Vector
 from sim_node.world.readers.keys import Form, Keys, by_name, text, vector
 from sim_node.world.readers.yaml_poses import Pose, read_pose
 from sim_node.world.readers.yaml_section import listed
@@ -138,9 +138,7 @@ class RigidBody:
     geometries: tuple[ContactGeometry, ...] = given(_SHAPES, _ABOUT_SHAPES, default=(), key="geometry", omit=True)
     connectors: tuple[MateConnector, ...] = given(_CONNECTORS, _ABOUT_CONNECTORS, default=(), omit=True)
     mass: float | None = given(Number(0.0, MAX_MASS), "Mass", "kg", default=None)
-    centre: FloatArray | None = given(
-        Vector(3, MAX_DISTANCE), "Centre of mass in the body", "m", default=None, key="center"
-    )
+    centre: FloatArray | None = given(POINT, "Centre of mass in the body", "m", default=None, key="center")
     inertia: FloatArray | None = given(Inertia(), "Inertia about the centre of mass, kg m^2", default=None)
     static: bool = given(Flag(), "Whether it is fixed in its system", default=False)
     kinematic: bool = given(

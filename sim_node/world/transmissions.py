@@ -9,7 +9,7 @@ from dataclasses import replace
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_MASS
 from sim_node.world.declared import declared, given, place_of
-from sim_node.world.joint_checks import driven_joints
+from sim_node.world.joint_motion import driven_joints
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
@@ -50,22 +50,19 @@ class Transmissions(Kind[Transmission]):
         """Return every fault of names, joints and numbers."""
         known = driven_joints(world)
         names: set[str] = set()
-        for index, transmission in enumerate(self.parts(world)):
-            key = transmission.place.key or f"transmissions[{index}]"
-
-            def problem(message: str, key: str = key, where: Place = transmission.place) -> Problem:
-                return Problem(where.where, key, message)
-
+        for transmission, place in self.located(world):
             if transmission.name in names or transmission.name in known:
-                yield problem(f"{quoted(transmission.name)} is the name of another transmission or joint")
+                yield place.problem(f"{quoted(transmission.name)} is the name of another transmission or joint")
             names.add(transmission.name)
             if not transmission.joints:
-                yield problem("it has no joints; give joints: {NAME: COEFFICIENT}")
+                yield place.problem("it has no joints; give joints: {NAME: COEFFICIENT}")
             for joint, coefficient in transmission.joints:
                 if joint not in known:
-                    yield problem(f"{quoted(joint)} is no joint with one degree of freedom{did_you_mean(joint, known)}")
+                    yield place.problem(
+                        f"{quoted(joint)} is no joint with one degree of freedom{did_you_mean(joint, known)}"
+                    )
                 if not math.isfinite(coefficient) or coefficient == 0.0:
-                    yield problem(
+                    yield place.problem(
                         f"joints.{shown_key(joint)}: {coefficient:g} is out of range; it must be finite and not 0"
                     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -49,22 +49,6 @@ def with_values(world: World, values: Mapping[str, Number]) -> World:
         parts[name] = _merged(world.parts.get(name, ()), tuple(old.parts.get(name, ())), tuple(new.parts.get(name, ())))
     # Its files have other contents now.
     return replace(world, **changes, parts=parts, files=())
-
-
-def numbers_of(world: World) -> dict[str, Number]:
-    """Return every number of a world by its key path."""
-    return {path: number for key, value in _Tree(world).sections.items() for path, number in _numbers(key, value)}
-
-
-def _numbers(at: str, value: Any) -> Iterator[tuple[str, Number]]:
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _numbers(f"{at}[{key}]" if "." in key else f"{at}.{shown_key(key)}", each)
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _numbers(f"{at}[{index}]", each)
-    elif _is_number(value):
-        yield at, value
 
 
 class _Tree:

@@ -24,12 +24,12 @@ from rosbags.rosbag2 import Writer as Rosbag2Writer
 
 from sim_node.cli import info
 from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.decoding import Decoder, leaves
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
 from sim_node.recording.repair import repair
 from sim_node.recording.transforms import BagTransforms
-from sim_node.recording.worlds import recorded_world
 from sim_node.world import WorldError
 from stress import cdr
 from stress.door import Stateless
@@ -86,8 +86,8 @@ class Bags(Stateless):
                 _decode(bag)
                 with contextlib.suppress(BagError):
                     BagTransforms(bag, bag.messages).fill().describe()
-                with contextlib.suppress(WorldError), recorded_world(bag):
-                    pass
+                with contextlib.suppress(WorldError), recorded_worlds(bag) as worlds:
+                    _ = worlds[0]
         if repaired:
             target = self._folder / "repaired"
             try:

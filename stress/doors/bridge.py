@@ -13,7 +13,6 @@ from rclpy.serialization import deserialize_message
 
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.commands import CommandLong
 from sim_node.mavlink.connection import Connection, Identity
@@ -22,7 +21,7 @@ from sim_node.mavlink.mission import Clear, Download, Upload
 from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import VehicleTopic
 from sim_node.mavlink.transaction import Result, Transaction
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 from sim_node.ros.publishers import message_class
 from stress.door import Stateless
 from stress.mavlink import FROM_VEHICLE, GROUND, anything

@@ -17,9 +17,9 @@ from rclpy.serialization import deserialize_message
 from sim_node.messages.cdr import first_stamp
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, leaves
+from sim_node.ros.live_graph import TfStatistics
 from sim_node.ros.publishers import message_class
 from sim_node.ros.tf2 import Buffer, TransformListener
-from sim_node.ros.tf_statistics import TfStatistics
 from sim_node.spatial.tree import TransformTree
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer

@@ -16,10 +16,10 @@ import yaml
 from sim_node.simulation import Simulation
 from sim_node.simulation.sensors import SENSORS
 from sim_node.world import Diverged, World, WorldError, WorldWarning, load
+from sim_node.world.forces import FORCES
 from sim_node.world.joints import JOINTS
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.mate_types import MATES
-from sim_node.world.readers.yaml_forces import FORCES
 from sim_node.world.readers.yaml_section import SECTIONS
 from sim_node.world.vehicles import AUTOPILOT_TYPES
 from stress.door import Stateless

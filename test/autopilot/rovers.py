@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.autopilots.builtin.dialect import Dialect
 from sim_node.autopilots.builtin.flight import Flight
-from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.px4 import PX4_ROVER
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.simulation import Simulation

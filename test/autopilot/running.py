@@ -12,13 +12,12 @@ from waiting import PATIENCE
 
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.signing import Signing
 from sim_node.mavlink.topics import VehicleTopic
 from sim_node.mavlink.transaction import Result, Transaction
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 
 
 class Running:

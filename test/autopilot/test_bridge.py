@@ -25,8 +25,7 @@ from running import Running, running
 from waiting import PATIENCE
 
 from sim_node.mavlink import commands, setpoints
-from sim_node.mavlink.bridge_settings import BridgeSettings
-from sim_node.mavlink.goto import Goto
+from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.links import EndpointFault, endpoint_of
 from sim_node.mavlink.links.endpoint import MAX_READS
 from sim_node.mavlink.links.tcp import Tcp
@@ -35,7 +34,7 @@ from sim_node.mavlink.mission import Upload, read_plan
 from sim_node.mavlink.mission.plan import as_messages
 from sim_node.mavlink.setpoints import SetpointLimits
 from sim_node.mavlink.tlog import TlogPlayback, read_tlog
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 
 POSE = "local_position/pose"
 
@@ -272,12 +271,12 @@ def test_losses_are_counted_for_each_vehicle() -> None:
         send(0)
         [numbers] = [each for (_, system, _), each in vehicle.route._sequences._senders.items() if system == 2]  # type: ignore[attr-defined]
         bridge.wait_for(lambda: numbers.number & 0xFF == first, "what was on its way")
-        lost, received = vehicle.lost, vehicle.received
+        lost, received = vehicle.route.lost(2), vehicle.received
         for number in (1, 2, 5, 4, 6, 150, 250, 256 + 3, 255):
             send(number)
         bridge.wait_for(lambda: vehicle.received == received + 9)
-        assert vehicle.lost - lost == 260 - 10
-        assert bridge.vehicle(1).lost == 0
+        assert vehicle.route.lost(2) - lost == 260 - 10
+        assert bridge.vehicle(1).route.lost(1) == 0
 
 
 def test_two_autopilots_with_one_system_id_are_told_apart_and_complained_of() -> None:

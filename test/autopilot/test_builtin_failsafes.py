@@ -23,14 +23,12 @@ import pytest
 from rovers import world
 from step_by_step import item
 
-from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.ardupilot_rover import ARDUPILOT_ROVER
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT, ARDUPILOT_ROVER
 from sim_node.autopilots.builtin.dialect import Cause, Dialect, Mode
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.flight import Flight
-from sim_node.autopilots.builtin.px4 import PX4
-from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
-from sim_node.autopilots.builtin.rover_tasks import Course, DriveTo
+from sim_node.autopilots.builtin.px4 import PX4, PX4_ROVER
+from sim_node.autopilots.builtin.rover import Course, DriveTo
 from sim_node.autopilots.builtin.tasks import Accelerate, Drift, Go, Hold, Land, Tilt, Track, Turn
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilots.builtin.world import parameters_in

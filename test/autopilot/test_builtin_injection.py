@@ -55,7 +55,8 @@ def parameters_default(drone: Commanded) -> float:
 
 
 @pytest.mark.parametrize(
-    ("unit", "type", "instance"), [(GPS, STUCK, 0), (MOTOR, GARBAGE, 1), (GYRO, OFF, 9), (102, OFF, 1), (7, OFF, 1)]
+    ("unit", "type", "instance"),
+    [(GPS, GARBAGE, 0), (MOTOR, GARBAGE, 1), (MOTOR, OFF, 9), (BATTERY, OFF, 1), (102, OFF, 1), (7, OFF, 1)],
 )
 def test_what_px4_does_not_simulate_is_unsupported(drone: Commanded, unit: int, type: int, instance: int) -> None:
     assert drone.command(INJECT, unit, type, instance) == UNSUPPORTED

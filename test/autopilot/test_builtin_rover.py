@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from rovers import Driven
 
-from sim_node.autopilots.builtin.ardupilot_rover import ARDUPILOT_ROVER
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT_ROVER
 from sim_node.autopilots.builtin.dialect import Denied, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.mission import fault
-from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.px4 import PX4_ROVER
 from sim_node.autopilots.builtin.settings import Action
 from sim_node.autopilots.builtin.vehicle_parameters import Chassis, from_json, to_json
 

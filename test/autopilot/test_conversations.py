@@ -14,9 +14,8 @@ from running import Running, running
 
 from sim_node.mavlink import commands
 from sim_node.mavlink.codec import MavlinkMessage
-from sim_node.mavlink.conversations import MAX_WAITING, Conversations
 from sim_node.mavlink.setpoints import Setpoint
-from sim_node.mavlink.transaction import Outgoing, Result, Transaction
+from sim_node.mavlink.transaction import MAX_WAITING, Conversations, Outgoing, Result, Transaction
 from sim_node.mavlink.vehicle import Vehicle
 
 Make = Callable[[Vehicle], Transaction]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sim_node.autopilots.lockstep.estimate_errors import LAG, EstimateErrors
+from sim_node.autopilots.lockstep.samples import LAG, EstimateErrors
 from sim_node.simulation import Simulation
 from sim_node.world import loads
 

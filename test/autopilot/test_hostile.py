@@ -17,7 +17,7 @@ from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.mavlink.topics import FrameNames
 from sim_node.mavlink.transaction import Transaction
 from sim_node.mavlink.translation import TRANSLATIONS
-from sim_node.mavlink.vehicle import Vehicle
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 from sim_node.ros.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
@@ -75,7 +75,7 @@ def test_any_message_while_all_exchanges_are_under_way() -> None:
     chance, parser = random.Random(5), Parser(datagrams=True)
     for _ in range(ROUNDS):
         telemetry = Telemetry(1, FrameNames(), lambda topic, data: None)
-        vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0, heartbeat_timeout=3.0)
+        vehicle = Vehicle(telemetry, 1, Nowhere(), None, BridgeSettings())
         transactions: list[Transaction] = [
             CommandLong("arm", 400, 1.0),
             Upload([{"seq": 0}, {"seq": 1}]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,23 @@ def test_what_is_missing_is_told_with_its_mend(tmp_path: Path) -> None:
 def test_a_world_without_such_a_vehicle(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fly", "ardupilot", "orbit"]) == 2
     assert "no vehicle is flown by ardupilot" in capsys.readouterr().err
+
+
+def test_fly_names_a_px4_that_runs_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would end at once, again and again. PX4 holds a POSIX lock on a file of its instance."""
+    px4(tmp_path, "v1.17.0")
+    monkeypatch.setenv("PX4_DIR", str(tmp_path))
+    lock = tmp_path / "lock"
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, 2); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        monkeypatch.setattr("sim_node.cli.fly.px4_lock", lambda instance: lock)
+        assert main(["fly", "px4", "--no-ros", "--duration", "1"]) == 2
+        other.communicate("\n")
+    error = capsys.readouterr().err
+    assert "drone: a PX4 with instance 0 runs on this machine" in error

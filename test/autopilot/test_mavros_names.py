@@ -24,8 +24,7 @@ from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.mavros.commands import COMMANDS, command_of
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, STICKS, TURNS, message_of
-from sim_node.mavlink.mavros.telemetry import readers, topics
-from sim_node.mavlink.mavros.vehicle import MavrosVehicle
+from sim_node.mavlink.mavros.telemetry import MavrosVehicle, readers, topics
 from sim_node.mavlink.mavros.waypoints import item, waypoint
 from sim_node.mavlink.parameters import ParamList, ParamSet, decoded, encoded
 from sim_node.mavlink.parser import Parser

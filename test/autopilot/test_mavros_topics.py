@@ -17,13 +17,13 @@ from scipy.spatial.transform import Rotation
 from test_translation import ARRIVAL, ATTITUDE, Heard, xyz
 
 from sim_node.mavlink.codec import MavlinkMessage
-from sim_node.mavlink.other_components import OF_ANY_COMPONENT, OtherComponents
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Telemetry
 from sim_node.mavlink.tlog import read_tlog
 from sim_node.mavlink.topics import TOPICS, FrameNames, Profile
 from sim_node.mavlink.translation import TRANSLATIONS
 from sim_node.mavlink.translation.health import STALE_NS, reports
+from sim_node.mavlink.vehicle import OF_ANY_COMPONENT, OtherComponents
 
 # MAVROS 2.12: SensorDataQoS, or reliable and keep last 10 (the calibration's: 2).
 RELIABLE = {

@@ -13,7 +13,7 @@ from flying_clients import EAST, LATITUDE, LONGITUDE, NORTH, ROVER, Flown
 from strangers import Client, environment_of
 from test_clients import GROUND_PORT, Check, listed, nothing
 
-from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.px4 import PX4_ROVER
 
 # What the clients ask for: degrees from home, here in m.
 AHEAD, ASIDE = 4.5e-5 * NORTH, 6.5e-5 * EAST

@@ -12,7 +12,7 @@ from claims import free_instance
 from test_builtin_links import Ground, Run, flying, only_autopilot
 from waiting import until
 
-from sim_node.autopilots.builtin.manual import TIMEOUT
+from sim_node.autopilots.builtin.setpoints import TIMEOUT
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import loads

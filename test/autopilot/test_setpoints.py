@@ -15,8 +15,7 @@ from scipy.spatial.transform import Rotation
 from sim_node.mavlink import setpoints
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.commands import takeoff
-from sim_node.mavlink.external_odometry import odometry, vision_pose
-from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
+from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused, odometry, vision_pose
 from sim_node.mavlink.telemetry import Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
 from sim_node.spatial.frames import Ned

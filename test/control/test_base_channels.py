@@ -7,12 +7,8 @@ from typing import Any
 
 import pytest
 
-from sim_node.world.base_types.ackermann import Ackermann
 from sim_node.world.base_types.channels import BaseChannels
-from sim_node.world.base_types.differential import Differential
-from sim_node.world.base_types.mecanum import Mecanum
-from sim_node.world.base_types.omni import Omni
-from sim_node.world.base_types.skid import Skid
+from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Omni, Skid
 
 SKID = Skid(wheel_radius=0.1, track=0.5, track_factor=1.6)
 MECANUM = Mecanum(wheel_radius=0.05, wheelbase=0.3, track=0.4)

@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types import BASE_TYPES, BaseType
-from sim_node.world.base_types.ackermann import Ackermann
-from sim_node.world.base_types.differential import Differential
-from sim_node.world.base_types.mecanum import Mecanum
+from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Omni, Skid
 from sim_node.world.base_types.motion import advance, arcs
-from sim_node.world.base_types.omni import Omni
-from sim_node.world.base_types.skid import Skid
 
 lengths = st.floats(0.05, 3.0)
 speeds = st.floats(-5.0, 5.0)

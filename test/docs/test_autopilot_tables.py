@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.ardupilot_rover import ARDUPILOT_ROVER
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT, ARDUPILOT_ROVER
 from sim_node.autopilots.builtin.commands import COMMANDS
 from sim_node.autopilots.builtin.mission import DO_JUMP, ITEMS, SKIPPED
-from sim_node.autopilots.builtin.px4 import PX4
-from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.px4 import PX4, PX4_ROVER
 from sim_node.autopilots.builtin.streams import MESSAGES
 from sim_node.mavlink.codec import enum_name
 

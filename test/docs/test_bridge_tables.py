@@ -14,6 +14,10 @@ from sim_node.mavlink.mavros.setpoints import SETPOINTS, TURNS
 from sim_node.mavlink.mavros.telemetry import ROWS
 from sim_node.mavlink.mavros.telemetry import topics as mavros_topics
 from sim_node.mavlink.mission import read_plan
+from sim_node.mavlink.mission.items import KINDS
+from sim_node.mavlink.px4.inputs import INPUTS, OFFBOARD_MODE, OFFBOARD_TYPE
+from sim_node.mavlink.px4.state import FUNCTIONS as PX4_FUNCTIONS
+from sim_node.mavlink.px4.telemetry import ROWS as PX4_ROWS
 from sim_node.mavlink.topics import TOPICS, Profile
 from sim_node.ros.bridge_parameters import SPECS
 
@@ -70,7 +74,8 @@ def test_the_mission_on_the_page_is_one() -> None:
     section = re.search(r"^## Missions\n.*?```yaml\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
     assert section
     plan = read_plan(section[1], "bridge.md")
-    assert [item.kind for item in plan.items] == ["takeoff", "speed", "waypoint", "loiter", "return"]
+    kinds = ("takeoff", "speed", "waypoint", "loiter", "return")
+    assert [item.command for item in plan.items] == [KINDS[kind].command for kind in kinds]
 
 
 MAVROS_PAGE = (Path(__file__).parents[2] / "docs" / "mavros.md").read_text(encoding="utf-8")
@@ -104,3 +109,25 @@ def test_mavros_setpoints_and_services() -> None:
     services = mavros_rows("Services")
     for row in COMMANDS:
         assert services[row.name][0] == f"mavros_msgs/{row.type}"
+
+
+PX4_PAGE = (Path(__file__).parents[2] / "docs" / "px4-names.md").read_text(encoding="utf-8")
+
+
+def test_px4_names() -> None:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in PX4_PAGE.splitlines() if "| `" in line]
+    told = {row[0].strip("`"): row[1:] for row in rows}
+    expected: dict[str, list[str]] = {OFFBOARD_MODE: [OFFBOARD_TYPE]} | {row.name: [row.type] for row in INPUTS}
+    sources: dict[str, list[str]] = {}
+    for name, type, messages in (
+        *((row.name, row.type, (row.message,)) for row in PX4_ROWS),
+        *((name, type, each.messages) for each in PX4_FUNCTIONS for name, type in each.topics),
+    ):
+        sources.setdefault(name, []).extend(messages)
+        expected[name] = [type, ", ".join(sources[name])]
+    assert told.keys() == expected.keys()
+    assert all(told[name][: len(row)] == row for name, row in expected.items())
+    assert {name: told[name][2] for name in told if len(told[name]) > 2} == {
+        OFFBOARD_MODE: "",
+        **{row.name: ", ".join(row.needs) for row in INPUTS},
+    }

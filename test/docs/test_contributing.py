@@ -316,7 +316,7 @@ simulation.close()
         """
 from sim_node.mavlink.contents import CENTI, Quantity
 from sim_node.mavlink.topics import topic
-from sim_node.mavlink.translation.registry import translates
+from sim_node.mavlink.translation.rows import translates
 from sim_node.mavlink.translation.rows import Row, table
 AIR = topic("hygrometer/temperature", "sensor_msgs/Temperature", "base_link", measured=True)
 table(

@@ -19,10 +19,10 @@ from sim_node.simulation.physics.engine import ENGINES
 from sim_node.simulation.physics.force_elements import FORCE_ELEMENTS
 from sim_node.simulation.sensors.registry import SENSORS
 from sim_node.world.base_types import BASE_TYPES
+from sim_node.world.forces import FORCES
 from sim_node.world.joints import JOINTS
 from sim_node.world.part import PARTS
 from sim_node.world.readers.registry import READERS
-from sim_node.world.readers.yaml_forces import FORCES
 from sim_node.world.readers.yaml_section import SECTIONS
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 
 from sim_node.cli import replay
 from sim_node.cli.parser import StrictParser
-from sim_node.ros.replay_parameters import SPECS
+from sim_node.ros.replay import SPECS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
 ROWS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sim_node.world.bodies import Physics
 from sim_node.world.declared import holder_of, keys_of
+from sim_node.world.physics import Physics
 from sim_node.world.scene import Ground, Heightmap, Light, Sky, Viewpoint
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import FLAGS, Material, Surface

@@ -13,8 +13,7 @@ from rclpy.exceptions import InvalidTopicNameException
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from rosbags.typesys import Stores, get_typestore
 
-from sim_node.extensions.elodin.component_names import MAX_LENGTH, topic_name
-from sim_node.extensions.elodin.component_topics import MAX_TOPICS, ComponentTopic, topics_of
+from sim_node.extensions.elodin.component_topics import MAX_LENGTH, MAX_TOPICS, ComponentTopic, topic_name, topics_of
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.frame_names import frame_name
 from sim_node.messages.clock import ClockRows

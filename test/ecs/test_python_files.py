@@ -17,8 +17,8 @@ from waiting import PATIENCE, until
 
 import sim_node.extensions.elodin as el
 from sim_node.cli.main import main
+from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.opening import open_bag
-from sim_node.recording.worlds import recorded_world
 from sim_node.world import World, WorldError, load, loads
 from sim_node.world.locate import LocateError, locate, shipped_worlds
 from sim_node.world.writers.yaml import to_yaml
@@ -407,7 +407,8 @@ def test_a_bag_does_not_run_it(ran: Path, name: str, tmp_path: Path, capsys: pyt
     ran.unlink()
     assert main(["tree", bag]) == 0
     assert "ball" in capsys.readouterr().out
-    with open_bag(bag) as opened, recorded_world(opened) as world:
+    with open_bag(bag) as opened, recorded_worlds(opened) as worlds:
+        world = worlds[0]
         assert world is None
         assert [each.name for each in opened.attachments()] == ["run.json", f"world/{name}", "components.json"]
     assert not ran.exists()

@@ -26,8 +26,8 @@ from tf2_msgs.msg import TFMessage
 
 from sim_node.ros import publishers
 from sim_node.ros.graph_clock import GraphClock
+from sim_node.ros.live_graph import TfStatistics
 from sim_node.ros.tf2 import Buffer, TransformListener
-from sim_node.ros.tf_statistics import TfStatistics
 from sim_node.spatial.tree import TransformTree
 
 MUTANTS = 6_000

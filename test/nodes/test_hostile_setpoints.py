@@ -19,7 +19,7 @@ from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused, checked_thrust
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
-from sim_node.ros.vehicle_setpoints import ESTIMATES, SETPOINTS, TURNS
+from sim_node.ros.vehicle_commands import ESTIMATES, SETPOINTS, TURNS
 from sim_node.spatial.frames import Ned
 
 HOME = Home(47.0, 8.0, 400.0, Ned((3.0, -2.0, 0.5)))

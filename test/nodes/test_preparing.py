@@ -12,7 +12,7 @@ import rclpy
 from rclpy.context import Context
 from waiting import PATIENCE
 
-from sim_node.ros.preparing import Preparing
+from sim_node.ros.calls import Preparing
 
 
 def test_an_end_waits_for_the_request_under_way_and_begins_no_other(ros_domain: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim_node.messages.tf_message_reader import TransformBatch, TransformNames
-from sim_node.ros.tf_statistics import TfStatistics
+from sim_node.ros.live_graph import TfStatistics
 
 MILLI = 1_000_000
 

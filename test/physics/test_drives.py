@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
 from sim_node.world import Actuator, Stop, Transmission, World, WorldError, WorldWarning, lay_out, loads
-from sim_node.world.bodies import Body, Physics
+from sim_node.world.bodies import Body
 from sim_node.world.model import TimeGrid
+from sim_node.world.physics import Physics
 from sim_node.world.shapes import Inertial
 
 GRAVITY = 9.81

@@ -11,7 +11,7 @@ from waiting import PATIENCE
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.worlds import attachments_of, custom_data
-from sim_node.session.publishing import sinks_into
+from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import load
 
@@ -44,6 +44,11 @@ def record(
     run(Loop(simulation, (*sinks_into(recorder), *sinks), real_time_factor=0.0, duration_ns=round(seconds * 1e9)))
     simulation.close()
     return reported
+
+
+def sinks_into(recorder: Recorder) -> tuple[Sink, ...]:
+    """The sinks of a run that is only recorded."""
+    return published(Publishing(), recorder).sinks
 
 
 def run(loop: Loop) -> None:

@@ -20,6 +20,7 @@ import yaml
 from bag_files import mcap_bytes, read, samples
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
+from nightly import only
 from rosbags.rosbag2 import Reader
 from test_memory import chunk, with_chunk
 
@@ -203,7 +204,7 @@ def bytes_bag(path: Path, lengths: list[int]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("lengths", [[500_000], [10, 500_000]])
+@pytest.mark.parametrize("lengths", only([[500_000], [10, 500_000]], 1))
 def test_long_sequences_are_exported_in_parts(lengths: list[int], tmp_path: Path) -> None:
     """As JSON lists, also where a shorter one had a column for each element."""
     path = bytes_bag(tmp_path / "a.mcap", lengths)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from changing import yard
 from mcap.reader import make_reader
+from recorded_runs import sinks_into
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
@@ -29,7 +30,6 @@ from sim_node.recording.settings import RecordingSettings, from_options
 from sim_node.recording.worlds import attachments_of
 from sim_node.session import Session
 from sim_node.session.bag_world import sources_of_bag
-from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.viewing.shapes import shapes_of

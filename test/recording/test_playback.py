@@ -100,7 +100,7 @@ def test_late_subscribers_get_statics_first_then_the_newest_of_each_latched_topi
         for i in range(1, 5)
         for row, topic in enumerate(["/a_map", "/chatter", "/legs"])
     ]
-    with playback(write_bag(tmp_path / "bag", topics, rows)).bag as bag:
+    with open_bag(write_bag(tmp_path / "bag", topics, rows)) as bag:
         played = Playback(bag, topics=topics)
         first, *newest = named(played, played.before(T0 + 31))
         assert first[0] == "/tf_static"

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from mcap.reader import make_reader
 from mcap.writer import Writer
-from recorded_runs import Read, files, messages, record, run
+from recorded_runs import Read, files, messages, record, run, sinks_into
 from rosbags.rosbag2 import Reader
 from waiting import PATIENCE
 
@@ -35,7 +35,7 @@ from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
 from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.writer import BagWriter
-from sim_node.session.publishing import Publishing, published, sinks_into
+from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 from sim_node.world.locate import shipped_worlds

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from recorded_runs import sinks_into
 
+from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.opening import open_bag
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import RecordingSettings
-from sim_node.recording.worlds import Attached, attachments_of, custom_data, recorded_world
-from sim_node.session.publishing import sinks_into
+from sim_node.recording.worlds import Attached, attachments_of, custom_data
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import (
     Body,
@@ -67,7 +68,8 @@ def test_a_world_made_in_python_is_loaded_from_its_bag(tmp_path: Path) -> None:
     assert [each.name for each in attached] == [
         *("run.json", "world/_yard.yaml", "world/0/cube.obj", "world/1/r.urdf", "world/1/meshes/cube.obj"),
     ]
-    with open_bag(tmp_path / "bag") as bag, recorded_world(bag) as again:
+    with open_bag(tmp_path / "bag") as bag, recorded_worlds(bag) as worlds:
+        again = worlds[0]
         assert again is not None
         assert again.name == "../yard"
         assert again.bodies[0] == ball
@@ -87,7 +89,8 @@ def test_images_and_arrays_of_a_world_made_in_python_are_in_its_bag(tmp_path: Pa
     world = World("yard", ground=Ground(heightmap=hills), bodies=(Body("box", "map", geometry=(box,)),))
     attached = recorded(world, tmp_path / "bag")
     assert {"world/0/wall.png", "world/1/hills.npy"} < {each.name for each in attached}
-    with open_bag(tmp_path / "bag") as bag, recorded_world(bag) as again:
+    with open_bag(tmp_path / "bag") as bag, recorded_worlds(bag) as worlds:
+        again = worlds[0]
         assert again is not None
         heightmap: Any = again.ground.heightmap
         np.testing.assert_array_equal(heightmap.grid(), np.arange(6.0).reshape(2, 3))
@@ -98,7 +101,8 @@ def test_images_and_arrays_of_a_world_made_in_python_are_in_its_bag(tmp_path: Pa
 def test_a_world_with_other_values_is_recorded_as_it_is(tmp_path: Path) -> None:
     world = load("buoys").with_values({"bodies[buoy].inertial.mass": 30.0})
     recorded(world, tmp_path / "bag")
-    with open_bag(tmp_path / "bag") as bag, recorded_world(bag) as again:
+    with open_bag(tmp_path / "bag") as bag, recorded_worlds(bag) as worlds:
+        again = worlds[0]
         assert again == world
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node.extensions.scenario.pass_rates import pass_rate
-from sim_node.extensions.scenario.report import write_report
+from sim_node.extensions.scenario.report import pass_rate, write_report
 from sim_node.extensions.scenario.report_plots import PlotAxes, thinned, ticks
 from sim_node.extensions.scenario.scenarios import Scenario
 from sim_node.extensions.scenario.testing import RunPlan, judge_scenario

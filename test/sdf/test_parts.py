@@ -176,6 +176,21 @@ class TestSensors:
         assert gyroscope["bias_instability"] == pytest.approx(sigma / math.sqrt(1.0 - phi * phi), rel=1e-9)
         assert found.parameters["accelerometer"] == "none"
 
+    @pytest.mark.parametrize(
+        ("said", "unit"), [("", 1e-4), ("<use_units_gauss>true</use_units_gauss>", 1e-4),
+                           ("<use_units_gauss>false</use_units_gauss>", 1.0)],
+    )  # fmt: skip
+    def test_the_noise_of_a_magnetometer_is_in_gauss_as_gazebo_adds_it(self, said: str, unit: float) -> None:
+        """gz-sim's Magnetometer.cc: useUnitsGauss is true by default. PX4's x500 has 0.0001 for 3 mG."""
+        noise = '<noise type="gaussian"><stddev>0.0001</stddev><bias_stddev>0.01</bias_stddev></noise>'
+        axes = "".join(f"<{axis}>{noise}</{axis}>" for axis in "xyz")
+        system = f'<plugin filename="gz-sim-magnetometer-system" name="gz::sim::systems::Magnetometer">{said}</plugin>'
+        sensor = f'<sensor name="s" type="magnetometer"><magnetometer>{axes}</magnetometer></sensor>'
+        place = "<spherical_coordinates><latitude_deg>47</latitude_deg></spherical_coordinates>"
+        [found] = read(model(f'<link name="l">{MASS}{sensor}</link>'), place + system).sensors
+        assert found.parameters["noise"]["deviation"] == pytest.approx(0.0001 * unit)
+        assert found.parameters["noise"]["turn_on_bias"] == pytest.approx(0.01 * unit)
+
     @pytest.mark.parametrize(("samples", "kind"), [(1, "lidar_2d"), (16, "lidar_3d")])
     def test_a_lidar_has_as_many_rays_as_the_file_says(self, samples: int, kind: str) -> None:
         def fan(key: str, count: int) -> str:

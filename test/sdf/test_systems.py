@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node import Simulation
-from sim_node.extensions.sdf.lift_drag import Air, LiftDrag, Surfaces, wrenches
 from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS, system_name
+from sim_node.extensions.sdf.wings import Air, LiftDrag, Surfaces, wrenches
 from sim_node.world import load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Element, XmlAttribute

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
-from sim_node.simulation.sensors import FrameState, OpticalFlow, SensorContext
-from sim_node.simulation.sensors.context import Echoes, OpenAir
+from sim_node.simulation.sensors import Environment, FrameState, OpticalFlow, SensorContext
+from sim_node.simulation.sensors.context import Echoes
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load
@@ -22,7 +22,7 @@ MOMENT = 1e-6
 VECTORS = st.tuples(*[st.floats(-5.0, 5.0)] * 3).map(np.array)
 
 
-class Ground(OpenAir):
+class Ground(Environment):
     """The plane z = 0."""
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:

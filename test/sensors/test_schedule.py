@@ -19,7 +19,7 @@ def steps_of(schedule: Schedule[None], count: int) -> list[int]:
     steps = []
     for _ in range(count):
         steps.append(schedule.due)
-        schedule.record(None)
+        schedule.record(0, None)
     return steps
 
 
@@ -47,7 +47,7 @@ def test_a_reading_is_out_after_its_latency_at_the_next_step() -> None:
     schedule: Schedule[str] = Schedule(100.0, 0.025, 10 * MS)
     for step in range(6):
         assert schedule.due == step
-        schedule.record(f"of {step}")
-        assert schedule.out(step) == ([f"of {step - 3}"] if step >= 3 else [])
-    assert schedule.out(100) == ["of 3", "of 4", "of 5"]
+        schedule.record(step * 10 * MS, f"of {step}")
+        assert schedule.out(step) == ([((step - 3) * 10 * MS, f"of {step - 3}")] if step >= 3 else [])
+    assert [values for _, values in schedule.out(100)] == ["of 3", "of 4", "of 5"]
     assert schedule.out(100) == []

@@ -24,9 +24,8 @@ from waiting import PATIENCE, until, until_ended
 from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.cli.main import main
 from sim_node.mavlink.ports import PortInUse
-from sim_node.messages.topic import Send, Topic
+from sim_node.messages.topic import Send, Topic, absolute
 from sim_node.recording.bag import BagError
-from sim_node.recording.recorder import absolute
 from sim_node.recording.settings import RecordingSettings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot

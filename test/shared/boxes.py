@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim_node.world import Body, Geometry
-from sim_node.world.bodies import Physics
 from sim_node.world.model import TimeGrid
+from sim_node.world.physics import Physics
 
 HERE = np.eye(7)[6]
 GRID = TimeGrid(0, 4_000_000)

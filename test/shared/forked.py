@@ -50,7 +50,7 @@ IMPORTED = (
     "sim_node.simulation.physics.mujoco_model",
     "sim_node.simulation.sensors.kernels",
     "sim_node.simulation",
-    "sim_node.world.body_checks",
+    "sim_node.world.bodies",
     "sim_node.world.readers.yaml_world",
 )
 

@@ -13,8 +13,8 @@ from sim_node import Simulation, World
 from sim_node.simulation.changes import with_part
 from sim_node.spatial.geometry import quaternions
 from sim_node.world import Body, Geometry
-from sim_node.world.bodies import Physics
 from sim_node.world.model import Motion
+from sim_node.world.physics import Physics
 from sim_node.world.scene import Ground
 
 Array = npt.NDArray[np.float64]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
+from key_paths import numbers_of
 
 from sim_node import Simulation, World, WorldError, load, loads
 from sim_node.extensions.sweep.in_place import SECTIONS, Writer, find_in_place
-from sim_node.world.values import numbers_of
 
 LIFT = """\
 world: lift

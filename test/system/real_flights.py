@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from real_kinds import ALTITUDE, LATITUDE, LONGITUDE, ROVER, Kind
 from waiting import until
 
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
+from sim_node.mavlink.ports import is_locked, px4_lock
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames.altitudes import coarse_geoid_undulation
 from sim_node.world import load
@@ -41,6 +43,8 @@ time: {{step: {step}}}
 """
 # Time between two looks at messages (s).
 _LOOK = 0.04
+# How long to wait for PX4 to have read what was sent to it (s, of this machine).
+_ECHO_PATIENCE = 5.0
 
 
 class Text(NamedTuple):
@@ -79,7 +83,9 @@ class Flight:
         seed: int = 0,
         parameters: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        self.kind, self.instance = kind, 0
+        # A PX4 outside of these tests holds its instance.
+        self.kind = kind
+        self.instance = next(each for each in range(100) if not (kind.is_px4 and is_locked(px4_lock(each))))
         path = folder / "world.yaml"
         path.write_text(
             WORLD.format(
@@ -89,7 +95,7 @@ class Flight:
         )  # fmt: skip
         self.simulation = Simulation(load(path), seed=seed)
         (self.co_simulator,) = attach_autopilots(self.simulation)
-        self._row = self.simulation.frames.names.index("v/base_link")
+        self._row = self.simulation.frames.names.index(kind.base)
         self.time = 0.0
         self.texts: list[Text] = []
         # Time and truth at each look; what it believed, by its own clock, which is behind by this (s).
@@ -99,7 +105,7 @@ class Flight:
         self.latest: dict[str, Any] = {}
         self._acknowledged: list[tuple[int, int]] = []
         self._chunks: dict[int, str] = {}
-        self._next_heartbeat = 0.0
+        self._next_heartbeat, self._echoes = 0.0, 0
         environment = {**os.environ, **kind.environment}
         environment |= {f"PX4_PARAM_{name}": str(value) for name, value in parameters.items()}
         listed = folder / "more.parm"
@@ -195,12 +201,12 @@ class Flight:
             self.run(_LOOK)
         return self.time - begin
 
-    def command(self, number: int, *parameters: float) -> int:
-        """Send MAV_CMD and return its MAV_RESULT."""
+    def command(self, number: int, *parameters: float, seconds: float = 5.0) -> int:
+        """Send MAV_CMD and return its MAV_RESULT, which comes within some simulated time."""
         padded = [*parameters, *[0.0] * (7 - len(parameters))]
         self._acknowledged.clear()
         self._link.mav.command_long_send(self._system, 1, number, 0, *padded)
-        self.until(lambda: any(each == number for each, _ in self._acknowledged), 5.0, f"answered command {number}")
+        self.until(lambda: any(each == number for each, _ in self._acknowledged), seconds, f"answered command {number}")
         return next(result for each, result in self._acknowledged if each == number)
 
     def insist(self, number: int, *parameters: float, seconds: float = 60.0) -> None:
@@ -316,12 +322,27 @@ class Flight:
 
     def _look(self) -> None:
         self._track.append((self.simulation.snapshot().time_ns * 1e-9, self.place))
+        self._wait_for_echo()
         while (message := self._link.recv_msg()) is not None:
             self._note(message)
         if self.time >= self._next_heartbeat and self._link.target_system is not None:
             self._next_heartbeat = self.time + 1.0
             with suppress(OSError):  # nobody is there yet
                 self._link.mav.heartbeat_send(mavlink.MAV_TYPE_GCS, mavlink.MAV_AUTOPILOT_INVALID, 0, 0, 0)
+
+    def _wait_for_echo(self) -> None:
+        """Until PX4 has read all that was sent to it: its MAVLink runs in threads of its own, not in lockstep."""
+        if not self.kind.is_px4 or "GPS_RAW_INT" not in self.latest:
+            return
+        self._echoes += 1
+        self._link.mav.timesync_send(0, self._echoes)
+        deadline = time.monotonic() + _ECHO_PATIENCE
+        while time.monotonic() < deadline:
+            message = self._link.recv_match(blocking=True, timeout=0.1)
+            if message is not None:
+                self._note(message)
+                if message.get_type() == "TIMESYNC" and message.tc1 and message.ts1 == self._echoes:
+                    return
 
     def _note(self, message: Any) -> None:
         kind = message.get_type()

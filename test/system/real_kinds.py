@@ -44,8 +44,9 @@ bases:
 class Kind:
     """How one of the autopilots is started, and the words that it is flown by.
 
-    step: of the world (s). modes: of MAV_CMD_DO_SET_MODE. vehicle: as the world has it. stands: the height of its
-    base_link above the ground that it stands on (m). program and defaults: of ArduPilot. environment: of PX4.
+    step: of the world (s). modes: of MAV_CMD_DO_SET_MODE. vehicle: as the world has it. base: the frame of its body.
+    stands: the height of that above the ground that it stands on (m). program and defaults: of
+    ArduPilot. environment: of PX4.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Kind:
     modes: dict[str, tuple[int, int]]
     vehicle: str = QUADROTOR
     stands: float = STANDS
+    base: str = "v/base_link"
     program: str = ""
     defaults: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +94,24 @@ PX4 = Kind(
 ARDUPILOT = Kind(
     "ardupilot", "ARDUPILOT_DIR", 0.001, {"hold": (4, 0), "mission": (3, 0), "land": (9, 0)},
     program="arducopter", defaults=("copter.parm", "copter-X.parm"),
+)  # fmt: skip
+# The x500 of PX4-gazebo-models, as PX4's own airframe for it has it; its outputs are those of our link.
+X500 = Kind(
+    "px4", "PX4_DIR", 0.004, _PX4_MODES,
+    """
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+include:
+  - file: x500
+    prefix: v
+    pose: {{position: [0, 0, 0.227], rpy_deg: [0, 0, 90]}}
+    autopilot: {{type: {kind}, instance: {instance}}}
+""",
+    stands=0.227, base="v/x500/base_link",
+    environment={
+        "PX4_SYS_AUTOSTART": "4001", "PX4_SIMULATOR": "none", "PX4_SIM_MODEL": "none_x500", "PX4_PARAM_SIM_GZ_EN": "0",
+        **{f"PX4_PARAM_PWM_MAIN_FUNC{number}": str(100 + number) for number in range(1, 5)},
+    },
 )  # fmt: skip
 # A model with a name of its own is started by its simulator; this one is to wait for ours.
 PX4_ROVER = Kind(

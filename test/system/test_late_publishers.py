@@ -15,8 +15,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import UInt32
 
 from sim_node.messages.topic import Qos, Topic
-from sim_node.ros.late_publishers import LatePublishers
-from sim_node.ros.publishers import profile
+from sim_node.ros.publishers import LatePublishers, profile
 
 MANY = Qos(depth=5000, durability="transient_local")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -342,6 +344,49 @@ def test_mavsdk_flies_beside_the_bridge(kind: str, tmp_path: Path) -> None:
         finally:
             client.close()
         assert "timed out" not in bridge.output
+
+
+# A program that somebody else wrote: it sends a velocity east, 5 m/s, 20 times a second.
+SENDER = """
+import sys, time, rclpy
+from geometry_msgs.msg import TwistStamped
+rclpy.init()
+node = rclpy.create_node("sender")
+publisher = node.create_publisher(TwistStamped, sys.argv[1], 10)
+message = TwistStamped()
+message.header.frame_id, message.twist.linear.x = "map", 5.0
+print("sends", flush=True)
+while True:
+    message.header.stamp = node.get_clock().now().to_msg()
+    publisher.publish(message)
+    time.sleep(0.05)
+"""
+# How far it flies on at most: half a second of repeated setpoints, one until PX4 misses them, and the way to brake, m.
+FLIES_ON = 25.0
+
+
+@pytest.mark.peers
+@pytest.mark.usefixtures("ros_domain", "autopilots")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+@pytest.mark.parametrize("kind", [pytest.param(each, marks=needs(each)) for each in ("px4", "ardupilot")])
+def test_a_vehicle_stops_whose_program_is_gone(kind: str, number: int, tmp_path: Path) -> None:
+    """It flew on for 100 m and more, as long as DDS believed in the publisher."""
+    one = Flown(kind, 0, 1, start=(0.0, 0.0))
+    with fleet([one], tmp_path) as (ears, _, _):
+        pilot = Pilot(ears, one)
+        ears.spin_until(lambda: pilot.odometry, "its local position")
+        pilot.take_off()
+        pilot.up(9.0)
+        topic = f"{one.topics}/setpoint_velocity/cmd_vel"
+        with program([sys.executable, "-c", SENDER, topic]) as sender:
+            sender.wait_for("sends")
+            pilot.insist("cmd/guided")
+            ears.spin_until(lambda: one.moved()[0] > 5.0, "under way")
+            sender.process.send_signal(number)
+            gone = one.moved()[0]
+            pilot.come_to_rest()
+            print(f"{kind}: flew on for {one.moved()[0] - gone:.1f} m")
+            assert one.moved()[0] - gone < FLIES_ON
 
 
 def attitude_yaw(odometry: Any) -> float:

@@ -24,8 +24,7 @@ from std_srvs.srv import SetBool
 
 from sim_node.ros.bridge import BridgeNode
 from sim_node.ros.participant import start_spinning
-from sim_node.ros.vehicle_commands import GOTO
-from sim_node.ros.vehicle_setpoints import ESTIMATES, SETPOINTS, THRUST, TURNS
+from sim_node.ros.vehicle_commands import ESTIMATES, GOTO, SETPOINTS, THRUST, TURNS
 
 RELIABLE = QoSProfile(depth=100)
 RATE, TIMEOUT_S = 20.0, 0.5

@@ -25,8 +25,6 @@ from waiting import PATIENCE, until
 
 from sim_node.cli.commands import SHIPPED
 
-# To make an environment and compile its kernels takes long on a busy machine.
-pytestmark = [pytest.mark.wheel, pytest.mark.timeout(7200)]
 LIMIT = 10.0 * PATIENCE
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
 FILES = {
@@ -34,11 +32,21 @@ FILES = {
     "ball.openplx": "Yard is Physics3D.System:\n    ball is Physics3D.Bodies.RigidBody\n",
     "yard.yaml": """\
 world: yard
+origin: {latitude: 47.4, longitude: 8.5, altitude: 488}
+time: {step: 0.004}
 ground: plane
 bases: [{name: amr, model: differential, sensors: [IMU]}]
+vehicles: [{name: drone, model: iris, pose: {position: [-3, 0, 0.13]}, autopilot: {type: mavlink_builtin}}]
 bodies:
   - {name: post, pose: {position: [3, 0, 1]}, geometry: [{box: [0.2, 0.2, 2]}]}
   - {name: box, joint: free, pose: {position: [2, 0, 0.2]}, geometry: [{box: [0.4, 0.4, 0.4], mass: 1}]}
+  - name: door
+    parent: post
+    joint: {type: hinge, axis: [0, 0, 1]}
+    pose: {position: [0, 1, 0]}
+    geometry: [{box: [0.1, 1, 1], mass: 1}]
+actuators: [{joint: door, stiffness: 10, damping: 1, force: 10}]
+scenario: [{name: doorbell, do: {gust: {velocity: [1, 0, 0], seconds: 1}}}]
 """,
 }
 # Each command as it is run, and the extras that it needs, in the order in which it misses them; of A|B either, and a
@@ -67,6 +75,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("snap four_bar", ""),
     ("convert 1,2,3 --from NED --to ENU", ""),
     ("urdf arm -o arm.urdf", ""),
+    ("map lidar_room -o room.yaml", ""),
+    ("test hover_in_gusts --duration 1", ""),
     ("scene orbit -o scene.json", ""),
     ("check scene.json", ""),
     ("completion bash", ""),
@@ -94,6 +104,22 @@ ON_THE_GRAPH = (
     "step 5",
     "resume",
     "set box --pose 1,0,1",
+    "push box 1,0,0 --seconds 0.1",
+    "move box 1,1,1",
+    "drive 0.5,0,0,0 --of amr --seconds 0.5",
+    "joints door=0.5 --seconds 0.5",
+    "wind 1,0,0",
+    "gust 2,0,0 1",
+    "light 0.5",
+    "trigger doorbell",
+    "fail amr/IMU stuck",
+    "disturb drone/IMU --bias 0.1",
+    "jam drone --seconds 1",
+    "battery drone --endurance 600",
+    "parameter SIM_BAT_DRAIN 100 --of drone",
+    "link drone --loss 0.1",
+    "order arm --of drone",
+    "computer stop --of drone --seconds 1",
     "attach box post",
     "detach box",
     "spawn differential --name second --pose 2,2,0",
@@ -103,6 +129,8 @@ ON_THE_GRAPH = (
     "unload",
     "load yard.yaml",
 )
+# PX4_DIR is a folder without it: exit 2.
+NOT_INSTALLED = "fly px4"
 # What those print that run until Ctrl-C.
 LASTING = {
     "view orbit --port 0": "viewer: ",
@@ -146,10 +174,12 @@ def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 def test_every_command_is_listed() -> None:
-    lines = (*(words for words, _ in COMMANDS), RUN, *ON_THE_GRAPH, "doctor")
+    lines = (*(words for words, _ in COMMANDS), RUN, *ON_THE_GRAPH, NOT_INSTALLED, "doctor")
     assert {line.split()[0] for line in lines} == set(SHIPPED)
 
 
+@pytest.mark.wheel
+@pytest.mark.timeout(7200)  # to make an environment and compile its kernels takes long on a busy machine
 @pytest.mark.parametrize("extras", ["", *EXTRAS, "mcp,ros", "all,ros"])
 def test_every_command_with_one_extra(
     extras: str, wheel: Path, environments: dict[frozenset[str], Path], tmp_path: Path
@@ -167,6 +197,7 @@ def test_every_command_with_one_extra(
     with shell.begun(RUN) if not missing else nullcontext():
         for words in ON_THE_GRAPH:
             shell.run(words, missing)
+    shell.run(NOT_INSTALLED, code=2)
     # Without ROS 2, nodes cannot run; with it and what `build` has added, all is there.
     shell.run("doctor", code=int("ros" not in have))
     assert not shell.faults, "\n".join(shell.faults)
@@ -190,7 +221,8 @@ class Shell:
         self.faults: list[str] = []
         # `teleop` wants one. Its other end stays open, too.
         _, self._terminal = pty.openpty()
-        self._variables = {**environment_of_pip(), "ROS_DOMAIN_ID": str(free_domain()), "PYTHONUNBUFFERED": "1"}
+        own = {"ROS_DOMAIN_ID": str(free_domain()), "PYTHONUNBUFFERED": "1", "PX4_DIR": str(folder)}
+        self._variables = {**environment_of_pip(), **own}
 
     def run(self, words: str, missing: str = "", code: int = 0) -> None:
         """Run a command, which must say that an extra is missing, or else exit with `code`."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from page import Page, opened, press, script, told
+from recorded_runs import sinks_into
 from waiting import until
 
 from sim_node.recording.bag import BagError
@@ -20,7 +21,6 @@ from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import from_options
 from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.bag_view import BagView
-from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.clouds import points_of

@@ -12,7 +12,7 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from sim_node.assembly import assemble
-from sim_node.messages.marker_messages import marker_array
+from sim_node.messages.marker_messages import MarkerArrays
 from sim_node.simulation import Simulation
 from sim_node.viewing.markers import markers_of
 from sim_node.world import World, load
@@ -21,7 +21,9 @@ from sim_node.world.locate import shipped_worlds
 
 
 def markers(world: World, prefix: str = "") -> list[Marker]:
-    data = marker_array(world.fixed_frame, markers_of(world, lay_out(world).frames, prefix))
+    arrays = MarkerArrays()
+    arrays.renew(world.fixed_frame, markers_of(world, lay_out(world).frames, prefix))
+    data = arrays.all()
     return list(deserialize_message(data, MarkerArray).markers[1:])
 
 

@@ -15,7 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
-from sim_node.messages.marker_messages import FrameMarker, MarkerType, marker_array
+from sim_node.messages.marker_messages import FrameMarker, MarkerArrays, MarkerType
 from sim_node.viewing.display_sinks import PathMessage
 
 # Marker has not changed since Humble.
@@ -45,6 +45,12 @@ MARKERS = st.builds(
 def seven(pose: Pose) -> list[float]:
     p, q = pose.position, pose.orientation
     return [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+
+
+def marker_array(fixed_frame: str, markers: list[FrameMarker]) -> bytes:
+    arrays = MarkerArrays()
+    arrays.renew(fixed_frame, markers)
+    return arrays.all()
 
 
 def three(vector: object) -> list[float]:

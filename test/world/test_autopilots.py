@@ -12,7 +12,7 @@ from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.links.tcp import Tcp
 from sim_node.mavlink.links.udp import UdpEndpoint
 from sim_node.world import Autopilot, World, WorldError, lay_out, load
-from sim_node.world.vehicle_checks import link_fault
+from sim_node.world.autopilots import link_fault
 from sim_node.world.vehicles import AUTOPILOT_TYPES
 
 ORIGIN = "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\n"

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.spatial.geometry import quaternions
-from sim_node.world.depths import depth_below
-from sim_node.world.shapes import Geometry
+from sim_node.world.shapes import Geometry, depth_below
 
 SIZES = {"box": (0.3, 0.5, 0.7), "sphere": (0.4,), "cylinder": (0.2, 0.9), "capsule": (0.2, 0.9)}
 SIZES["ellipsoid"] = (0.2, 0.3, 0.6)

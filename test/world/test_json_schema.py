@@ -16,8 +16,8 @@ from jsonschema import Draft7Validator
 from sim_node.cli.main import main
 from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.world import World, WorldError
+from sim_node.world.forces import FORCE_KEYS, FORCES
 from sim_node.world.locate import shipped_vehicles, shipped_worlds
-from sim_node.world.readers.yaml_forces import FORCE_KEYS, FORCES
 from sim_node.world.readers.yaml_section import SECTION_FORMS, SECTIONS
 from sim_node.world.schema import vehicle_schema, world_schema
 

@@ -10,9 +10,9 @@ import pytest
 
 from sim_node.world import WorldError, load
 from sim_node.world.readers import xml_elements
-from sim_node.world.readers.keyframe_csv import MAX_FAULTS, read_keyframes
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import compose_xml
+from sim_node.world.readers.yaml_motions import MAX_FAULTS, read_keyframes
 
 ELEMENTS = "<body name='b%d' pos='1 2 3'/>"
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from key_paths import numbers_of
 
 from sim_node.assembly import assemble
 from sim_node.world import Body, Drag, Inertial, StaticFrame, TimeGrid, Wind, World, WorldError, lay_out, load
 from sim_node.world.bodies import Marker
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.loops import ContactExclusion
-from sim_node.world.values import Number, numbers_of
+from sim_node.world.values import Number
 
 WORLDS = sorted(shipped_worlds())
 

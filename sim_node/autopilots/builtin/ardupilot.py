@@ -1,8 +1,21 @@
-"""The dialect of ArduCopter: its mode numbers, parameters as rounded floats, its texts."""
+"""The dialects of ArduCopter and of ArduPilot's Rover: mode numbers, parameters as rounded floats, texts."""
 
 from __future__ import annotations
 
-from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, OrderRefused, Texts
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sim_node.autopilots.builtin.dialect import (
+    DIALECTS,
+    Cause,
+    Denied,
+    Dialect,
+    FlightMode,
+    Mode,
+    OrderRefused,
+    Texts,
+    rover,
+)
 from sim_node.autopilots.builtin.fence import ALL, AREAS, CIRCLE, HEIGHT, UNION
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 from sim_node.mavlink.codec import enum_values
@@ -15,18 +28,24 @@ _MODES = {
     Mode.RETURN: FlightMode(6, "RTL", "RTL", 5, _STABILIZED | _GUIDED),
     Mode.LAND: FlightMode(9, "LAND", "Land", 7, _STABILIZED),
 }
-_KNOWN = {number: name.removeprefix("COPTER_MODE_") for name, number in enum_values("COPTER_MODE").items()}
 
 
-def _mode_of(main: int, sub: int) -> Mode:
-    if sub:
-        raise Denied(f"sub mode {sub}: these modes have no sub modes")
-    for mode, flown in _MODES.items():
-        if flown.custom == main:
-            return mode
-    if main in _KNOWN and not _KNOWN[main].endswith("ENUM_END"):
-        raise OrderRefused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
-    raise Denied(f"no such mode {main}")
+def mode_of(modes: Mapping[Mode, FlightMode], vehicle: str) -> Callable[[int, int], Mode]:
+    """Return what finds the mode of DO_SET_MODE's params, for a kind of vehicle: COPTER or ROVER."""
+    prefix = f"{vehicle}_MODE_"
+    known = {number: name.removeprefix(prefix) for name, number in enum_values(f"{vehicle}_MODE").items()}
+
+    def find(main: int, sub: int) -> Mode:
+        if sub:
+            raise Denied(f"sub mode {sub}: these modes have no sub modes")
+        for mode, flown in modes.items():
+            if flown.custom == main:
+                return mode
+        if main in known and not known[main].endswith("ENUM_END"):
+            raise OrderRefused(f"Mode change to {known[main]} failed: the mode is not implemented")
+        raise Denied(f"no such mode {main}")
+
+    return find
 
 
 _PARAMETERS = {
@@ -66,7 +85,7 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
         autopilot=3,
         version=0x040600FF,  # 4.6.0, a release
         modes=_MODES,
-        mode_of=_mode_of,
+        mode_of=mode_of(_MODES, "COPTER"),
         parameters=_PARAMETERS,
         texts=Texts(
             armed="Arming motors",
@@ -94,14 +113,10 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
             "fence_height": 100.0,
             "fence_radius": 300.0,
         },
-        bytewise=False,
         takeoff_mode=Mode.GUIDED,
         goto_mode=Mode.GUIDED,
-        takes_off_when_armed=False,
         takes_off_in=(Mode.GUIDED,),
-        arms_for_mission=False,
         disarms_after=(Mode.MISSION, Mode.RETURN, Mode.LAND),
-        streams_first=False,
         position_stays=True,
         stream_end=Mode.GUIDED,
         long_frame=3,
@@ -110,11 +125,57 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
         floats_first=True,
         goto_items=True,
         fence_names={HEIGHT: "Max Alt", CIRCLE: "Circle", AREAS: "Polygon"},
-        drops_targets=False,
         gives_up=Mode.LAND,
-        ranks_failsafes=False,
         # events.cpp, failsafe_gcs_on_event: FS_OPTIONS continues what a pilot flies, by default.
         ignores={(Cause.LINK, Mode.HOLD, mode) for mode in Mode},
         disarms_on_ground=True,
+    )
+)
+
+
+_BY_HAND = 64  # MAV_MODE_FLAG
+_ROVER_MODES = {
+    Mode.MANUAL: FlightMode(0, "MANUAL", "Manual", 0, _BY_HAND),
+    Mode.HOLD: FlightMode(4, "HOLD", "Hold", 1, _STABILIZED | _GUIDED),
+    Mode.MISSION: FlightMode(10, "AUTO", "Auto", 6, _STABILIZED | _GUIDED),
+    Mode.RETURN: FlightMode(11, "RTL", "RTL", 5, _STABILIZED | _GUIDED),
+    Mode.GUIDED: FlightMode(15, "GUIDED", "Guided", 0, _STABILIZED | _GUIDED),
+}
+_OF_FLIGHT = ("ANGLE_MAX", "DISARM_DELAY", "FENCE_ALT_MAX", "FS_GCS_ENABLE", "GUID_TIMEOUT", "LAND_SPEED", "RTL_ALT")
+_ROVER_PARAMETERS = {
+    name: parameter
+    for name, parameter in ARDUPILOT.parameters.items()
+    if not name.startswith("WPNAV_") and name not in _OF_FLIGHT
+} | {
+    "ATC_ACCEL_MAX": quantity("acceleration", 0.01, 100.0),
+    "BATT_FS_CRT_ACT": choice("battery_action", {0: Action.WARN, 1: Action.RETURN, 2: Action.HOLD}),
+    "CRUISE_SPEED": quantity("speed", 0.01, 100.0),
+    "FENCE_ACTION": choice("fence_action", {0: Action.WARN, 1: Action.RETURN, 2: Action.HOLD}),
+    "FENCE_TYPE": quantity("fence_types", 0.0, float(ALL), kind=INT32, step=CIRCLE),
+    "FRAME_TYPE": constant(0),
+    "FS_ACTION": choice("link_action", {0: Action.NONE, 1: Action.RETURN, 2: Action.HOLD}),
+    # Its failsafe is on as long as FS_ACTION says what to do.
+    "FS_GCS_ENABLE": constant(1),
+    "WP_RADIUS": quantity("radius", 0.05, 100.0, kind=REAL32),
+    "WP_SPEED": quantity("speed", 0.01, 100.0),
+}
+
+ARDUPILOT_ROVER = DIALECTS.add(rover("ardupilot"))(
+    replace(
+        ARDUPILOT,
+        modes=_ROVER_MODES,
+        mode_of=mode_of(_ROVER_MODES, "ROVER"),
+        parameters=dict(sorted(_ROVER_PARAMETERS.items())),
+        defaults={
+            **ARDUPILOT.defaults,
+            "radius": 0.25,
+            "link_action": Action.HOLD,
+            "fence_types": float(CIRCLE | AREAS),
+            "fence_height": 0.0,
+        },
+        disarms_after=(),
+        gives_up=Mode.HOLD,
+        # failsafe.cpp, failsafe_trigger: neither a return nor a hold is interrupted.
+        ignores={(Cause.LINK, now, mode) for now in (Mode.RETURN, Mode.HOLD) for mode in Mode},
     )
 )

@@ -19,11 +19,10 @@ from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRef
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilots.builtin.flight import Flight
-from sim_node.autopilots.builtin.manual import Sticks
 from sim_node.autopilots.builtin.memory import Memory, restore
 from sim_node.autopilots.builtin.mission_protocol import MissionProtocol
 from sim_node.autopilots.builtin.parameters import ParameterLists, answer_parameters
-from sim_node.autopilots.builtin.setpoints import Setpoints
+from sim_node.autopilots.builtin.setpoints import Setpoints, Sticks
 from sim_node.autopilots.builtin.settings import Settings
 from sim_node.autopilots.builtin.simulator import PAUSE_S, SimulatorLink
 from sim_node.autopilots.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams

@@ -12,8 +12,8 @@ from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, O
 from sim_node.autopilots.builtin.fence import ALL
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, CommandPosition, position_of_ints
 from sim_node.autopilots.builtin.mission import speed_fault, turn_of
-from sim_node.autopilots.builtin.status import AVAILABLE_MODES, available_modes
 from sim_node.autopilots.builtin.streams import MAX_RATE, MESSAGES, known
+from sim_node.autopilots.builtin.telemetry import AVAILABLE_MODES, available_modes
 from sim_node.mavlink.codec import MavlinkMessage, enum_name
 from sim_node.mavlink.links import Address
 from sim_node.registry import Registry
@@ -53,32 +53,37 @@ command = COMMANDS.add
 
 def obey(autopilot: BuiltinAutopilot, message: MavlinkMessage, connection: Answers, address: Address) -> None:
     """Execute a COMMAND_LONG, COMMAND_INT or SET_MODE and acknowledge it; a refusal is explained by a text before."""
+    number, execute = _ordered(autopilot, message, connection, address)
+    result = UNSUPPORTED if execute is None else _result(autopilot, number, execute)
+    to = {"target_system": message.system, "target_component": message.component}
+    answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
+    autopilot.beat_if_changed()
+
+
+def _ordered(
+    autopilot: BuiltinAutopilot, message: MavlinkMessage, connection: Answers, address: Address
+) -> tuple[int, Callable[[], None] | None]:
+    """Return the MAV_CMD of a message, and what executes it; None for one that is not known."""
     fields = message.fields
     if message.name == "SET_MODE":
         # As PX4's receiver, which makes a DO_SET_MODE of it.
-        result = _result(
-            autopilot, _SET_MODE, lambda: autopilot.enter(autopilot.dialect.mode_of_custom(fields.custom_mode))
-        )
-        _acknowledge(autopilot, _SET_MODE, result, message, connection, address)
-        return
+        return _SET_MODE, lambda: autopilot.enter(autopilot.dialect.mode_of_custom(fields.custom_mode))
     if message.name == "COMMAND_INT":
         position = position_of_ints(fields.frame, fields.x, fields.y, fields.z)
     else:
         frame = GLOBAL[0] if fields.command == _SET_HOME else autopilot.flight.dialect.long_frame
         position = CommandPosition(frame, fields.param5, fields.param6, fields.param7)
     params = fields.param1, fields.param2, fields.param3, fields.param4
-    order = Order(params, position, connection, address)
-    execute = COMMANDS.get(fields.command)
-    result = UNSUPPORTED
-    if execute is not None:
+    found = COMMANDS.get(fields.command)
+    if found is None:
+        return fields.command, None
 
-        def executed() -> None:
-            if any(map(math.isinf, (*params, *position[1:]))):
-                raise Denied("a parameter is infinite")
-            execute(autopilot, order)
+    def execute() -> None:
+        if any(map(math.isinf, (*params, *position[1:]))):
+            raise Denied("a parameter is infinite")
+        found(autopilot, Order(params, position, connection, address))
 
-        result = _result(autopilot, fields.command, executed)
-    _acknowledge(autopilot, fields.command, result, message, connection, address)
+    return fields.command, execute
 
 
 def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None]) -> int:
@@ -90,19 +95,6 @@ def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None
         autopilot.report(WARNING, f"{name}: {refusal}")
         return _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
     return ACCEPTED
-
-
-def _acknowledge(
-    autopilot: BuiltinAutopilot,
-    number: int,
-    result: int,
-    message: MavlinkMessage,
-    connection: Answers,
-    address: Address,
-) -> None:
-    to = {"target_system": message.system, "target_component": message.component}
-    answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
-    autopilot.beat_if_changed()
 
 
 @command(400)

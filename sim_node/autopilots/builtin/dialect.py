@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,23 +69,23 @@ class FlightMode(NamedTuple):
 
 @dataclass(frozen=True)
 class Texts:
-    """STATUSTEXTs that ground stations and scripts look for. Braces stand for what a text is about."""
+    """STATUSTEXTs that ground stations and scripts look for, by default PX4's. Braces stand for what it is about."""
 
-    armed: str
-    disarmed: str
-    arming_denied: str
-    takeoff: str
-    landed: str
-    mode_refused: str
-    setpoints_lost: str
-    link_lost: str
-    link_regained: str
-    battery_low: str
-    battery_critical: str
-    battery_emergency: str
-    battery_empty: str
-    fence_breached: str
-    mission_finished: str
+    armed: str = "Armed by {reason}"
+    disarmed: str = "Disarmed by {reason}"
+    arming_denied: str = "Arming denied: {reason}"
+    takeoff: str = "Takeoff detected"
+    landed: str = "Landing detected"
+    mode_refused: str = "Switching to {mode} is currently not available: {reason}"
+    setpoints_lost: str = "Offboard control lost: holding"
+    link_lost: str = "Failsafe activated: connection to ground control station lost"
+    link_regained: str = "Connection to ground control station regained"
+    battery_low: str = "Low battery level"
+    battery_critical: str = "Critical battery level"
+    battery_emergency: str = "Emergency battery level"
+    battery_empty: str = "Battery empty: motors stopped"
+    fence_breached: str = "Geofence violation: {what}"
+    mission_finished: str = "Mission finished, loitering"
 
 
 @dataclass(frozen=True)
@@ -127,29 +127,29 @@ class Dialect:
     mode_of: Callable[[int, int], Mode]
     parameters: Mapping[str, Parameter]
     texts: Texts
-    defaults: Mapping[str, float]
-    bytewise: bool
     takeoff_mode: Mode
     goto_mode: Mode
-    takes_off_when_armed: bool
-    takes_off_in: tuple[Mode, ...]
-    arms_for_mission: bool
     disarms_after: tuple[Mode, ...]
-    streams_first: bool
-    position_stays: bool
     stream_end: Mode
     long_frame: int
-    degrees: bool
-    home_first: bool
-    floats_first: bool
-    goto_items: bool
     fence_names: Mapping[int, str]
-    drops_targets: bool
-    gives_up: Mode | None
-    ranks_failsafes: bool
     ignores: AbstractSet[tuple[Cause, Mode, Mode]]
-    disarms_on_ground: bool
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    takes_off_in: tuple[Mode, ...] = ()
+    gives_up: Mode | None = None
     throttle_middle: float = 0.0
+    bytewise: bool = False
+    takes_off_when_armed: bool = False
+    arms_for_mission: bool = False
+    streams_first: bool = False
+    position_stays: bool = False
+    degrees: bool = False
+    home_first: bool = False
+    floats_first: bool = False
+    goto_items: bool = False
+    drops_targets: bool = False
+    ranks_failsafes: bool = False
+    disarms_on_ground: bool = False
 
     def mode_of_custom(self, custom: int) -> Mode:
         """Return the mode of a whole custom_mode, as in SET_MODE. Raises OrderRefused."""
@@ -174,9 +174,7 @@ class Dialect:
 
 DIALECTS: Registry[str, Dialect] = Registry(
     "dialect",
-    shipped=tuple(
-        f"sim_node.autopilots.builtin.{name}" for name in ("px4", "ardupilot", "px4_rover", "ardupilot_rover")
-    ),
+    shipped=("sim_node.autopilots.builtin.px4", "sim_node.autopilots.builtin.ardupilot"),
     group="sim_node.builtin",
 )
 

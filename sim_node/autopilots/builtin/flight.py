@@ -1,4 +1,4 @@
-"""The flight itself, or the drive: armed, in a mode, at a task; states in, commands out, on the simulator's clock."""
+"""The flight itself, or the drive: armed, in a mode, at a task; its failsafes, and what happens on the ground."""
 
 from __future__ import annotations
 
@@ -8,23 +8,222 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from sim_node.autopilots.builtin.battery import Battery
-from sim_node.autopilots.builtin.craft import craft_of
-from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Failed, Mode, OrderRefused, Unsupported
-from sim_node.autopilots.builtin.failsafe import Failsafe
+from sim_node.autopilots.builtin.dialect import (
+    CRITICAL,
+    INFO,
+    NOTICE,
+    WARNING,
+    Cause,
+    Dialect,
+    Failed,
+    Mode,
+    OrderRefused,
+    Unsupported,
+)
 from sim_node.autopilots.builtin.fence import ALL, Fence, Item, braked, rally_points
 from sim_node.autopilots.builtin.geo_reference import MAX_DISTANCE, GeoReference
-from sim_node.autopilots.builtin.ground import GroundWatch
-from sim_node.autopilots.builtin.injected import BATTERY, OFF, Injected
+from sim_node.autopilots.builtin.injected import BATTERY, GPS, OFF, OK, Injected
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
+from sim_node.autopilots.builtin.multirotor import MultirotorCraft
 from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.rover import RoverCraft
 from sim_node.autopilots.builtin.settings import Action, Parameter, Settings
 from sim_node.autopilots.builtin.simulator import HilMeasurements
 from sim_node.autopilots.builtin.state import observe
-from sim_node.autopilots.builtin.tasks import Descend, Go, Hold, Land, Task
-from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.tasks import BELOW, STILL, Descend, Go, Guidance, Hold, Land, Task
+from sim_node.autopilots.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+
+# How long a vehicle has to stand before it has landed: ArduCopter's LAND_DETECTOR_TRIGGER_SEC, and what the three
+# stages of PX4's land detector add up to, us.
+_STANDS_US = 1_000_000
+# Thrust below which nothing is meant to fly, of the weight.
+_LOW_THRUST = 0.3
+
+
+class GroundWatch:
+    """Watches one flight, at each of its steps while it is armed."""
+
+    def __init__(self) -> None:
+        self._still_since_us: int | None = None
+        self._standing_since_us: int | None = None
+        self._flown = False
+
+    def has_landed(self, flight: Guidance) -> bool:
+        """Return whether a vehicle in the air stands, although it is led down. `Land` detects that for itself."""
+        self._standing_since_us, self._flown = None, True
+        if isinstance(flight.task, Land) or not _is_led_down(flight) or np.abs(flight.states[0, 7:10]).max() > STILL:
+            self._still_since_us = None
+            return False
+        since = self._still_since_us = _since(self._still_since_us, flight.time_us)
+        return flight.time_us - since >= _STANDS_US
+
+    def reason_to_disarm(self, flight: Guidance) -> str:
+        """Return why a vehicle that stands armed is to be disarmed; empty if it is not."""
+        self._still_since_us = None
+        since = self._standing_since_us = _since(self._standing_since_us, flight.time_us)
+        settings = flight.settings
+        limit = settings.disarm_landed if self._flown else settings.disarm_preflight
+        if limit <= 0.0 or flight.time_us - since < limit * 1e6:
+            return ""
+        return "landing" if self._flown else "auto preflight disarming"
+
+    def disarmed(self) -> None:
+        """Forget the flight that has ended."""
+        self._still_since_us, self._standing_since_us, self._flown = None, None, False
+
+
+def _since(begin_us: int | None, now_us: int) -> int:
+    """Return when something began; now if it has not, or if the clock went back since."""
+    return now_us if begin_us is None or now_us < begin_us else begin_us
+
+
+def _is_led_down(flight: Guidance) -> bool:
+    if flight.task.direct:
+        return bool(flight.demands[2] < _LOW_THRUST * flight.parameters.gravity)
+    return bool(flight.reference[2] < flight.states[0, 2] - BELOW)
+
+
+_MODES = {Action.HOLD: Mode.HOLD, Action.RETURN: Mode.RETURN, Action.LAND: Mode.LAND}
+# From the mildest to the worst, as the actions of PX4's failsafe framework.
+_RANKS = (Mode.HOLD, Mode.RETURN, Mode.LAND)
+# What is further outside of its geofence than this (m) does not come back by itself: AC_FENCE_GIVE_UP_DISTANCE.
+FAR = 100.0
+
+
+class Failsafe:
+    """Watches one flight. Each condition acts once, when it begins.
+
+    Attributes:
+        breached: the kinds of limits of the geofence that are breached; breaches: how often that began, and when it
+            last did (us). position_lost: whether there is no valid position estimate.
+    """
+
+    def __init__(self) -> None:
+        self.breached, self.breaches, self.breach_us = 0, 0, 0
+        self.position_lost, self._deaf_since = False, 0
+        self._level = 0
+        self._link_lost = False
+        # When a ground station was received, by the simulator's clock (us) and the wall's; None for the wall's if it is
+        # one in the simulation.
+        self._received: tuple[int, int | None] | None = None
+        # The mode that a failsafe has changed to, as long as nobody has changed it since.
+        self._ordered: tuple[Cause, Mode] | None = None
+
+    def watch(self, flight: Flight) -> None:
+        """Look at battery and fence."""
+        settings, texts, remaining = flight.settings, flight.dialect.texts, flight.battery.remaining
+        thresholds = (
+            (settings.battery_low, texts.battery_low, Action.WARN),
+            (settings.battery_critical, texts.battery_critical, settings.battery_action),
+            (
+                settings.battery_emergency,
+                texts.battery_emergency,
+                Action.LAND if settings.battery_action > Action.WARN else Action.WARN,
+            ),
+        )
+        level = sum(remaining < threshold for threshold, _, _ in thresholds)
+        for _, text, action in thresholds[self._level : level]:
+            self._act(flight, Cause.BATTERY, _MODES.get(action), text)
+        self._level = level
+        self._watch_fence(flight)
+        self._watch_position(flight)
+        if self._received is not None and self._received[1] is None:
+            self.watch_link(flight, None)
+
+    def _watch_fence(self, flight: Flight) -> None:
+        settings, dialect = flight.settings, flight.dialect
+        found = flight.breaches(flight.position) if flight.airborne else {}
+        new = [kind for kind in found if not kind & self.breached]
+        self.breached = sum(found)
+        if not new or settings.fence_action is Action.NONE:
+            return
+        self.breaches, self.breach_us = self.breaches + 1, flight.time_us
+        mode = _MODES.get(settings.fence_action)
+        if mode is not None and dialect.gives_up is not None and max(found[kind] for kind in new) > FAR:
+            mode = dialect.gives_up
+        what = " and ".join(dialect.fence_names[kind] for kind in new)
+        self._act(flight, Cause.FENCE, mode, dialect.texts.fence_breached.format(what=what))
+
+    def taken_over(self) -> None:
+        """Note that the mode is another one, or was commanded anew: no failsafe stands for it any more."""
+        self._ordered = None
+
+    def _watch_position(self, flight: Flight) -> None:
+        """Look for a receiver that is silent for longer than a filter can do without it."""
+        fix_us = flight.measurements.fix_us
+        # A filter rejects a receiver that is stuck or wrong, and then has none.
+        if flight.injected.type_of(GPS) != OK:
+            self._deaf_since = self._deaf_since or flight.time_us
+            fix_us = min(fix_us, self._deaf_since)
+        else:
+            self._deaf_since = 0
+        lost = fix_us > 0 and flight.time_us - fix_us > flight.settings.position_timeout * 1e6
+        if lost and not self.position_lost:
+            self.position_lost = True
+            self._act(flight, Cause.POSITION, Mode.LAND, "No valid position estimate")
+        elif not lost and self.position_lost:
+            self.position_lost = False
+            flight.report(INFO, "Position estimate is valid again")
+
+    def ground_station(self, flight: Flight, now_ns: int | None) -> None:
+        """Note that a ground station's heartbeat was received; None for the time of one in the simulation."""
+        self._received = flight.time_us, now_ns
+        if self._link_lost:
+            self._link_lost = False
+            flight.report(INFO, flight.dialect.texts.link_regained)
+
+    def watch_link(self, flight: Flight, now_ns: int | None) -> None:
+        """Look for a silent ground station, once there has been one.
+
+        Both clocks count, the simulator's and the wall's, so that neither a fast simulation nor a paused one takes a
+        steady stream of heartbeats for a broken one. Of a station in the simulation, the simulator's alone counts.
+        """
+        if self._received is None or self._link_lost or not flight.armed:
+            return
+        time_us, received_ns = self._received
+        if (received_ns is None) != (now_ns is None):
+            return
+        limit = flight.settings.link_timeout
+        silent_ns = limit * 1e9 + 1.0 if received_ns is None or now_ns is None else now_ns - received_ns
+        if flight.time_us - time_us > limit * 1e6 and silent_ns > limit * 1e9:
+            self._link_lost = True
+            action = flight.settings.link_action
+            if action is not Action.NONE:
+                self._act(flight, Cause.LINK, _MODES.get(action), flight.dialect.texts.link_lost)
+
+    def _act(self, flight: Flight, cause: Cause, mode: Mode | None, text: str) -> None:
+        """Send a text, and change to a mode where there is one and it is not what happens already."""
+        if mode is not None and mode not in flight.dialect.modes:
+            mode = Mode.HOLD  # a rover stops where another vehicle lands
+        if mode is not None and flight.armed and not flight.airborne and flight.dialect.disarms_on_ground:
+            flight.report(CRITICAL, f"{text}: disarming")
+            flight.disarm(reason="failsafe")
+            return
+        if mode is None or not flight.airborne or self._goes_on(flight, cause, mode):
+            flight.report(WARNING, text)
+            return
+        flight.report(CRITICAL, f"{text}: {flight.dialect.modes[mode].name}")
+        try:
+            flight.set_mode(mode)
+            self._ordered = cause, mode
+        except OrderRefused as refusal:
+            flight.report(CRITICAL, f"failsafe: {refusal}")
+
+    def _goes_on(self, flight: Flight, cause: Cause, mode: Mode) -> bool:
+        """Whether the vehicle stays in its mode all the same. In the mode to hold it may be on its way to a place."""
+        now, dialect = flight.mode, flight.dialect
+        if (mode is now and mode is not Mode.HOLD) or (cause, now, mode) in dialect.ignores:
+            return True
+        if self._ordered is None:
+            return False
+        if dialect.ranks_failsafes:
+            return _RANKS.index(mode) < _RANKS.index(now)
+        # events.cpp: "GCS + Battery: Continuing Landing".
+        return cause is Cause.LINK and self._ordered == (Cause.BATTERY, Mode.LAND)
+
 
 # How often battery, fence and failsafes are looked at, on the simulator's clock.
 _WATCH_US = 100_000
@@ -62,7 +261,12 @@ class Flight:
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed
-        self.craft = craft_of(parameters)
+        airframe = parameters.airframe
+        self.craft: MultirotorCraft | RoverCraft
+        if isinstance(airframe, Chassis):
+            self.craft = RoverCraft(parameters, airframe)
+        else:
+            self.craft = MultirotorCraft(parameters, airframe)
         self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
         self.reference, self.demands = np.zeros(11), np.zeros(5)
         self.time_us, self._began_us, self._watched_us = 0, 0, 0
@@ -347,7 +551,7 @@ class Flight:
 
     @property
     def commands(self) -> FloatArray:
-        """The commands of the present period; see Craft."""
+        """The commands of the present period; see `MultirotorCraft`."""
         return self.craft.commands
 
     def above(self, height: float) -> FloatArray:

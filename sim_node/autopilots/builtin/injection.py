@@ -28,19 +28,32 @@ from sim_node.mavlink.codec import enum_name
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 
-# Which types of failures PX4 1.16 simulates of a unit, and how many instances it has: SimulatorMavlink.cpp
-# (check_failure_injections), BatterySimulator.cpp (updateCommands) and FailureInjector.cpp.
-_KNOWN: Mapping[int, tuple[tuple[int, ...], int]] = {
-    GYRO: ((OK, OFF, STUCK), 3),
-    ACCEL: ((OK, OFF, STUCK), 3),
-    MAG: ((OK, OFF, STUCK), 3),
-    BARO: ((OK, OFF, STUCK), 3),
-    GPS: ((OK, OFF), 1),
-    VIO: ((OK, OFF), 1),
-    AIRSPEED: ((OK, OFF, WRONG), 1),
-    BATTERY: ((OK, OFF), 1),
-    MOTOR: ((OK, OFF), 16),
+# Which types of failures PX4 1.17 simulates of a unit, and the last instance that it knows of it, or None where it
+# accepts any, without a look at it: SimulatorMavlink.cpp (check_failure_injections), BatterySimulator.cpp
+# (updateCommands) and FailureInjector.cpp.
+_KNOWN: Mapping[int, tuple[tuple[int, ...], int | None]] = {
+    GYRO: ((OK, OFF, STUCK), None),
+    ACCEL: ((OK, OFF, STUCK), None),
+    MAG: ((OK, OFF, STUCK), None),
+    BARO: ((OK, OFF, STUCK), None),
+    GPS: ((OK, OFF, STUCK, WRONG), None),
+    VIO: ((OK, OFF), None),
+    AIRSPEED: ((OK, OFF, WRONG), None),
+    BATTERY: ((OK, OFF), 0),
+    MOTOR: ((OK, OFF, STUCK, WRONG), 8),
 }
+
+
+def is_simulated(unit: int, type: int, instance: int) -> bool:
+    """Return whether PX4 simulates a failure, and so accepts its injection.
+
+    Args:
+        unit: FAILURE_UNIT.
+        type: FAILURE_TYPE.
+        instance: The instance, from 1; 0 for all.
+    """
+    types, last = _KNOWN.get(unit, ((), 0))
+    return type in types and instance >= 0 and (last is None or instance <= last)
 
 
 class _Failure(NamedTuple):
@@ -61,9 +74,8 @@ def inject_failure(autopilot: BuiltinAutopilot, order: Order) -> None:
     if any(math.isnan(number) or number % 1.0 for number in numbers):
         raise Denied("unit, type and instance are whole numbers")
     failure = _Failure(*map(int, numbers))
-    types, instances = _KNOWN.get(failure.unit, ((), 0))
     unit, type = enum_name("FAILURE_UNIT", failure.unit), enum_name("FAILURE_TYPE", failure.type)
-    if failure.type not in types or not 0 <= failure.instance <= instances:
+    if not is_simulated(*failure):
         raise Unsupported(f"{unit} cannot be {type} (instance {failure.instance})")
     flight.injected.inject(failure.unit, failure.instance, failure.type)
     autopilot.report(WARNING, f"inject failure unit: {unit}, type: {type}, instance: {failure.instance}")

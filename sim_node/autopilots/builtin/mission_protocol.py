@@ -10,7 +10,7 @@ from sim_node.autopilots.builtin.dialect import WARNING, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
 from sim_node.autopilots.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
-from sim_node.autopilots.builtin.status import mission_current
+from sim_node.autopilots.builtin.telemetry import mission_current
 from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -21,10 +20,22 @@ _TYPES = {4: _QUADROTOR, 6: _HEXAROTOR, 8: _OCTOROTOR}
 
 
 class MultirotorCraft:
-    """A craft with rotors."""
+    """A craft with rotors. `RoverCraft` has the same members; those that make tasks raise OrderRefused.
+
+    Attributes:
+        flies: Whether it takes off and lands; what does not is under way as soon as it is armed.
+        neutral: The command at which an actuator stands still.
+        hold: Returns the task to brake and stay.
+        go: Returns the task to go to a position.
+        turn: Returns the task to turn on the spot.
+        circle: Returns the task to go around a position.
+        mav_type: MAV_TYPE.
+        commands: To its actuators, as the simulator gets them: (R,), 0 to 1 for rotors, -1 to 1 otherwise.
+    """
 
     flies: ClassVar = True
     neutral: ClassVar = 0.0
+    hold, go, turn, circle = Hold, Go, Turn, Circle
 
     def __init__(self, parameters: VehicleParameters, airframe: Airframe) -> None:
         limits = np.array([[parameters.max_speed, parameters.yaw_rate]])
@@ -38,47 +49,23 @@ class MultirotorCraft:
         self.mav_type = _TYPES.get(len(self.commands), 0)
 
     def command(self, flight: Guidance) -> None:
-        """See Craft."""
+        """Write `commands` for the next period, while the vehicle is under way."""
         if flight.task.direct:
             self._controller.turn(flight.states, flight.demands[None], self._running, self.commands)
         else:
             self._controller.fly(flight.states, flight.reference[None], self._running, self.commands)
 
     def stand(self, *, armed: bool) -> None:
-        """See Craft: armed motors idle."""
+        """Write `commands` of a vehicle that is not under way: armed motors idle."""
         self.commands[:] = IDLE if armed else 0.0
 
     def load(self) -> float:
-        """See Craft: of hover."""
+        """Return the power that its actuators draw, as a part of hover, for which the battery's endurance is given."""
         cubes = [command * command * command for command in self.commands.tolist()]
         return float(sum(cubes) / (len(cubes) * self._hover))
 
-    def hold(self, seconds: float = math.inf) -> Hold:
-        """See Craft."""
-        return Hold(seconds)
-
-    def go(
-        self,
-        goal: FloatArray,
-        yaw: float = math.nan,
-        *,
-        speed: float | None = None,
-        hold: float = 0.0,
-        radius: float = 0.5,
-    ) -> Go:
-        """See Craft."""
-        return Go(goal, yaw, speed=speed, hold=hold, radius=radius)
-
-    def turn(self, yaw: float, rate: float = 0.0, direction: int = 0) -> Turn:
-        """See Craft."""
-        return Turn(yaw, rate, direction)
-
-    def circle(self, centre: FloatArray, radius: float, turns: float) -> Task:
-        """See Craft."""
-        return Circle(centre, radius, turns)
-
     def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
-        """See Craft: climb, fly there, and land."""
+        """Yield the tasks to return to a position (3,), ENU, m, at the height of the return: climb, fly, land."""
         x, y, z = flight.states[0, :3].tolist()
         height = max(z, float(goal[2]))
         for place in ((x, y, height), (goal[0], goal[1], height)):
@@ -86,11 +73,19 @@ class MultirotorCraft:
         yield Land()
 
     def by_hand(self, throttle: float, turn: float) -> Task:
-        """See Craft."""
+        """Refuse to be driven."""
         raise Unsupported("no mode MANUAL")
 
     def drift(
         self, velocity: tuple[float, float, float], yaw_rate: float, yaw: float, *, along_body: bool, heading: float
     ) -> Task:
-        """See Craft: a velocity along the body keeps the direction that it has now."""
+        """Return the task to move at a velocity; one along the body keeps the direction that it has now.
+
+        Args:
+            velocity: (3,), ENU, m/s.
+            yaw_rate: rad/s, where there is no yaw.
+            yaw: rad from east, or NaN.
+            along_body: Whether the velocity was given along the axes of the vehicle, whose yaw was `heading`.
+            heading: rad from east.
+        """
         return Drift(velocity, yaw_rate, yaw)

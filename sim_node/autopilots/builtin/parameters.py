@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.dialect import NOTICE
-from sim_node.autopilots.builtin.settings import INT32, REAL32, Parameter
+from sim_node.autopilots.builtin.settings import INT32, Parameter
 from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
+from sim_node.mavlink.parameters import encoded, value_of
+from sim_node.mavlink.telemetry import PX4
 
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.flight import Flight
@@ -97,27 +99,21 @@ def answer_parameters(
 
 
 def _value(flight: Flight, name: str) -> dict[str, Any]:
-    dialect, settings = flight.dialect, flight.settings
+    dialect = flight.dialect
     names = list(dialect.parameters)
     fields: dict[str, Any] = {"param_id": name, "param_count": len(names)}
     if name == _HASH:
-        value = _as_float("<I", _hash(flight))
-        return fields | {"param_value": value, "param_type": _UINT32, "param_index": _NO_INDEX}
+        return fields | encoded(_hash(flight), dialect.autopilot, _UINT32) | {"param_index": _NO_INDEX}
     parameter = dialect.parameters[name]
-    value = parameter.read(settings)
-    if dialect.bytewise and parameter.kind == INT32:
-        value = _as_float("<i", int(value))
-    return fields | {"param_value": value, "param_type": parameter.kind, "param_index": names.index(name)}
+    value = encoded(parameter.read(flight.settings), dialect.autopilot, parameter.kind)
+    return fields | value | {"param_index": names.index(name)}
 
 
 def _decoded(flight: Flight, fields: Any, parameter: Parameter) -> float:
     """The value of a PARAM_SET; NaN for one of a type that the parameter does not have."""
-    value = float(fields.param_value)
     if not flight.dialect.bytewise:
-        return value
-    if fields.param_type != parameter.kind:
-        return math.nan
-    return value if parameter.kind == REAL32 else float(struct.unpack("<i", struct.pack("<f", value))[0])
+        return float(fields.param_value)
+    return float(value_of(fields, PX4)) if fields.param_type == parameter.kind else math.nan
 
 
 def _hash(flight: Flight) -> int:
@@ -128,8 +124,3 @@ def _hash(flight: Flight) -> int:
         raw = struct.pack("<i", int(value)) if parameter.kind == INT32 else struct.pack("<f", value)
         crc = zlib.crc32(name.encode() + raw, crc)
     return crc ^ 0xFFFFFFFF
-
-
-def _as_float(kind: str, number: int) -> float:
-    value: float = struct.unpack("<f", struct.pack(kind, number))[0]
-    return value

@@ -1,8 +1,21 @@
-"""The dialect of PX4: main and sub modes, bytewise parameters, texts of its commander."""
+"""The dialects of PX4 and of its rovers: main and sub modes, bytewise parameters, texts of its commander."""
 
 from __future__ import annotations
 
-from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, OrderRefused, Texts
+from dataclasses import replace
+
+from sim_node.autopilots.builtin.dialect import (
+    DIALECTS,
+    Cause,
+    Denied,
+    Dialect,
+    FlightMode,
+    Mode,
+    OrderRefused,
+    Texts,
+    Unsupported,
+    rover,
+)
 from sim_node.autopilots.builtin.fence import AREAS, CIRCLE, HEIGHT
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 
@@ -97,39 +110,16 @@ PX4 = DIALECTS.add("px4")(
         modes=_MODES,
         mode_of=_mode_of,
         parameters=_PARAMETERS,
-        texts=Texts(
-            armed="Armed by {reason}",
-            disarmed="Disarmed by {reason}",
-            arming_denied="Arming denied: {reason}",
-            takeoff="Takeoff detected",
-            landed="Landing detected",
-            mode_refused="Switching to {mode} is currently not available: {reason}",
-            setpoints_lost="Offboard control lost: holding",
-            link_lost="Failsafe activated: connection to ground control station lost",
-            link_regained="Connection to ground control station regained",
-            battery_low="Low battery level",
-            battery_critical="Critical battery level",
-            battery_emergency="Emergency battery level",
-            battery_empty="Battery empty: motors stopped",
-            fence_breached="Geofence violation: {what}",
-            mission_finished="Mission finished, loitering",
-        ),
-        defaults={},
+        texts=Texts(),
         bytewise=True,
         takeoff_mode=Mode.TAKEOFF,
         goto_mode=Mode.HOLD,
         takes_off_when_armed=True,
-        takes_off_in=(),
         arms_for_mission=True,
         disarms_after=(Mode.MISSION,),
         streams_first=True,
-        position_stays=False,
         stream_end=Mode.HOLD,
         long_frame=0,
-        degrees=False,
-        home_first=False,
-        floats_first=False,
-        goto_items=False,
         # The texts of its geofenceCheck.cpp.
         fence_names={
             HEIGHT: "exceeding maximum altitude above Home",
@@ -137,12 +127,62 @@ PX4 = DIALECTS.add("px4")(
             AREAS: "approaching or outside geofence",
         },
         drops_targets=True,
-        gives_up=None,
         ranks_failsafes=True,
         # failsafe.cpp, checkStateAndMode: a landing ignores the loss of the ground station. framework.cpp,
         # getSelectedAction: neither a return nor a landing becomes a return.
         ignores={(Cause.LINK, Mode.LAND, mode) for mode in Mode}
         | {(cause, mode, Mode.RETURN) for cause in Cause for mode in (Mode.RETURN, Mode.LAND)},
-        disarms_on_ground=False,
+    )
+)
+
+
+_MAIN_MANUAL = 1  # main mode
+# Main modes by sticks that are not implemented, and sub modes of AUTO for what flies.
+_BY_STICKS = {main: name for main, name in _MANUAL.items() if main != _MAIN_MANUAL}
+_FLOWN = {(4, 2): "AUTO.TAKEOFF", (4, 6): "AUTO.LAND"}
+_ROVER_MODES: dict[Mode, FlightMode] = {
+    mode: flown for mode, flown in PX4.modes.items() if mode not in (Mode.TAKEOFF, Mode.LAND)
+}
+_ROVER_MODES[Mode.MANUAL] = FlightMode(_MAIN_MANUAL << 16, "MANUAL", "Manual", 0, 64)
+
+
+def _rover_mode_of(main: int, sub: int) -> Mode:
+    if main == _MAIN_MANUAL and not sub:
+        return Mode.MANUAL
+    if main in _BY_STICKS and not sub:
+        raise OrderRefused(f"Switching to {_BY_STICKS[main]} is currently not available: the mode is not implemented")
+    if (main, sub) in _FLOWN:
+        raise Unsupported(f"Switching to {_FLOWN[main, sub]} is currently not available: a rover stays on the ground")
+    mode = PX4.mode_of(main, sub)
+    if mode not in _ROVER_MODES:
+        raise Denied(f"no main mode {main} with sub mode {sub}")
+    return mode
+
+
+_OF_FLIGHT = ("COM_DISARM_LAND", "COM_DISARM_PRFLT", "MIS_TAKEOFF_ALT", "RTL_RETURN_ALT")
+_ROVER_PARAMETERS = {
+    name: parameter
+    for name, parameter in PX4.parameters.items()
+    if not name.startswith("MPC_") and name not in _OF_FLIGHT
+} | {
+    "COM_LOW_BAT_ACT": choice("battery_action", {0: Action.WARN, 2: Action.HOLD, 3: Action.RETURN}),
+    "GF_ACTION": choice("fence_action", {0: Action.NONE, 1: Action.WARN, 2: Action.HOLD, 3: Action.RETURN}),
+    "MAV_TYPE": constant(10),
+    "NAV_DLL_ACT": choice("link_action", {0: Action.NONE, 1: Action.HOLD, 2: Action.RETURN}),
+    "RO_ACCEL_LIM": quantity("acceleration", 0.01, 100.0),
+    "RO_SPEED_LIM": quantity("speed", 0.01, 100.0),
+    "RO_MAX_THR_SPEED": shown("max_speed", REAL32),
+    "SYS_AUTOSTART": constant(50000),
+}
+
+PX4_ROVER = DIALECTS.add(rover("px4"))(
+    replace(
+        PX4,
+        modes=_ROVER_MODES,
+        mode_of=_rover_mode_of,
+        parameters=dict(sorted(_ROVER_PARAMETERS.items())),
+        defaults={"radius": 0.25, "link_action": Action.HOLD},
+        # PX4's throttle stick is 0 to 1000, and its middle stands still.
+        throttle_middle=500.0,
     )
 )

@@ -39,7 +39,7 @@ class StreamedMessage(NamedTuple):
 
 MESSAGES: Registry[str, StreamedMessage] = Registry(
     "message",
-    shipped=("sim_node.autopilots.builtin.telemetry", "sim_node.autopilots.builtin.status"),
+    shipped=("sim_node.autopilots.builtin.telemetry",),
     group="sim_node.builtin",
 )
 

@@ -42,29 +42,25 @@ class Guidance(Protocol):
         """Return a velocity that ends before the geofence."""
 
 
-class Task(Protocol):
+class Task:
     """One thing to do. direct: it writes the flight's demands and not its reference."""
-
-    direct: bool
-
-    def lifts(self, flight: Guidance) -> bool:
-        """Whether it is to begin with leaving the ground."""
-
-    def advance(self, flight: Guidance) -> bool:
-        """Moves reference or demands a period on; whether there is nothing left to do."""
-
-
-class Hold:
-    """Brake and stay, for some seconds or for good."""
 
     direct = False
 
+    def lifts(self, flight: Guidance) -> bool:
+        """Whether it is to begin with leaving the ground."""
+        return False
+
+    def advance(self, flight: Guidance) -> bool:
+        """Moves reference or demands a period on; whether there is nothing left to do."""
+        raise NotImplementedError
+
+
+class Hold(Task):
+    """Brake and stay, for some seconds or for good."""
+
     def __init__(self, seconds: float = math.inf) -> None:
         self._left = seconds
-
-    def lifts(self, flight: Guidance) -> bool:
-        """It leaves a vehicle where it is."""
-        return False
 
     def advance(self, flight: Guidance) -> bool:
         """Done when the seconds are over."""
@@ -74,15 +70,13 @@ class Hold:
         return self._left <= 0.0
 
 
-class Go:
+class Go(Task):
     """Fly to a position and stay there for a while.
 
     Attributes:
         goal: (3,), ENU, m. yaw: rad from east, NaN to keep it. speed: m/s, None for the flight's at any time.
         hold: how long to stay once the vehicle is within `radius` metres, s.
     """
-
-    direct = False
 
     def __init__(
         self,
@@ -115,15 +109,13 @@ class Go:
         return self._held >= self._hold
 
 
-class Track:
+class Track(Task):
     """Follow a position that moves on at a velocity, as setpoints of both have it.
 
     Attributes:
         goal: (3,), ENU, m. velocity: (3,), ENU, m/s. acceleration: (3,), ENU, m/s², which changes the velocity.
         yaw: rad from east, NaN to keep it.
     """
-
-    direct = False
 
     def __init__(
         self,
@@ -176,14 +168,13 @@ class Turn(Hold):
         return bool(turn_to(reference, self.yaw, rate, flight.period) <= TURNED)
 
 
-class Circle:
+class Circle(Task):
     """Fly around a position.
 
     Attributes:
         centre: (3,), ENU, m. radius: m, counterclockwise above zero and clockwise below. turns: how many.
     """
 
-    direct = False
     _BACK = 0.5  # 1/s, by which an error of radius and height decays
 
     def __init__(self, centre: FloatArray, radius: float, turns: float) -> None:
@@ -219,10 +210,8 @@ class Circle:
         return self._left <= 0.0
 
 
-class Drift:
+class Drift(Task):
     """Flies at a velocity (ENU, m/s), turning at a rate (rad/s), or to a yaw where there is one."""
-
-    direct = False
 
     def __init__(self, velocity: tuple[float, float, float], yaw_rate: float = 0.0, yaw: float = math.nan) -> None:
         self.velocity, self.yaw_rate, self.yaw = velocity, yaw_rate, yaw
@@ -244,7 +233,7 @@ class Drift:
         return False
 
 
-class Accelerate:
+class Accelerate(Task):
     """Accelerates (ENU, m/s²), whatever comes of it; yaw rad, NaN to keep it."""
 
     direct = True
@@ -264,7 +253,7 @@ class Accelerate:
         return False
 
 
-class Tilt:
+class Tilt(Task):
     """Holds an attitude [x y z w] (FLU in ENU), turning it at rates (FLU, rad/s); thrust 0 to 1 of all there is."""
 
     direct = True
@@ -295,14 +284,8 @@ def _max_thrust(flight: Guidance) -> float:
     return airframe.lift / airframe.mass
 
 
-class Land:
+class Land(Task):
     """Goes straight down until the vehicle stands."""
-
-    direct = False
-
-    def lifts(self, flight: Guidance) -> bool:
-        """Never."""
-        return False
 
     def advance(self, flight: Guidance) -> bool:
         """Done when it stands."""

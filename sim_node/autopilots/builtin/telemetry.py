@@ -1,12 +1,17 @@
-"""Telemetry of the vehicle's motion and sensors: rows of quantities, and functions of the messages that join others."""
+"""Telemetry: rows of quantities of the motion, and functions of what joins others or is of the autopilot itself."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sim_node.autopilots.builtin.battery import CELLS
+from sim_node.autopilots.builtin.dialect import Mode
+from sim_node.autopilots.builtin.fence import HEIGHT
 from sim_node.autopilots.builtin.streams import Fields, message
+from sim_node.autopilots.builtin.tasks import Go, Land
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CONTENTS, written
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frd, Heading, YawEnu
@@ -177,3 +182,193 @@ def position_target(flight: Flight) -> Fields | None:
     position, velocity, acceleration = Enu((x, y, z)), Enu((vx, vy, vz)), Enu((ax, ay, az))
     fields = written(name, position=position, velocity=velocity, acceleration=acceleration)
     return fields | written(name, yaw=YawEnu(yaw), yaw_rate=rate) | _times(name, flight) | {"coordinate_frame": 1}
+
+
+AVAILABLE_MODES = "AVAILABLE_MODES"
+CUSTOM, ARMED = 1, 128  # MAV_MODE_FLAG
+_STANDBY, _ACTIVE = 3, 4  # MAV_STATE
+_ON_GROUND, _IN_AIR, _TAKEOFF, _LANDING = 1, 2, 3, 4  # MAV_LANDED_STATE
+_NO_VOLTAGE, _NO_TEMPERATURE = 65535, 32767
+_LIPO, _FULL, _LOW, _CRITICAL = 1, 1, 2, 3  # MAV_BATTERY_TYPE, MAV_BATTERY_CHARGE_STATE
+_ADVANCED, _AUTOMATIC = 1, 4  # MAV_MODE_PROPERTY
+_NO_BREACH, _CEILING, _BOUNDARY = 0, 2, 3  # FENCE_BREACH
+_NO_MISSION, _NOT_STARTED, _RUNNING, _PAUSED, _COMPLETE = 1, 2, 3, 4, 5  # MISSION_STATE
+# MAV_SYS_STATUS_SENSOR: gyroscope, accelerometer, magnetometer, barometer, gps; control of rates, attitude, yaw, height
+# and position, motors; fence, attitude and heading, battery, checks before arming.
+_SENSORS = 0x1 | 0x2 | 0x4 | 0x8 | 0x20
+_CONTROL = 0x400 | 0x800 | 0x1000 | 0x2000 | 0x4000 | 0x8000
+_FENCE, _AHRS, _BATTERY, _PREARM = 0x100000, 0x200000, 0x2000000, 0x10000000
+# MAV_PROTOCOL_CAPABILITY: float missions, integer missions and commands, targets (attitude, local, global), MAVLink 2,
+# fences, rally points; integer parameters as bytes, or as rounded floats.
+_CAPABILITIES = 1 | 4 | 8 | 64 | 128 | 256 | 8192 | 16384 | 32768
+_BYTEWISE, _CAST = 16, 131072
+# ESTIMATOR_STATUS and EKF_STATUS_REPORT: attitude, velocities, relative and absolute positions, predicted ones.
+_ESTIMATES = 1 | 2 | 4 | 8 | 16 | 32 | 256 | 512
+
+
+@message("HEARTBEAT")
+def heartbeat(flight: Flight) -> Fields:
+    """Sent by the wall clock, once a second: a paused simulation's autopilot is still there."""
+    mode = flight.dialect.modes[flight.mode]
+    return {
+        "type": flight.craft.mav_type,
+        "autopilot": flight.dialect.autopilot,
+        "base_mode": CUSTOM | mode.base | (ARMED if flight.armed else 0),
+        "custom_mode": mode.custom,
+        "system_status": _ACTIVE if flight.armed else _STANDBY,
+        "mavlink_version": 3,
+    }
+
+
+@message("CURRENT_MODE", 0.5)
+def current_mode(flight: Flight) -> Fields:
+    """The mode, and which standard mode that is."""
+    mode = flight.dialect.modes[flight.mode]
+    return {"standard_mode": mode.standard, "custom_mode": mode.custom, "intended_custom_mode": mode.custom}
+
+
+@message(AVAILABLE_MODES)
+def first_mode(flight: Flight) -> Fields:
+    """One per mode; REQUEST_MESSAGE has an index, and gets all for 0."""
+    return available_modes(flight)[0]
+
+
+def available_modes(flight: Flight) -> list[dict[str, Any]]:
+    """Return the fields of all AVAILABLE_MODES, by their index from 1 on."""
+    modes = flight.dialect.modes
+    return [
+        {
+            "number_modes": len(modes),
+            "mode_index": index,
+            "standard_mode": mode.standard,
+            "custom_mode": mode.custom,
+            "properties": _AUTOMATIC | (_ADVANCED if flown is Mode.GUIDED else 0),
+            "mode_name": mode.title,
+        }
+        for index, (flown, mode) in enumerate(modes.items(), start=1)
+    ]
+
+
+@message("AVAILABLE_MODES_MONITOR")
+def modes_monitor(flight: Flight) -> Fields:
+    """They never change."""
+    return {"seq": 0}
+
+
+@message("SYS_STATUS", 1.0)
+def sys_status(flight: Flight) -> Fields:
+    """Sensors are healthy as long as the simulator sends; whether it can be armed."""
+    battery = flight.battery
+    present = _SENSORS | _CONTROL | _FENCE | _AHRS | _BATTERY | _PREARM
+    fenced = flight.fences & flight.fence.kinds(flight.settings)
+    healthy = 0
+    if flight.measurements.connected and flight.time_us:
+        healthy = present
+        if flight.failsafe.breached:
+            healthy &= ~_FENCE
+        if battery.remaining < flight.settings.battery_critical:
+            healthy &= ~_BATTERY
+        if battery.remaining <= flight.settings.battery_emergency:
+            healthy &= ~_PREARM
+    return {
+        "onboard_control_sensors_present": present,
+        "onboard_control_sensors_enabled": present if fenced else present & ~_FENCE,
+        "onboard_control_sensors_health": healthy,
+        "voltage_battery": round(1e3 * battery.voltage),
+        "current_battery": round(1e2 * battery.current),
+        "battery_remaining": round(100.0 * battery.remaining),
+    }
+
+
+@message("BATTERY_STATUS", 0.5)
+def battery_status(flight: Flight) -> Fields:
+    """Charge, voltage of each cell, current."""
+    battery = flight.battery
+    settings = flight.settings
+    low, critical = battery.remaining < settings.battery_low, battery.remaining < settings.battery_critical
+    return {
+        "id": 0,
+        "battery_function": 1,
+        "type": _LIPO,
+        "temperature": _NO_TEMPERATURE,
+        "voltages": (*[round(1e3 * battery.voltage / CELLS)] * CELLS, *[_NO_VOLTAGE] * (10 - CELLS)),
+        "current_battery": round(1e2 * battery.current),
+        "current_consumed": round(1e3 * battery.consumed),
+        "energy_consumed": -1,
+        "battery_remaining": round(100.0 * battery.remaining),
+        "charge_state": _CRITICAL if critical else _LOW if low else _FULL,
+    }
+
+
+@message("ESTIMATOR_STATUS", 1.0, dialect="px4")
+def estimator_status(flight: Flight) -> Fields | None:
+    """All is known as soon as the simulator sends, since nothing has to be estimated."""
+    return {"time_usec": flight.time_us, "flags": _ESTIMATES} if flight.time_us else None
+
+
+@message("EKF_STATUS_REPORT", 1.0, dialect="ardupilot")
+def ekf_status(flight: Flight) -> Fields | None:
+    """The same, by which clients of ArduPilot know that it can be armed."""
+    return {"flags": _ESTIMATES} if flight.time_us else None
+
+
+@message("FENCE_STATUS", 2.0, dialect="ardupilot")
+def fence_status(flight: Flight) -> Fields | None:
+    """What of the geofence is breached, while it is enabled."""
+    failsafe = flight.failsafe
+    if not flight.fences & flight.fence.kinds(flight.settings):
+        return None
+    breached = failsafe.breached
+    return {
+        "breach_status": int(breached != 0),
+        "breach_count": failsafe.breaches,
+        "breach_type": _BOUNDARY if breached & ~HEIGHT else _CEILING if breached else _NO_BREACH,
+        "breach_time": failsafe.breach_us // 1000,
+    }
+
+
+@message("EXTENDED_SYS_STATE", 2.0)
+def extended_state(flight: Flight) -> Fields:
+    """On the ground, in the air, on the way up or down. A rover is always on the ground."""
+    landed = _ON_GROUND
+    if flight.airborne and flight.craft.flies:
+        landed = _LANDING if isinstance(flight.task, Land) else _IN_AIR
+        below = flight.position[2] < (flight.places.home[2] if flight.places.home else 0.0) + 0.5
+        if landed == _IN_AIR and below and isinstance(flight.task, Go):
+            landed = _TAKEOFF
+    return {"landed_state": landed, "vtol_state": 0}
+
+
+@message("MISSION_CURRENT", 1.0)
+def mission_current(flight: Flight) -> Fields:
+    """Where the mission stands."""
+    mission = flight.mission
+    active = flight.mode is Mode.MISSION and flight.armed
+    if mission.is_empty:
+        state = _NO_MISSION
+    elif active:
+        state = _RUNNING
+    elif flight.finished:
+        state = _COMPLETE
+    else:
+        state = _PAUSED if flight.armed and flight.reached >= 0 else _NOT_STARTED
+    fields = {"seq": mission.current, "total": len(mission.items), "mission_state": state}
+    return fields | {"mission_mode": 1 if active else 2}
+
+
+@message("SYSTEM_TIME", 1.0)
+def system_time(flight: Flight) -> Fields:
+    """The wall clock of this machine, as PX4 in simulation has it, and the simulator's time."""
+    return {"time_unix_usec": time.time_ns() // 1000, "time_boot_ms": flight.time_us // 1000 & 0xFFFFFFFF}
+
+
+@message("AUTOPILOT_VERSION")
+def version(flight: Flight) -> Fields:
+    """What it can, and which version of its dialect it is like."""
+    dialect = flight.dialect
+    encoding = _BYTEWISE if dialect.bytewise else _CAST
+    return {
+        "capabilities": _CAPABILITIES | encoding,
+        "flight_sw_version": dialect.version,
+        "uid": int(flight.settings.system),
+    }

@@ -99,6 +99,7 @@ class LockstepWait:
         stop: Ends any waiting immediately.
         report: Called with a line of text if waiting takes long.
         own: Whether the run starts the autopilot, so that nobody has to be told to.
+        patience: How long a silent autopilot is waited for, s of this machine.
     """
 
     whom: str
@@ -111,17 +112,19 @@ class LockstepWait:
     stop: threading.Event = field(default_factory=threading.Event)
     report: Callable[[str], None] = lambda line: None
     own: bool = False
+    patience: float = PATIENCE
 
-    def until(self, ready: Callable[[float], bool], patience: float = PATIENCE) -> bool:
+    def until(self, ready: Callable[[float], bool], patience: float | None = None) -> bool:
         """Wait for a condition.
 
         Args:
             ready: Called with the time that it may take (s). Returns whether the condition holds.
-            patience: Maximum time to wait (s).
+            patience: Maximum time to wait (s); by default that of the connection.
 
         Returns:
             Whether the condition held in time.
         """
+        patience = self.patience if patience is None else patience
         deadline = time.monotonic() + patience
         reported = False
         try:

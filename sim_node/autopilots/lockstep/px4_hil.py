@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.autopilots.lockstep.ground_sensors import Distance, Flow
-from sim_node.autopilots.lockstep.samples import Fix, Sample
+from sim_node.autopilots.lockstep.samples import Distance, Fix, Flow, Sample
 from sim_node.mavlink.contents import written
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Heading
 

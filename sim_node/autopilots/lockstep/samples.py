@@ -1,25 +1,204 @@
-"""The state of a vehicle that an autopilot receives, from onboard sensors or from ground truth."""
+"""The state of a vehicle that an autopilot receives: from onboard sensors, which may have failed, or ground truth."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from sim_node.autopilots.lockstep.estimate_errors import EstimateErrors
-from sim_node.autopilots.lockstep.ground_sensors import Distance, Flow, FlowSensor, Rangefinders
 from sim_node.simulation import Simulation
 from sim_node.simulation.sensors import air_data, groups_of
 from sim_node.simulation.sensors.measurements import SensorSubscription
 from sim_node.simulation.sensors.truth import FrameState
+from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import WorldError
-from sim_node.world.autopilots import Vehicle
+from sim_node.world.autopilots import Vehicle, sensors_on
 from sim_node.world.problems import Problem, quoted
-from sim_node.world.vehicle_checks import sensors_on
+
+# A filter follows its sensors within this time, s.
+LAG = 1.0
+_KINDS = ("gps", "magnetometer", "barometer")
+
+
+class EstimateErrors:
+    """The errors that a filter of PX4's kind makes of failed sensors: it follows them within LAG.
+
+    The receiver gives its position east and north, the barometer its height, and the magnetometer its yaw. Sound
+    sensors make no errors: their noise is what the filter is there for.
+
+    Args:
+        simulation: The run.
+        body: The body that the sensors are fixed to.
+
+    Attributes:
+        position: (3,) east, north and up, m.
+        yaw: rad, counterclockwise.
+    """
+
+    def __init__(self, simulation: Simulation, body: str) -> None:
+        self._run, self._time_ns = simulation, 0
+        self._sensors: Mapping[str, str] = {
+            sensor.type: sensor.name for sensor in reversed(sensors_on(simulation.world, body)) if sensor.type in _KINDS
+        }
+        self.position, self.yaw = np.zeros(3), 0.0
+
+    def advance(self, step: int, time_ns: int, attitude: FloatArray) -> bool:
+        """Follow the sensors up to the present step; return whether there is an error.
+
+        Args:
+            step: The present step.
+            time_ns: Time since the start, ns; an earlier one than the last means a reset.
+            attitude: The true attitude (4,) of the body.
+        """
+        seconds, self._time_ns = (time_ns - self._time_ns) * 1e-9, time_ns
+        if seconds < 0.0:
+            self.position[:], self.yaw, seconds = 0.0, 0.0, 0.0
+        alterations = self._run.alterations
+        failed = {kind: name for kind, name in self._sensors.items() if name in alterations}
+        if not failed and not self.yaw and not self.position.any():
+            return False
+        part = -math.expm1(-seconds / LAG)
+        wanted, yaw = np.zeros(3), 0.0
+        for kind, name in failed.items():
+            sound, found = alterations[name].sound, self._run.sensors[name].newest_by(step)
+            if sound is None or found is None:
+                continue
+            if kind == "gps":
+                wanted[:2] = self._metres(np.asarray(found), sound)[:2]
+            elif kind == "barometer":
+                wanted[2] = air_data.pressure_altitude(float(found[0])) - air_data.pressure_altitude(float(sound[0]))
+            else:
+                yaw = _heading_error(np.asarray(found), sound, attitude)
+        self.position += part * (wanted - self.position)
+        self.yaw += part * math.remainder(yaw - self.yaw, math.tau)
+        if not failed and np.abs(self.position).max() < 1e-6 and abs(self.yaw) < 1e-9:
+            self.position[:], self.yaw = 0.0, 0.0
+        return True
+
+    def _metres(self, found: FloatArray, sound: FloatArray) -> FloatArray:
+        origin = self._run.world.origin
+        assert origin is not None, "a receiver needs one"
+        place = origin.latitude, origin.longitude, origin.altitude
+        one, other = (Position(each[:3], Frame.LLA).to(Frame.ENU, place).in_frame(Frame.ENU) for each in (found, sound))
+        return np.asarray(one - other)
+
+
+def _heading_error(found: FloatArray, sound: FloatArray, attitude: FloatArray) -> float:
+    """Return how far a compass turns counterclockwise that takes one field for another, rad."""
+    taken, true = quaternions.rotate(attitude, found), quaternions.rotate(attitude, sound)
+    return math.remainder(math.atan2(true[1], true[0]) - math.atan2(taken[1], taken[0]), math.tau)
+
+
+# PX4 has as many instances of its topic (ORB_MULTI_MAX_INSTANCES).
+MAX_RANGEFINDERS = 4
+# Cosine of the largest angle (2.6 degrees) between straight down and the axis of a sensor that looks down.
+_STRAIGHT = 0.999
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distance:
+    """A measurement of a rangefinder.
+
+    Attributes:
+        number: Which of the vehicle's rangefinders, from 0.
+        metres: The distance; -inf below the minimum, inf above the maximum.
+        minimum: Minimum distance (m).
+        maximum: Maximum distance (m).
+        field_of_view: Angle across the cone (rad).
+        deviation: Standard deviation of the distance (m).
+        attitude: Orientation (4,) of the sensor in base_link [x, y, z, w]; it looks along its x axis.
+    """
+
+    number: int
+    metres: float
+    minimum: float
+    maximum: float
+    field_of_view: float
+    deviation: float
+    attitude: FloatArray
+
+
+class Rangefinders:
+    """The rangefinders that are fixed to a body, up to MAX_RANGEFINDERS.
+
+    Args:
+        simulation: The run.
+        body: The body's name.
+        types: The sensors of the world by name.
+    """
+
+    def __init__(self, simulation: Simulation, body: str, types: Mapping[str, Any]) -> None:
+        mounted = [sensor.name for sensor in sensors_on(simulation.world, body) if sensor.type == "rangefinder"]
+        poses = simulation.snapshot().poses
+        self._sensors = []
+        for number, name in enumerate(mounted[:MAX_RANGEFINDERS]):
+            kind = types[name]
+            deviation = float(np.sqrt(kind.noise.variance(kind.rate)))
+            attitude = simulation.frames.lookup(poses, body, name)[3:]
+            constants = (kind.range_min, kind.range_max, kind.field_of_view, deviation, attitude)
+            self._sensors.append((number, simulation.subscribe(name), constants))
+
+    def latest(self, step: int) -> tuple[Distance, ...]:
+        """Return the measurements since the last call, at most one of each sensor."""
+        if not self._sensors:
+            return ()
+        latest = ((number, subscribed.latest(step), constants) for number, subscribed, constants in self._sensors)
+        return tuple(Distance(number, float(v[0]), *constants) for number, v, constants in latest if v is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """A measurement of an optical flow sensor that looks down.
+
+    Attributes:
+        seconds: Time between two measurements (s).
+        flow: Flow (2,) about base_link's x and y axes (FLU), rad/s; nan if the ground is out of range.
+        rate: Angular velocity (3,) along base_link's axes, rad/s, as the imu measures it.
+    """
+
+    seconds: float
+    flow: FloatArray
+    rate: FloatArray
+
+
+class FlowSensor:
+    """The first optical flow sensor of a body that looks down along its z axis, if there is one.
+
+    Args:
+        simulation: The run.
+        body: The body's name.
+        types: The sensors of the world by name.
+    """
+
+    def __init__(self, simulation: Simulation, body: str, types: Mapping[str, Any]) -> None:
+        poses = simulation.snapshot().poses
+        self._subscribed = None
+        for sensor in sensors_on(simulation.world, body):
+            if sensor.type == "optical_flow" and self._subscribed is None:
+                to_body = quaternions.to_matrix(simulation.frames.lookup(poses, body, sensor.name)[3:])
+                if -to_body[2, 0] >= _STRAIGHT:
+                    self._to_body = to_body[:2, 1:]
+                    self._seconds = 1.0 / types[sensor.name].rate
+                    self._subscribed = simulation.subscribe(sensor.name)
+
+    def latest(self, step: int, rate: FloatArray) -> Flow | None:
+        """Return the measurement since the last call, or None.
+
+        Args:
+            step: The present step.
+            rate: Angular velocity (3,) of the body as the imu measures it (FLU), rad/s.
+
+        Returns:
+            The flow along the axes of the body.
+        """
+        measured = None if self._subscribed is None else self._subscribed.latest(step)
+        return None if measured is None else Flow(self._seconds, self._to_body @ measured, rate)
+
 
 # Number of distances in ArduPilot's JSON interface.
 MAX_RANGES = 6

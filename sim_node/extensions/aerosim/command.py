@@ -11,7 +11,7 @@ from sim_node.cli.arguments import UsageError, add_output, put_out
 from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.views import add_view, opened, port_of
+from sim_node.cli.views import add_view, opened
 from sim_node.cli.world_arguments import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
 from sim_node.extensions.aerosim.from_world import SceneLayout
 from sim_node.extensions.aerosim.graph import SceneGraph
@@ -121,7 +121,8 @@ def _live(arguments: argparse.Namespace) -> int:
         from sim_node.extensions.aerosim.follower import SceneFollower
     except ImportError as error:
         raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
-    viewer = None if arguments.view is None else opened(port_of(arguments), "scene graph")
+    port = None if arguments.view is True else arguments.view
+    viewer = None if arguments.view is False else opened(port, "scene graph")
     follower = SceneFollower(arguments.topic or TOPIC, options, viewer)
     print(f"following {follower.topic}, publishing on /tf and /tf_static", flush=True)
     arguments.interrupt.wait()

@@ -149,9 +149,4 @@ def _distance(key: str, one: FloatArray, other: FloatArray) -> float:
 
 
 def _is_wgs84(ellipsoid: Ellipsoid) -> bool:
-    pairs = zip(
-        (ellipsoid.equatorial_radius, ellipsoid.flattening_factor, ellipsoid.polar_radius),
-        (WGS84.equatorial_radius, WGS84.flattening_factor, WGS84.polar_radius),
-        strict=True,
-    )
-    return all(abs(one - other) <= _ROUNDING * other for one, other in pairs)
+    return all(abs(one - other) <= _ROUNDING * other for one, other in zip(ellipsoid, WGS84, strict=True))

@@ -12,8 +12,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.declared import declared, given, place_of
 from sim_node.world.fields import compared
 from sim_node.world.model import World
-from sim_node.world.part import PARTS, Kind, Refer, Rename, part
-from sim_node.world.part_checks import entries_of_kind
+from sim_node.world.part import PARTS, Kind, Refer, Rename, entries_of_kind, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Other, PartOf, Text
 from sim_node.world.readers.keys import ANYTHING, by_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -245,11 +245,18 @@ def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform3D:
     if orientation is not None:
         quaternion = ROTATIONS["quaternion"](_as_list(orientation, ("x", "y", "z", "w")))
         pose[3:] = pose[3:] if quaternion is None else quaternion
-    factors = None if scale is None else _vector(scale, XYZ)
-    if scale is not None and factors is not None and min(factors) <= 0.0:
-        scale.error(f"found {min(factors):g}; a scale must be above zero")
-        factors = None
-    return Transform3D(pose, np.ones(3) if factors is None else factors, more, beside)
+    return Transform3D(pose, scale_of(scale, lambda value: _vector(value, XYZ)), more, beside)
+
+
+def scale_of(value: Value | None, read: Callable[[Value], Any]) -> FloatArray:
+    """Return the factors (3,) that are read of a value; ones without a value, or with its fault recorded."""
+    factors = None if value is None else read(value)
+    if value is None or factors is None:
+        return np.ones(3)
+    if min(factors) <= 0.0:
+        value.error(f"found {min(factors):g}; a scale must be above zero")
+        return np.ones(3)
+    return np.array(factors)
 
 
 def _coordinate(value: Value) -> WorldCoordinate:

@@ -18,7 +18,7 @@ from sim_node.extensions.aerosim.graph import (
     Transform3D,
 )
 from sim_node.extensions.aerosim.json_text import plain_of
-from sim_node.extensions.aerosim.reading import keys_of, opened, places_in, text_of
+from sim_node.extensions.aerosim.reading import keys_of, opened, places_in, scale_of, text_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -115,10 +115,9 @@ def _effector(value: Value) -> Effector:
 def _transform(value: Value | None) -> Transform3D:
     if value is None:
         return Transform3D()
-    table, extra = opened(value, ("position", "translation", "rotation", "scale"), kept=False)
-    position, translation, rotation, scale = (
-        table.get(key) for key in ("position", "translation", "rotation", "scale")
-    )
+    keys = ("position", "translation", "rotation", "scale")
+    table, extra = opened(value, keys, kept=False)
+    position, translation, rotation, scale = map(table.get, keys)
     if position is not None and translation is not None:
         translation.error("cannot be combined with position; give one of them")
     pose = np.array(poses.IDENTITY)
@@ -127,11 +126,7 @@ def _transform(value: Value | None) -> Transform3D:
         pose[:3] = found
     if rotation is not None and (degrees := rotation.vector(3)) is not None:
         pose[3:] = _attitude(np.radians(degrees))
-    factors = None if scale is None else scale.vector(3)
-    if scale is not None and factors is not None and min(factors) <= 0.0:
-        scale.error(f"found {min(factors):g}; a scale must be above zero")
-        factors = None
-    return Transform3D(pose, np.ones(3) if factors is None else np.array(factors), extra)
+    return Transform3D(pose, scale_of(scale, lambda value: value.vector(3)), extra)
 
 
 def _attitude(rpy: FloatArray) -> FloatArray:

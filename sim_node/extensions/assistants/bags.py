@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Annotated, Any, cast
 
-from sim_node.extensions.assistants.commands import as_json, finished, fitted, shortened
+from sim_node.extensions.assistants.commands import as_json, finished, fitted, printed, shortened
 from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.extensions.assistants.topics import DATA
 from sim_node.extensions.assistants.worlds import PictureAnswer, pictured
@@ -54,10 +54,7 @@ class PoseAnswer(TypedDict, total=False):
 def bag_info(call: ToolCall, *, bag: Bag) -> BagInfo:
     """Return the topics of a bag with types, counts and rates, its times, and damage if there is any."""
     _, text = finished(call, "info", _bag(call, bag), "--json", timeout_s=READ_S)
-    found = as_json(text)
-    if not isinstance(found, dict):
-        raise ToolRefused(shortened(text))
-    kept, note = fitted(found)
+    kept, note = fitted(as_json(text))
     return cast(BagInfo, {**kept, "note": note} if note else kept)
 
 
@@ -76,16 +73,9 @@ def bag_query(
     if any(name.startswith("-") for name in names):
         raise ToolRefused("a name of a frame cannot begin with a dash here")
     if at is not None:
-        code, text = finished(call, "lookup", "--json", f"--at={at!r}", *names, timeout_s=READ_S)
-        if code != 0:
-            raise ToolRefused(shortened(text))
-        found = as_json(text)
-        if not isinstance(found, dict):
-            raise ToolRefused(shortened(text))
+        found = as_json(printed(call, "lookup", "--json", f"--at={at!r}", *names, timeout_s=READ_S))
         return cast(PoseAnswer, found)
-    code, text = finished(call, "lookup", f"--every={every!r}", *names, timeout_s=READ_S)
-    if code != 0:
-        raise ToolRefused(shortened(text))
+    text = printed(call, "lookup", f"--every={every!r}", *names, timeout_s=READ_S)
     return {"note": DATA, "csv": shortened(text)}
 
 

@@ -66,6 +66,14 @@ def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, st
     return process.returncode, text
 
 
+def printed(call: ToolCall, *arguments: str, timeout_s: float) -> str:
+    """Return what a subcommand printed, run as by `finished`. Raises ToolRefused with it if it failed."""
+    code, text = finished(call, *arguments, timeout_s=timeout_s)
+    if code != 0:
+        raise ToolRefused(shortened(text))
+    return text
+
+
 def end(process: subprocess.Popen[bytes], patience_s: float = END_S) -> None:
     """Ask a program that has a session of its own, and all that it has started there, to end; then make them.
 
@@ -143,9 +151,9 @@ def fitted(found: dict[str, Any], limit: int = MAX_JSON) -> tuple[dict[str, Any]
     return kept, f"left out: {', '.join(notes)}; an answer has {limit} characters at most" if notes else ""
 
 
-def as_json(text: str) -> Any:
-    """Return what a command printed as JSON. Raises ToolRefused."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise ToolRefused(shortened(text)) from None
+def as_json(text: str) -> dict[str, Any]:
+    """Return the object that a command printed as JSON. Raises ToolRefused."""
+    with suppress(ValueError):
+        if isinstance(found := json.loads(text), dict):
+            return found
+    raise ToolRefused(shortened(text))

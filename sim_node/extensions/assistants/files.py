@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
@@ -118,23 +119,16 @@ def read_file(
     if b"\0" in data:
         raise ToolRefused(f"{file!r} is not a text")
     end = offset + len(data)
-    if end < size:  # a character is not cut in two
-        whole = data[: len(data) - _cut(data)] or data
-        data, end = whole, offset + len(whole)
-    found: TextPart = {"note": DATA, "text": data.decode("utf-8", "replace"), "bytes": size}
+    decoder = getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data, final=end >= size)
+    if text:  # a character is not cut in two: its first bytes come again
+        end -= len(decoder.getstate()[0])
+    else:
+        text = data.decode("utf-8", "replace")
+    found: TextPart = {"note": DATA, "text": text, "bytes": size}
     if end < size and data:
         found["next_offset"] = end
     return found
-
-
-def _cut(data: bytes) -> int:
-    """Return how many bytes at the end begin a UTF-8 character that goes on after them."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte & 0xC0 != 0x80:  # the first byte of a character
-            length = 1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return back if length > back else 0
-    return 0
 
 
 def _worlds_below(folder: Path) -> Iterator[Path]:

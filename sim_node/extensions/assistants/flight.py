@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from sim_node.extensions.assistants.graph import Graph, Messages, Patience
+from sim_node.extensions.assistants.graph import Graph, Messages, Patience, check_span
 from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.spatial.frames import yaw_enu_from_ned
 from sim_node.text import did_you_mean, shown
@@ -124,7 +124,7 @@ def flight_goto(
         call.access.refuse_target(*target_of(given, yaw, convention)[0], speed)
     if not math.isfinite(yaw):
         raise ToolRefused(f"yaw is {yaw}; a number in rad is needed")
-    _positive(timeout, MAX_FLIGHT_S)
+    check_span("timeout", timeout, MAX_FLIGHT_S)
     home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]
     with (
         graph.messages(f"/{name}/{_ODOMETRY}", call.patience, MESSAGE_S) as odometry,
@@ -403,8 +403,3 @@ def _stop(call: ToolCall, name: str) -> None:
         again.graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", pose, again.patience)
     except ToolRefused:
         return  # the graph has ended, and the flight with it
-
-
-def _positive(timeout: float, most: float) -> None:
-    if not 0.0 < timeout <= most:
-        raise ToolRefused(f"timeout is {timeout:g} s; needs above 0 and up to {most:g} s")

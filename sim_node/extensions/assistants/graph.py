@@ -19,6 +19,12 @@ class ToolRefused(Exception):
     """A call of a tool cannot be carried out; the message is one line for whoever called."""
 
 
+def check_span(name: str, given: float, most: float) -> None:
+    """Refuse an argument that is no time (s) above zero, up to a limit. Raises ToolRefused."""
+    if not 0.0 < given <= most:
+        raise ToolRefused(f"{name} is {given:g} s; needs above 0 and up to {most:g} s")
+
+
 class Cancelled(Exception):
     """The caller took a call back."""
 

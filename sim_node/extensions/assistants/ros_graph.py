@@ -10,16 +10,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any, TypeVar
 
 from rclpy.publisher import Publisher
 from rclpy.serialization import deserialize_message
 
 from sim_node.extensions.assistants.graph import Patience, ToolRefused, TopicInfo
+from sim_node.ros.calls import Orders
 from sim_node.ros.live_graph import LiveGraph
 from sim_node.ros.message_values import BadValue, as_data, filled, parsed, type_named
-from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import profile, qos_of, subscription_qos
 from sim_node.spatial.tree import TransformTree
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -43,10 +42,8 @@ class ToolsGraph:
         self._orders = Orders(self._node)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *of: Any) -> None:
+        self._live.__exit__(*of)
 
     @property
     def tree(self) -> TransformTree:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import Annotated, Any
 
+from sim_node.extensions.assistants.graph import check_span
 from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.text import shown
 
@@ -64,8 +65,7 @@ def read_topic(
     """Return the next messages of a topic; a latched topic gives its last one at once. Long arrays are shortened."""
     if not 1 <= count <= MAX_MESSAGES:
         raise ToolRefused(f"count is {count}; needs 1 to {MAX_MESSAGES}")
-    if not 0.0 < timeout <= MAX_WAIT_S:
-        raise ToolRefused(f"timeout is {timeout:g} s; needs above 0 and up to {MAX_WAIT_S:g} s")
+    check_span("timeout", timeout, MAX_WAIT_S)
     found: list[dict[str, Any]] = []
 
     def enough() -> bool:

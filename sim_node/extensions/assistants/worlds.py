@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sim_node.extensions.assistants.commands import finished, shortened, staged
+from sim_node.extensions.assistants.graph import check_span
 from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.world.locate import shipped_worlds
 
@@ -59,8 +60,7 @@ def run_world(
 
     A run that is cancelled or fails leaves no bag.
     """
-    if not 0.0 < duration <= MAX_SIMULATED_S:
-        raise ToolRefused(f"duration is {duration:g} s; needs above 0 and up to {MAX_SIMULATED_S:g} s")
+    check_span("duration", duration, MAX_SIMULATED_S)
     path, name = call.access.new_path(bag), world_path(call, world)
     with staged(path) as aside:
         options = ("--no-ros", "--speed", "max", "--duration", repr(duration), "--seed", str(seed))

@@ -88,30 +88,17 @@ class SpatialTransform(Spatial):
         return SpatialTransform.from_array(jnp.concatenate(turned))
 
 
-@jax.tree_util.register_pytree_node_class
-class SpatialMotion(Spatial):
-    """A velocity or an acceleration [wx wy wz vx vy vz].
-
-    Args:
-        angular: The angular part (3,), rad/s; zero by default.
-        linear: The linear part (3,), m/s; zero by default.
-
-    Raises:
-        ValueError: A shape is wrong.
-    """
+class SpatialVector(Spatial):
+    """A spatial vector: an angular part, then a linear one."""
 
     component_type = ComponentType.SpatialMotionF64
 
-    def __init__(self, angular: Any = None, linear: Any = None) -> None:
-        w = np.zeros(3) if angular is None else vector_of(angular, 3, "SpatialMotion: angular")
-        self.arr = joined(w, np.zeros(3) if linear is None else vector_of(linear, 3, "SpatialMotion: linear"))
-
     def linear(self) -> Any:
-        """Return the linear part (3,), m/s."""
+        """Return the linear part (3,): a velocity, m/s, or a force, N."""
         return jnp.asarray(self.arr)[3:]
 
     def angular(self) -> Any:
-        """Return the angular part (3,), rad/s."""
+        """Return the angular part (3,): an angular velocity, rad/s, or a torque, N m."""
         return jnp.asarray(self.arr)[:3]
 
     def rotated(self, q: Any) -> Any:
@@ -128,7 +115,24 @@ class SpatialMotion(Spatial):
 
 
 @jax.tree_util.register_pytree_node_class
-class SpatialForce(Spatial):
+class SpatialMotion(SpatialVector):
+    """A velocity or an acceleration [wx wy wz vx vy vz].
+
+    Args:
+        angular: The angular part (3,), rad/s; zero by default.
+        linear: The linear part (3,), m/s; zero by default.
+
+    Raises:
+        ValueError: A shape is wrong.
+    """
+
+    def __init__(self, angular: Any = None, linear: Any = None) -> None:
+        w = np.zeros(3) if angular is None else vector_of(angular, 3, "SpatialMotion: angular")
+        self.arr = joined(w, np.zeros(3) if linear is None else vector_of(linear, 3, "SpatialMotion: linear"))
+
+
+@jax.tree_util.register_pytree_node_class
+class SpatialForce(SpatialVector):
     """A force at the centre of mass [tx ty tz fx fy fz].
 
     Args:
@@ -141,8 +145,6 @@ class SpatialForce(Spatial):
         ValueError: Both are given, or a shape is wrong.
     """
 
-    component_type = ComponentType.SpatialMotionF64
-
     def __init__(self, arr: Any = None, torque: Any = None, force: Any = None, *, linear: Any = None) -> None:
         _only_one("SpatialForce", force, linear)
         force = linear if force is None else force
@@ -153,27 +155,7 @@ class SpatialForce(Spatial):
         t = np.zeros(3) if torque is None else vector_of(torque, 3, "SpatialForce: torque")
         self.arr = joined(t, np.zeros(3) if force is None else vector_of(force, 3, "SpatialForce: force"))
 
-    def force(self) -> Any:
-        """Return the force (3,), N."""
-        return jnp.asarray(self.arr)[3:]
-
-    def torque(self) -> Any:
-        """Return the torque (3,), N m."""
-        return jnp.asarray(self.arr)[:3]
-
-    linear, angular = force, torque
-
-    def rotated(self, q: Any) -> Any:
-        """Rotate both parts, as `Quaternion @ this` does.
-
-        Args:
-            q: The quaternion (4,).
-
-        Returns:
-            A new one.
-        """
-        parts = rotate(q, jnp.asarray(self.arr[:3])), rotate(q, jnp.asarray(self.arr[3:]))
-        return type(self).from_array(jnp.concatenate(parts))
+    force, torque = SpatialVector.linear, SpatialVector.angular
 
 
 @jax.tree_util.register_pytree_node_class

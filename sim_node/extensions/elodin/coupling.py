@@ -13,7 +13,8 @@ from sim_node.extensions.elodin.live import Live
 from sim_node.extensions.elodin.part import PythonWorld
 from sim_node.extensions.elodin.script import running
 from sim_node.extensions.elodin.step_context import Stepper
-from sim_node.extensions.elodin.world_file import Bound, FileRun, spawn_all
+from sim_node.extensions.elodin.world_file import Bound, spawn_all
+from sim_node.simulation import Simulation
 from sim_node.simulation.columns import Array, Columns
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.model import TimeGrid, World
@@ -58,7 +59,7 @@ class FileSystems:
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Do nothing: no frame is moved."""
 
-    def couple(self, run: FileRun) -> Coupling:
+    def couple(self, run: Simulation) -> Coupling:
         """Return what exchanges with a run."""
         return Coupling(run, self, self._of)
 
@@ -78,7 +79,7 @@ class Coupling:
         rate: Ticks per simulated second (Hz).
     """
 
-    def __init__(self, run: FileRun, systems: FileSystems, of: PythonWorld) -> None:
+    def __init__(self, run: Simulation, systems: FileSystems, of: PythonWorld) -> None:
         program, time = of.captured.program, run.world.time
         self.rate = Fraction(10**9, steps_per_tick(program.structure.step, time) * time.step_ns)
         self._systems, self._of = systems, of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,10 @@ from sim_node.extensions.elodin.entities import Entities
 from sim_node.extensions.elodin.jax_setup import jax
 from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
 from sim_node.extensions.elodin.standard import Force, Inertia, WorldPos, WorldVel
-from sim_node.simulation.physics.engine import Engine
+from sim_node.simulation import Simulation
+from sim_node.simulation.handles import SensorHandle
 from sim_node.simulation.physics.handles import BodyHandle
-from sim_node.simulation.physics.joint_handles import JointHandle, JointHandles
-from sim_node.simulation.sensors import SensorType
-from sim_node.simulation.sensors.truth import FrameState
-from sim_node.world.frame_table import FrameTable
-from sim_node.world.model import World
+from sim_node.simulation.physics.joint_handles import JointHandle
 
 Array = npt.NDArray[Any]
 _NUMBER = ComponentType(PrimitiveType.F64)
@@ -32,48 +29,6 @@ JointVelocity = Annotated[jax.Array, Component("joint_velocity", _NUMBER)]
 # What systems set: the target of a joint's actuator, and the effort (N, N m) on a joint without one.
 JointTarget = Annotated[jax.Array, Component("joint_target", _NUMBER)]
 JointEffort = Annotated[jax.Array, Component("joint_effort", _NUMBER)]
-
-
-class SensorReadings(Protocol):
-    """The newest measurement of a sensor of a run."""
-
-    @property
-    def type(self) -> str:
-        """Its type, as in world files."""
-
-    @property
-    def sensor(self) -> SensorType:
-        """Its parameters."""
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """Names of the numbers of a measurement."""
-
-    def newest_by(self, step: int) -> Array | None:
-        """Return the newest values that are due by a step; None before the first."""
-
-
-class FileRun(Protocol):
-    """A run of a world from a file: what systems need of a Simulation."""
-
-    bodies: Mapping[str, BodyHandle]
-    joints: JointHandles
-    sensors: Mapping[str, Any]
-
-    @property
-    def world(self) -> World:
-        """The assembled world."""
-
-    @property
-    def frames(self) -> FrameTable:
-        """The frames of the world."""
-
-    @property
-    def engines(self) -> Mapping[str, Engine]:
-        """The engines that move frames, by name."""
-
-    def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
-        """Return a function that gives the true motion of frames."""
 
 
 @dataclass(frozen=True)
@@ -93,21 +48,6 @@ class WrittenComponent:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """How components and a run are connected.
-
-    Attributes:
-        readings: Components that are set from the run before each tick.
-        orders: Components that are given to the run after each tick.
-        cleared: Components that are zero before each tick.
-    """
-
-    readings: tuple[ReadComponent, ...]
-    orders: tuple[WrittenComponent, ...]
-    cleared: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Value:
     """The values of one component of one entity, for Entities.spawn."""
 
@@ -118,7 +58,41 @@ class _Value:
         yield self.carrier, self.value
 
 
-def spawn_all(run: FileRun, entities: Entities) -> Bound:
+@dataclass(frozen=True)
+class Bound:
+    """How components and a run are connected.
+
+    Attributes:
+        readings: Components that are set from the run before each tick.
+        orders: Components that are given to the run after each tick.
+        cleared: Components that are zero before each tick.
+        given: The components of each entity with their values at the start.
+    """
+
+    readings: list[ReadComponent] = field(default_factory=list)
+    orders: list[WrittenComponent] = field(default_factory=list)
+    cleared: list[str] = field(default_factory=list)
+    given: dict[str, list[_Value]] = field(default_factory=dict)
+
+    def add(self, annotation: Any, names: Sequence[str], values: Array) -> str:
+        """Give entities a component with values (n, *shape). Return its name."""
+        carrier = carrier_of(annotation)
+        for name, value in zip(names, values, strict=True):
+            self.given.setdefault(name, []).append(_Value(carrier, value))
+        return carrier.component.name
+
+    def follow(
+        self, annotation: Any, names: Sequence[str], read: Callable[[int], Array], start: Array | None = None
+    ) -> None:
+        """Give entities a component that follows the run. start: its values now, where they are others than read."""
+        self.readings.append(ReadComponent(self.add(annotation, names, read(0) if start is None else start), read))
+
+    def obey(self, annotation: Any, names: Sequence[str], values: Array, write: Callable[[Array], None]) -> None:
+        """Give entities a component that acts on the run."""
+        self.orders.append(WrittenComponent(self.add(annotation, names, values), write))
+
+
+def spawn_all(run: Simulation, entities: Entities) -> Bound:
     """Spawn an entity for each frame, body, joint and sensor of a run, by its name, and connect them to the run.
 
     Frames have WorldPos; bodies WorldVel, Inertia and Force, too. Joints of one number have JointPosition,
@@ -132,80 +106,54 @@ def spawn_all(run: FileRun, entities: Entities) -> Bound:
     Returns:
         The connections.
     """
-    given: dict[str, list[_Value]] = {}
-    readings: list[ReadComponent] = []
-    orders: list[WrittenComponent] = []
-    cleared: list[str] = []
-
-    def add(annotation: Any, names: Sequence[str], values: Array) -> str:
-        carrier = carrier_of(annotation)
-        for name, value in zip(names, values, strict=True):
-            given.setdefault(name, []).append(_Value(carrier, value))
-        return carrier.component.name
-
+    bound = Bound()
     frames = [name for name in run.frames.names if name != run.world.fixed_frame]
     observe = run.observer(frames)
     if frames:
-        name = add(WorldPos, frames, transforms_of(np.nan_to_num(observe().pose)))
-        readings.append(ReadComponent(name, lambda step: np.asarray(transforms_of(observe().pose))))
+        start = transforms_of(np.nan_to_num(observe().pose))
+        bound.follow(WorldPos, frames, lambda step: np.asarray(transforms_of(observe().pose)), start)
     bodies = [body for body in run.bodies if _pushed(run.bodies[body])]
     if bodies:
         rows = np.array([frames.index(body) for body in bodies])
-        handles = [run.bodies[body] for body in bodies]
-        wrenches = [handle.wrench for handle in handles]
-        readings.append(
-            ReadComponent(
-                add(WorldVel, bodies, swapped(observe().twist[rows])), lambda step: swapped(observe().twist[rows])
-            )
-        )
-        add(Inertia, bodies, _inertias(run, bodies))
+        wrenches = [run.bodies[body].wrench for body in bodies]
+        bound.follow(WorldVel, bodies, lambda step: swapped(observe().twist[rows]))
+        bound.add(Inertia, bodies, _inertias(run, bodies))
 
         def push(forces: Array) -> None:
             for wrench, force in zip(wrenches, swapped(forces), strict=True):
                 wrench[:] = force
 
-        orders.append(WrittenComponent(add(Force, bodies, np.zeros((len(bodies), 6))), push))
-        cleared.append(orders[-1].name)
-    _add_joints(run, add, readings, orders)
-    _add_sensors(run, add, readings)
-    for name, values in given.items():
+        bound.obey(Force, bodies, np.zeros((len(bodies), 6)), push)
+        bound.cleared.append(bound.orders[-1].name)
+    _add_joints(run, bound)
+    _add_sensors(run, bound)
+    for name, values in bound.given.items():
         entities.spawn(values, name)
-    return Bound(tuple(readings), tuple(orders), tuple(cleared))
+    return bound
 
 
-def _add_joints(
-    run: FileRun,
-    add: Callable[[Any, Sequence[str], Array], str],
-    readings: list[ReadComponent],
-    orders: list[WrittenComponent],
-) -> None:
-    names = run.joints.scalar
+def _add_joints(run: Simulation, bound: Bound) -> None:
+    joints, names = run.joints, run.joints.scalar
     if not names:
         return
-    joints = run.joints
-    readings.append(ReadComponent(add(JointPosition, names, joints.positions), lambda step: joints.positions))
-    readings.append(ReadComponent(add(JointVelocity, names, joints.velocities), lambda step: joints.velocities))
+    bound.follow(JointPosition, names, lambda step: joints.positions)
+    bound.follow(JointVelocity, names, lambda step: joints.velocities)
     driven = [joints[name] for name in names if joints[name].targets]
     free = [joints[name] for name in names if not joints[name].targets]
 
-    def aim(handles: Sequence[JointHandle], key: str) -> Callable[[Array], None]:
+    def aim(annotation: Any, handles: Sequence[JointHandle], values: Array, key: str) -> None:
         def write(values: Array) -> None:
             for handle, value in zip(handles, values.tolist(), strict=True):
                 setattr(handle, key, value)
 
-        return write
+        if handles:
+            bound.obey(annotation, [handle.name for handle in handles], values, write)
 
-    if driven:
-        targets = np.array([joint.target[0] for joint in driven])
-        orders.append(
-            WrittenComponent(add(JointTarget, [joint.name for joint in driven], targets), aim(driven, "target"))
-        )
-    if free:
-        name = add(JointEffort, [joint.name for joint in free], np.zeros(len(free)))
-        orders.append(WrittenComponent(name, aim(free, "effort")))
+    aim(JointTarget, driven, np.array([joint.target[0] for joint in driven]), "target")
+    aim(JointEffort, free, np.zeros(len(free)), "effort")
 
 
-def _add_sensors(run: FileRun, add: Callable[[Any, Sequence[str], Array], str], readings: list[ReadComponent]) -> None:
+def _add_sensors(run: Simulation, bound: Bound) -> None:
     """Add a component for each type of sensor; where shapes differ, the further ones are TYPE_2, TYPE_3 and so on."""
     shapes: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for name, sensor in run.sensors.items():
@@ -218,10 +166,10 @@ def _add_sensors(run: FileRun, add: Callable[[Any, Sequence[str], Array], str], 
         metadata = {"element_names": ",".join(channels)} if shape == (len(channels),) else {}
         component = Component(label, ComponentType(PrimitiveType.F64, shape), metadata=metadata)
         read = partial(_newest, [run.sensors[name] for name in names], shape)
-        readings.append(ReadComponent(add(Annotated[jax.Array, component], names, read(0)), read))
+        bound.follow(Annotated[jax.Array, component], names, read)
 
 
-def _newest(sensors: Sequence[SensorReadings], shape: tuple[int, ...], step: int) -> Array:
+def _newest(sensors: Sequence[SensorHandle], shape: tuple[int, ...], step: int) -> Array:
     """Return the newest values (n, *shape) of sensors; NaN for those that have not measured yet."""
     found: Array = np.full((len(sensors), *shape), np.nan)
     for row, sensor in enumerate(sensors):
@@ -240,8 +188,8 @@ def _pushed(body: BodyHandle) -> bool:
     return True
 
 
-def _inertias(run: FileRun, bodies: Sequence[str]) -> Array:
+def _inertias(run: Simulation, bodies: Sequence[str]) -> Array:
     """Return principal moments and masses (n, 7) of bodies, as SpatialInertia has them."""
-    model: Any = next(engine for name, engine in run.engines.items() if name == "rigid_bodies")
+    model: Any = run.engines["rigid_bodies"]
     rows = [model.model.body(body) for body in bodies]
     return np.array([[*row.inertia, 0.0, 0.0, 0.0, float(row.mass[0])] for row in rows])

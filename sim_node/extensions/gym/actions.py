@@ -18,13 +18,12 @@ from sim_node.extensions.gym.interface import (
     JointAction,
     VehicleAction,
 )
-from sim_node.extensions.gym.readers import check_choice, multirotors, unknown
+from sim_node.extensions.gym.readers import check_choice, multirotors, refuse, require
 from sim_node.simulation import Simulation
 from sim_node.simulation.control import Controller
 from sim_node.simulation.physics import BodyHandle, VehicleHandle
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.problems import Problem, WorldError
 
 Apply = Callable[[FloatArray], None]
 # Yaw rate to which setpoints limit a multirotor, rad/s, and its speed, m/s, where it is given a position.
@@ -53,15 +52,15 @@ class Applied:
         low, high = (np.asarray(limit, dtype=np.float64) for limit in (action.low, action.high))
         for key, limit in (("low", low), ("high", high)):
             if limit.shape not in ((), (size,)) or not np.isfinite(limit).all():
-                _refuse(action, f"{key} {limit.tolist()} needs one finite number, or {size} of them")
+                refuse(action.place, f"{key} {limit.tolist()} needs one finite number, or {size} of them")
         if not (low < high).all():
-            _refuse(action, f"low {low.tolist()} is not below high {high.tolist()}")
+            refuse(action.place, f"low {low.tolist()} is not below high {high.tolist()}")
         self.low, self.high = (np.array(np.broadcast_to(limit, (size,))) for limit in (low, high))
 
 
 def _joint(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     check_choice("value", action.value, JOINT_ACTIONS, action.place)
-    _require(action, "joint", action.joint, simulation.joints)
+    require("joint", action.joint, simulation.joints, action.place)
     joint = simulation.joints[action.joint]
     try:
         targets = joint.targets
@@ -75,9 +74,9 @@ def _joint(simulation: Simulation, action: Any) -> tuple[int, Apply]:
             return size, push
         if action.value not in targets:
             listed = ", ".join(targets) or "none"
-            _refuse(action, f"joint {action.joint!r} has no {action.value} actuator (it has: {listed})")
+            refuse(action.place, f"joint {action.joint!r} has no {action.value} actuator (it has: {listed})")
     except ValueError as error:
-        _refuse(action, str(error))
+        refuse(action.place, str(error))
     kind = action.value
 
     def aim(numbers: FloatArray) -> None:
@@ -88,11 +87,11 @@ def _joint(simulation: Simulation, action: Any) -> tuple[int, Apply]:
 
 def _body(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     check_choice("value", action.value, BODY_ACTIONS, action.place)
-    _require(action, "body", action.body, simulation.bodies)
+    require("body", action.body, simulation.bodies, action.place)
     try:
         wrench = simulation.bodies[action.body].wrench
     except ValueError as error:
-        _refuse(action, str(error))
+        refuse(action.place, str(error))
     row = {"force": wrench[:3], "torque": wrench[3:], "wrench": wrench}[action.value]
 
     def push(numbers: FloatArray) -> None:
@@ -103,12 +102,12 @@ def _body(simulation: Simulation, action: Any) -> tuple[int, Apply]:
 
 def _vehicle(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     check_choice("value", action.value, tuple(VEHICLE_ACTIONS), action.place)
-    _require(action, "vehicle", action.vehicle, multirotors(simulation))
+    require("vehicle", action.vehicle, multirotors(simulation), action.place)
     handle = simulation.vehicles[action.vehicle]
     vehicle = next(each for each in simulation.world.vehicles if each.name == action.vehicle)
     if handle.piloted or vehicle.autopilot is not None:
         flown = "its pilot" if handle.piloted else "an autopilot"
-        _refuse(action, f"vehicle {action.vehicle!r} is flown by {flown}, which overwrites other commands")
+        refuse(action.place, f"vehicle {action.vehicle!r} is flown by {flown}, which overwrites other commands")
     if action.value == "command":
         command = handle.command
 
@@ -119,7 +118,7 @@ def _vehicle(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     try:
         tracker = Tracker(simulation, handle, simulation.bodies[vehicle.body], action.value)
     except ValueError as error:  # rotors that cannot command it
-        _refuse(action, str(error))
+        refuse(action.place, str(error))
     simulation.connect(tracker)
     return len(VEHICLE_ACTIONS[action.value]), tracker.aim
 
@@ -205,12 +204,3 @@ class Tracker:
 def _heading(turn: FloatArray) -> float:
     x, y, z, w = turn.tolist()
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-
-
-def _require(action: Action, noun: str, name: str, known: Any) -> None:
-    if problems := list(unknown(noun, (name,), known, action.place)):
-        raise WorldError(problems)
-
-
-def _refuse(action: Action, message: str) -> Any:
-    raise WorldError([Problem(action.place.where, action.place.key, message)])

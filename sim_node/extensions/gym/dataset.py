@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -30,12 +29,13 @@ from sim_node.randomness import stream
 from sim_node.session.errors import needing
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.pictures import whole_file
 from sim_node.world import World, load
 from sim_node.world.load import randomised
 from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError
 
 if TYPE_CHECKING:
-    import polars
+    pass
 
 # Sine waves of an excitation.
 WAVES = 8
@@ -188,8 +188,9 @@ def write_dataset(
     for written, layout in _each_block(recipe, target, seed, blocks, workers):  # noqa: B007  that of any block
         rows += written
     about = {"rate": recipe.rate, "duration": recipe.duration, "seed": seed, "signals": layout}
-    _write(target / ABOUT, json.dumps(about, indent=2).encode())
-    _write_table(target / RUNS, _columns_of(rows))
+    with whole_file(target / ABOUT) as part:
+        part.write_bytes(json.dumps(about, indent=2).encode())
+    _write_table(target / RUNS, {key: [row[key] for row in rows] for key in rows[0]})
     return target
 
 
@@ -269,20 +270,8 @@ def _steps(recipe: Recipe, world: World) -> tuple[int, int]:
     return steps, samples
 
 
-def _columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {key: [row[key] for row in rows] for key in rows[0]}
-
-
 def _write_table(path: Path, columns: Mapping[str, Any]) -> None:
     import polars
 
-    part = path.with_suffix(".part")
-    table: polars.DataFrame = polars.DataFrame(dict(columns))
-    table.write_parquet(part)
-    os.replace(part, path)
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_suffix(".part")
-    part.write_bytes(content)
-    os.replace(part, path)
+    with whole_file(path) as part:
+        polars.DataFrame(dict(columns)).write_parquet(part)

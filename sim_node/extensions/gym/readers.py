@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class Readers:
         if isinstance(signal, VehicleSignal):
             check_choice("value", signal.value, VEHICLE_VALUES, signal.place)
             vehicle = multirotors(self._simulation)
-            _require("vehicle", signal.vehicle, vehicle, signal.place)
+            require("vehicle", signal.vehicle, vehicle, signal.place)
             handle = vehicle[signal.vehicle]
             array = handle.speeds if signal.value == "speeds" else handle.command
             return lambda: np.array(array)
@@ -133,7 +133,7 @@ class Readers:
 
     def _motion_of(self, signal: FrameSignal) -> Reader:
         if signal.relative_to:
-            _refuse(signal.place, f"{signal.value} is relative to the fixed frame; relative_to is for poses")
+            refuse(signal.place, f"{signal.value} is relative to the fixed frame; relative_to is for poses")
         row = self._rows[signal.frame]
         turn, twist, acceleration = (getattr(self._motion, part)[row] for part in ("pose", "twist", "acceleration"))
         own = turn[3:]
@@ -148,7 +148,7 @@ class Readers:
 
     def _joint(self, signal: JointSignal) -> Reader:
         check_choice("value", signal.value, JOINT_VALUES, signal.place)
-        _require("joint", signal.joint, self._simulation.joints, signal.place)
+        require("joint", signal.joint, self._simulation.joints, signal.place)
         handle, value = self._simulation.joints[signal.joint], signal.value
         if len(getattr(handle, value)) == 1:
             engine: Any = self._simulation.engines.get("rigid_bodies")
@@ -164,10 +164,10 @@ class Readers:
         return lambda: np.asarray(getattr(handle, value))
 
     def _sensor(self, signal: SensorSignal) -> Reader:
-        _require("sensor", signal.sensor, self._simulation.sensors, signal.place)
+        require("sensor", signal.sensor, self._simulation.sensors, signal.place)
         handle = self._simulation.sensors[signal.sensor]
         for channel in signal.channels:
-            _require("channel", channel, handle.channels, signal.place)
+            require("channel", channel, handle.channels, signal.place)
         chosen = [handle.channels.index(channel) for channel in signal.channels or handle.channels]
         everything = not signal.channels
 
@@ -182,11 +182,11 @@ class Readers:
 
     def _column(self, signal: ColumnSignal) -> Reader:
         columns = self._simulation.columns
-        _require("column", signal.column, columns, signal.place)
+        require("column", signal.column, columns, signal.place)
         row: int | slice = slice(None)
         if signal.entity:
             entities = columns.column(signal.column).entities or ()
-            _require(f"row of column {signal.column}", signal.entity, entities, signal.place)
+            require(f"row of column {signal.column}", signal.entity, entities, signal.place)
             row = entities.index(signal.entity)
 
         def read() -> Quantity:
@@ -211,12 +211,14 @@ def check_choice(key: str, value: str, allowed: tuple[str, ...], place: Place) -
         raise WorldError([Problem(place.where, path, f"found {value!r}; allowed: {', '.join(allowed)}{near}")])
 
 
-def _require(noun: str, name: str, known: Any, place: Place) -> None:
+def require(noun: str, name: str, known: Any, place: Place) -> None:
+    """Raise WorldError for a name that is not known."""
     if problems := list(unknown(noun, (name,), known, place)):
         raise WorldError(problems)
 
 
-def _refuse(place: Place, message: str) -> None:
+def refuse(place: Place, message: str) -> NoReturn:
+    """Raise WorldError about what stands at a place."""
     raise WorldError([Problem(place.where, place.key, message)])
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -21,7 +20,7 @@ from sim_node.extensions.gym.spec import Spec
 from sim_node.extensions.gym.spec_values import Term
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load
-from sim_node.world.problems import NOWHERE, Diverged, Place, Problem, WorldError
+from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError
 
 Array32 = npt.NDArray[np.float32]
 
@@ -259,14 +258,6 @@ class GymTask:
         self.observation_low, self.observation_high = (
             each.astype(np.float32) for each in (self._clip_low, self._clip_high)
         )
-
-
-@contextmanager
-def _collecting_faults(problems: list[Problem], place: Place) -> Iterator[None]:
-    try:
-        yield
-    except ExpressionError as error:
-        problems.append(Problem(place.where, place.key, str(error)))
 
 
 def _quantity(numbers: FloatArray) -> Quantity:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from sim_node.extensions.openplx.objects import Object
-from sim_node.extensions.openplx.tree import BODY, objects_in, owners_of
+from sim_node.extensions.openplx.tree import BODY
 from sim_node.world.loops import ContactExclusion
 from sim_node.world.surfaces import DEFAULT_LAYER
 
@@ -81,12 +81,12 @@ class CollisionGroups:
         """Return the geometries of a group: its own, those of its bodies, and of all bodies in its systems."""
         if not isinstance(group, Object):
             return []
-        found = dict.fromkeys(objects_in(group.value("geometries")))
-        for body in objects_in(group.value("bodies")):
+        found = dict.fromkeys(group.objects("geometries"))
+        for body in group.objects("bodies"):
             found |= dict.fromkeys(self.geometries.get(body, ()))
-        systems = set(objects_in(group.value("systems")))
+        systems = set(group.objects("systems"))
         for owner in self.geometries if systems else ():
-            if owner.is_a(BODY) and systems.intersection(owners_of(owner)):
+            if owner.is_a(BODY) and systems.intersection(owner.owners()):
                 found |= dict.fromkeys(self.geometries[owner])
         return list(found)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sim_node.extensions.openplx.interactions import above
+from sim_node.extensions.openplx.interactions import above, is_interaction
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import line_of, place_of, value_of
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
-from sim_node.world.bodies import MAX_TIMESTEP_NS
 from sim_node.world.contact_materials import MAX_STIFFNESS, ContactMaterial
+from sim_node.world.physics import MAX_TIMESTEP_NS
 from sim_node.world.surfaces import COEFFICIENT, DEFAULT_CONTACT_TIME, RESTITUTION, largest_timestep
 
 ELASTIC = "Physics.Geometries.LinearElasticMaterial"
@@ -78,7 +78,7 @@ def contact_materials(
 
 
 def _name(material: Object, name: Callable[[Object], str]) -> str:
-    unique = material.value("unique_name") if material.has("unique_name") else ""
+    unique = material.get("unique_name", "")
     if isinstance(unique, str) and unique:
         return unique
     return material.kind if material.owner is None else name(material)
@@ -144,14 +144,12 @@ def _stiffness(model: Object, materials: tuple[Any, ...], tell: Tell) -> float |
     PointwiseElasticityDryFrictionModel of OpenPLX.
     """
     flexibility = model.value("normal_flexibility")
-    elastic = isinstance(flexibility, Object) and flexibility.is_a(f"{_PHYSICS}Flexibility.LinearElastic")
-    if isinstance(flexibility, Object) and flexibility.is_a(f"{_PHYSICS}Flexibility.Rigid"):
+    elastic = is_interaction(flexibility, "Flexibility.LinearElastic")
+    if is_interaction(flexibility, "Flexibility.Rigid"):
         return RIGID
-    if isinstance(flexibility, Object) and flexibility.is_a(f"{_PHYSICS}SurfaceContact.PatchElasticity"):
-        tell(
-            model,
-            f"{with_article(flexibility.kind)} gives its stiffness to each contact point, as a PointwiseElasticity",
-        )
+    if is_interaction(flexibility, "SurfaceContact.PatchElasticity"):
+        kind = with_article(flexibility.kind)
+        tell(model, f"{kind} gives its stiffness to each contact point, as a PointwiseElasticity")
     if elastic and flexibility.given("stiffness"):
         return _positive(flexibility, "stiffness")
     if all(each.is_a(ELASTIC) and _given(each.value("youngs_modulus")) for each in materials):
@@ -173,11 +171,10 @@ def _damping(model: Object, materials: tuple[Any, ...], stiffness: float) -> flo
 def _relaxation(of: Object) -> tuple[float | None, float] | None:
     """Return the damping constant (N s/m) or the relaxation time (s) of a dissipation; None for the default."""
     dissipation = of.value("dissipation")
-    if isinstance(dissipation, Object):
-        if dissipation.is_a(f"{_PHYSICS}Dissipation.MechanicalDamping"):
-            return above(dissipation, "damping_constant"), 0.0
-        if dissipation.is_a(f"{_PHYSICS}Dissipation.ConstraintRelaxationTimeDamping"):
-            return None, above(dissipation, "relaxation_time")
+    if is_interaction(dissipation, "Dissipation.MechanicalDamping"):
+        return above(dissipation, "damping_constant"), 0.0
+    if is_interaction(dissipation, "Dissipation.ConstraintRelaxationTimeDamping"):
+        return None, above(dissipation, "relaxation_time")
     return None
 
 

@@ -78,7 +78,7 @@ class ModelDrives:
 
     def add_range(self, of: Object) -> None:
         """Take in a range, before the mates."""
-        connectors = tuple(connectors_of(of))
+        connectors = tuple(of.objects("connectors"))
         if (of.value("start"), of.value("end")) == UNLIMITED:
             return
         if of.value("enabled") is False:
@@ -193,7 +193,7 @@ class ModelDrives:
             self._ignore(of, str(reason))
 
     def _mate_terms(self, of: Object, law: Law) -> Terms:
-        connectors = tuple(connectors_of(of))
+        connectors = tuple(of.objects("connectors"))
         mates = [(connectors, 1.0), (connectors[::-1], -1.0)]
         between = [(mate, kind, sign) for pair, sign in mates for mate, kind in self._mates.get(pair, ())]
         for mate, kind, sign in between:
@@ -203,7 +203,7 @@ class ModelDrives:
         raise Ignored(_without_effect(of, [mate for mate, _, _ in between]))
 
     def _shaft_terms(self, of: Object, law: Law) -> Terms:
-        connectors = connectors_of(of)
+        connectors = of.objects("connectors")
         shafts = [self._shafts.get(connector.owner) for connector in connectors if connector.owner is not None]
         if not shafts or None in shafts:
             raise Ignored(f"{with_article(of.kind)} is not between shafts of the model")
@@ -246,9 +246,3 @@ def _without_effect(of: Object, mates: list[Object]) -> str:
     if mates:
         return f"{with_article(of.kind)} has no effect on {with_article(mates[0].kind)}"
     return f"{with_article(of.kind)} has no mate between its connectors; without one it is not simulated"
-
-
-def connectors_of(of: Object) -> list[Object]:
-    """Return the connectors of an interaction."""
-    found = of.value("connectors")
-    return [item for item in found if isinstance(item, Object)] if isinstance(found, list) else []

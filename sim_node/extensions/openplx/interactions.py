@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object
@@ -70,7 +70,7 @@ def range_of(of: Object) -> tuple[tuple[float, float], Stop | None]:
     if not ends[0] < ends[1]:
         raise Fault(line_of(of, "end", "start"), f"end {ends[1]:g} must be above start {ends[0]:g}")
     flexibility = of.value("flexibility")
-    if not (isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic")):
+    if not is_interaction(flexibility, "Flexibility.LinearElastic"):
         return ends, None
     stiffness = stiffness_of(of, "flexibility")
     return ends, Stop(stiffness, damping_of(of, "dissipation", stiffness), capped=True)
@@ -101,34 +101,37 @@ def friction_of(of: Object, name: str) -> tuple[float, float] | float:
     raise Ignored(f"{with_article(friction.kind)} of {with_article(of.kind)} is not simulated")
 
 
+def is_interaction(value: object, kind: str) -> TypeGuard[Object]:
+    """Return whether a value is an object of a type of the bundle Physics.Interactions."""
+    return isinstance(value, Object) and value.is_a(f"Physics.Interactions.{kind}")
+
+
 def stiffness_of(of: Object, name: str) -> float:
     """Return the stiffness of an attribute that is a flexibility, N/m or N m/rad."""
     flexibility = of.value(name)
-    if isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic"):
+    if is_interaction(flexibility, "Flexibility.LinearElastic"):
         return above(flexibility, "stiffness")
-    rigid = isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.Rigid")
-    return RIGID if rigid else STIFFNESS
+    return RIGID if is_interaction(flexibility, "Flexibility.Rigid") else STIFFNESS
 
 
 def damping_of(of: Object, name: str, stiffness: float) -> float:
     """Return the damping of an attribute that is a dissipation beside a stiffness, N s/m or N m s/rad."""
     dissipation = of.value(name)
-    if isinstance(dissipation, Object):
-        if dissipation.is_a("Physics.Interactions.Dissipation.MechanicalDamping"):
-            return above(dissipation, "damping_constant")
-        if dissipation.is_a("Physics.Interactions.Dissipation.ConstraintRelaxationTimeDamping"):
-            return above(dissipation, "relaxation_time") * stiffness
+    if is_interaction(dissipation, "Dissipation.MechanicalDamping"):
+        return above(dissipation, "damping_constant")
+    if is_interaction(dissipation, "Dissipation.ConstraintRelaxationTimeDamping"):
+        return above(dissipation, "relaxation_time") * stiffness
     return RELAXATION * stiffness
 
 
-# Laws between two connectors in space
+# Laws, between two connectors in space
 
 _SPACE = "Physics3D.Interactions"
 
 
 def _velocity(of: Object, gain: float) -> dict[str, Any]:
     hold = None
-    if of.has("zero_speed_as_spring") and of.value("zero_speed_as_spring") is True:
+    if of.get("zero_speed_as_spring") is True:
         stiffness = stiffness_of(of, "zero_speed_spring_flexibility")
         hold = Stop(stiffness, damping_of(of, "zero_speed_spring_dissipation", stiffness))
     if gain <= 0.0:
@@ -147,47 +150,7 @@ def _spring(of: Object, rest: str) -> dict[str, Any]:
     return {"stiffness": stiffness, "damping": damping, "target": value_of(of, rest), "implicit": True}
 
 
-@law(f"{_SPACE}.RotationalVelocityMotor")
-def _rotational_motor(of: Object) -> Law:
-    return Law(_velocity(of, _gain(of)), "rotational")
-
-
-@law(f"{_SPACE}.LinearVelocityMotor")
-def _linear_motor(of: Object) -> Law:
-    return Law(_velocity(of, _gain(of)), "linear")
-
-
-@law(f"{_SPACE}.TorqueMotor")
-def _torque_motor(of: Object) -> Law:
-    return Law({"type": "effort", "target": value_of(of, "default_torque")}, "rotational")
-
-
-@law(f"{_SPACE}.ForceMotor")
-def _force_motor(of: Object) -> Law:
-    return Law({"type": "effort", "target": value_of(of, "default_force")}, "linear")
-
-
-@law(f"{_SPACE}.TorsionSpring")
-def _torsion_spring(of: Object) -> Law:
-    return Law(_spring(of, "angle"), "rotational")
-
-
-@law(f"{_SPACE}.LinearSpring")
-def _linear_spring(of: Object) -> Law:
-    return Law(_spring(of, "position"), "linear")
-
-
-# Laws between shafts
-
-
-@law("Physics1D.Interactions.RotationalVelocityMotor")
-def _shaft_motor(of: Object) -> Law:
-    return Law(_velocity(of, RIGID), "shafts")
-
-
-@law("DriveTrain.TorqueMotor")
-def _shaft_torque(of: Object) -> Law:
-    return Law({"type": "effort"}, "shafts")
+# and between shafts
 
 
 @law("DriveTrain.Gear")
@@ -228,8 +191,8 @@ def _ratio(of: Object, name: str) -> float:
 def _geared(of: Object, ratio: float) -> Law:
     if ratio == 0.0:
         raise Ignored(f"the gear of {with_article(of.kind)} has a ratio of 0, which transmits nothing")
-    flexibility = of.value("flexibility") if of.has("flexibility") else None
-    if isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic"):
+    flexibility = of.get("flexibility")
+    if is_interaction(flexibility, "Flexibility.LinearElastic"):
         stiffness = stiffness_of(of, "flexibility")
         spring = {"stiffness": stiffness, "damping": damping_of(of, "dissipation", stiffness), "implicit": True}
         return Law(spring, "shafts", (1.0, -ratio))
@@ -248,16 +211,6 @@ def _differential(of: Object) -> Law:
     return Law(None, "shafts", (1.0, -half, -half), held=True, lock=lock)
 
 
-@law("DriveTrain.ManualClutch")
-def _clutch(of: Object) -> Law:
-    return Law(_slipping(of), "shafts")
-
-
-@law("DriveTrain.ManualBrake")
-def _brake(of: Object) -> Law:
-    return Law(_slipping(of), "shafts", held=True, last_alone=True)
-
-
 def _slipping(of: Object) -> dict[str, Any]:
     """Return the drive of a clutch or a brake, whose engagement is a fraction of its capacity."""
     ramp = (0.0, 0.0)
@@ -268,6 +221,21 @@ def _slipping(of: Object) -> dict[str, Any]:
         fraction = of.value("initial_engagement_fraction")
     engagement = 1.0 if isinstance(fraction, Undefined) else value_of_fraction(of, fraction)
     return {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": engagement, "ramp": ramp}
+
+
+for _name, _law in {
+    f"{_SPACE}.RotationalVelocityMotor": lambda of: Law(_velocity(of, _gain(of)), "rotational"),
+    f"{_SPACE}.LinearVelocityMotor": lambda of: Law(_velocity(of, _gain(of)), "linear"),
+    f"{_SPACE}.TorqueMotor": lambda of: Law({"type": "effort", "target": value_of(of, "default_torque")}, "rotational"),
+    f"{_SPACE}.ForceMotor": lambda of: Law({"type": "effort", "target": value_of(of, "default_force")}, "linear"),
+    f"{_SPACE}.TorsionSpring": lambda of: Law(_spring(of, "angle"), "rotational"),
+    f"{_SPACE}.LinearSpring": lambda of: Law(_spring(of, "position"), "linear"),
+    "Physics1D.Interactions.RotationalVelocityMotor": lambda of: Law(_velocity(of, RIGID), "shafts"),
+    "DriveTrain.TorqueMotor": lambda of: Law({"type": "effort"}, "shafts"),
+    "DriveTrain.ManualClutch": lambda of: Law(_slipping(of), "shafts"),
+    "DriveTrain.ManualBrake": lambda of: Law(_slipping(of), "shafts", held=True, last_alone=True),
+}.items():
+    law(_name)(_law)
 
 
 def capacity_of(of: Object) -> tuple[float, float] | None:

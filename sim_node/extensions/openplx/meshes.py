@@ -22,14 +22,12 @@ from sim_node.world.triangles import Triangles, hull_of, solid_of
 HULL_TOLERANCE = 0.01
 
 
-@shape("Physics3D", "ConvexMesh")
-@shape("Visuals", "ConvexMesh")
+@shape("ConvexMesh")
 def _convex(of: Object) -> Geometry:
     return _mesh(of, lambda: hull_of(_vertices(of)))
 
 
-@shape("Physics3D", "TriMesh")
-@shape("Visuals", "TriMesh")
+@shape("TriMesh")
 def _triangles(of: Object) -> Geometry:
     faces = np.array(_listed(of, "indices"), dtype=np.int64)
     if len(faces) % 3:
@@ -37,8 +35,7 @@ def _triangles(of: Object) -> Geometry:
     return _mesh(of, lambda: Triangles(_vertices(of), faces))
 
 
-@shape("Physics3D", "ExternalTriMeshGeometry")
-@shape("Visuals", "ExternalTriMeshGeometry")
+@shape("ExternalTriMeshGeometry")
 def _external(of: Object) -> Geometry:
     file = file_of(of, "path")
     if fault := mesh_fault(file):

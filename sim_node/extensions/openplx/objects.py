@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -141,12 +141,14 @@ class Object:
     @property
     def path(self) -> str:
         """The name, after those of its owners below the root."""
-        names: list[str] = []
+        return ".".join(reversed([each.name for each in self.owners() if each.owner is not None]))
+
+    def owners(self) -> Iterator[Object]:
+        """Yield it and its owners, from the inside out."""
         at: Object | None = self
-        while at is not None and at.owner is not None:
-            names.append(at.name)
+        while at is not None:
+            yield at
             at = at.owner
-        return ".".join(reversed(names))
 
     def is_a(self, name: str) -> bool:
         """Return whether a model of a full name is in its lineage."""
@@ -231,6 +233,14 @@ class Object:
                     self._sources[name] = instances.asked
                 instances.asked = before
         return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of an attribute, or a default if it has none of the name. Raises Fault."""
+        return self.value(name) if self.has(name) else default
+
+    def objects(self, name: str) -> list[Object]:
+        """Return the objects in the value of an attribute; none if it is not an array. Raises Fault."""
+        return objects_in(self.value(name))
 
     def known(self, name: str) -> Any:
         """Return the value of an attribute as far as it was asked for; None otherwise."""
@@ -335,6 +345,11 @@ class Object:
 
     def _called(self, name: str) -> str:
         return ".".join(filter(None, (self.path, name)))
+
+
+def objects_in(value: Any) -> list[Object]:
+    """Return the objects in an array; none of another value."""
+    return [item for item in value if isinstance(item, Object)] if isinstance(value, list) else []
 
 
 def _divided(lines: list[Bound]) -> tuple[Bound | None, list[Bound]]:

@@ -32,32 +32,29 @@ SHAPES: Registry[str, Shape] = Registry(
 )
 
 
-def shape(bundle: str, name: str) -> Callable[[Shape], Shape]:
-    """Register a function that makes a Geometry, without its pose in the owner, of a type of a bundle."""
-    return SHAPES.add(f"{bundle}.Geometries.{name}")
+def shape(name: str, *bundles: str) -> Callable[[Shape], Shape]:
+    """Register a function that makes a Geometry, without its pose in the owner, of a type of some bundles."""
+    return SHAPES.add(*(f"{bundle}.Geometries.{name}" for bundle in bundles or ("Physics3D", "Visuals")))
 
 
-@shape("Physics3D", "Box")
-@shape("Visuals", "Box")
+@shape("Box")
 def _box(of: Object) -> Geometry:
     return Geometry("box", np.array(components(value_of(of, "size"))))
 
 
-@shape("Physics3D", "Sphere")
-@shape("Visuals", "Sphere")
+@shape("Sphere")
 def _sphere(of: Object) -> Geometry:
     return Geometry("sphere", np.array([value_of(of, "radius")]))
 
 
-@shape("Physics3D", "Cylinder")
-@shape("Visuals", "Cylinder")
+@shape("Cylinder")
 def _cylinder(of: Object) -> Geometry:
     return Geometry("cylinder", np.array([value_of(of, "radius"), value_of(of, "height")]), pose=ALONG_Y)
 
 
-@shape("Physics3D", "Capsule")
+@shape("Capsule", "Physics3D")
 def _capsule(of: Object) -> Geometry:
-    return Geometry("capsule", np.array([value_of(of, "radius"), value_of(of, "height")]), pose=ALONG_Y)
+    return replace(_cylinder(of), shape="capsule")
 
 
 def contact_geometry(of: Object) -> ContactGeometry | None:
@@ -68,7 +65,7 @@ def contact_geometry(of: Object) -> ContactGeometry | None:
     material = material_of(of)
     density = 1000.0 if material is None else value_of(material, "density")
     massive = of.value("include_in_mass_properties") is not False
-    if of.has("enable_collisions") and of.value("enable_collisions") is False:
+    if of.get("enable_collisions") is False:
         made = replace(made, surface=Surface(touches=()))
     return ContactGeometry(of.name, made, density, massive, place_of(of))
 

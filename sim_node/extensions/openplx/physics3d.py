@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_node.extensions.openplx.collision_groups import CollisionGroups
 from sim_node.extensions.openplx.contacts import contact_materials
 from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
-from sim_node.extensions.openplx.mechanism import Mechanism, Part
 from sim_node.extensions.openplx.meshes import mesh_notes
 from sim_node.extensions.openplx.models import Fault
-from sim_node.extensions.openplx.objects import Object
+from sim_node.extensions.openplx.objects import Object, objects_in
 from sim_node.extensions.openplx.parts import (
     SHAPES,
     connector_of,
@@ -39,22 +40,59 @@ from sim_node.extensions.openplx.tree import (
     REDIRECTED,
     SYSTEM,
     VISUAL,
-    objects_in,
     owned_of,
-    owners_of,
     path_below,
 )
-from sim_node.extensions.openplx.unsimulated import unsimulated
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.extensions.openplx.visuals import visual_of
 from sim_node.spatial.geometry import poses
 from sim_node.world.contact_materials import ContactMaterial
-from sim_node.world.mates import Mate, RedirectedMateConnector
+from sim_node.world.mates import Mate, MateConnector, RedirectedMateConnector
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
 from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import DEFAULT_LAYER, Surface
 from sim_node.world.systems import ContactGeometry, RigidBody, System
+
+
+@dataclass
+class Part:
+    """A system under construction; mates of nested systems may be moved into it."""
+
+    of: Object
+    systems: list[Part] = field(default_factory=list)
+    bodies: list[RigidBody] = field(default_factory=list)
+    geometries: list[ContactGeometry] = field(default_factory=list)
+    connectors: list[MateConnector] = field(default_factory=list)
+    mates: list[Mate] = field(default_factory=list)
+
+    def surface(self, surfaces: dict[str, Surface]) -> None:
+        """Give geometries their surfaces by the paths of their objects, unless they make no contact at all."""
+        self.geometries = [_on(surfaces, each) for each in self.geometries]
+        self.bodies = [
+            replace(body, geometries=tuple(_on(surfaces, each) for each in body.geometries)) for body in self.bodies
+        ]
+
+    def system(self) -> System:
+        """The resulting System."""
+        return System(
+            self.of.name,
+            pose_of(self.of, "local_transform"),
+            tuple(part.system() for part in self.systems),
+            tuple(self.bodies),
+            tuple(self.geometries),
+            tuple(self.connectors),
+            tuple(self.mates),
+            place=place_of(self.of),
+        )
+
+
+def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
+    surface = surfaces.get(of.place.key)
+    if surface is None or of.geometry.surface is not None:
+        return of
+    return replace(of, geometry=replace(of.geometry, surface=surface))
+
 
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
@@ -68,14 +106,14 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def mechanism_of(root: Object, report: Report) -> Mechanism:
-    """Return the system of a Physics3D.System object, with all its contents and drives. Raises Fault.
+def mechanism_of(root: Object, report: Report) -> dict[str, tuple[Any, ...]]:
+    """Return the system of a Physics3D.System object, with all its contents and drives, by kind of part. Raises Fault.
 
     A body by itself is one in a system of its name.
     """
     if root.is_a(BODY):
         body = _Gathering(root, report).body()
-        return Mechanism(System(root.name, bodies=(body,), place=place_of(root)), (), (), ())
+        return {"systems": (System(root.name, bodies=(body,), place=place_of(root)),)}
     return _Gathering(root, report).mechanism()
 
 
@@ -102,7 +140,7 @@ class _Gathering:
         self._origin: Object | None = None
         self._warned: set[tuple[str, Place]] = set()
 
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> dict[str, tuple[Any, ...]]:
         """Return the System of the root, and its drives."""
         self._walk(self._root)
         for part, redirected in self._redirected:
@@ -117,14 +155,14 @@ class _Gathering:
         groups = CollisionGroups(self._shapes, self._drives.name)
         groups.keep_apart(self._apart)
         materials = self._touch(groups)
-        return Mechanism(
-            self._root.system(),
-            tuple(self._drives.actuators),
-            tuple(self._drives.transmissions),
-            tuple(groups.exclusions),
-            tuple(self._found_signals()),
-            materials,
-        )
+        return {
+            "systems": (self._root.system(),),
+            "actuators": tuple(self._drives.actuators),
+            "transmissions": tuple(self._drives.transmissions),
+            "contact_exclusions": tuple(groups.exclusions),
+            "signals": tuple(self._found_signals()),
+            "contact_materials": materials,
+        }
 
     def body(self) -> RigidBody:
         """Return the root as a body, which stands at the origin if nothing else is given."""
@@ -237,7 +275,7 @@ class _Gathering:
         kinematics = of.value("kinematics")
         transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
         mass, centre, inertia = inertial(of)
-        controlled = of in self._static or (of.has("is_dynamic") and of.value("is_dynamic") is False)
+        controlled = of in self._static or of.get("is_dynamic") is False
         speed = initial_speed(of)
         moves = speed is not None and bool(speed.any())
         return RigidBody(
@@ -315,9 +353,10 @@ class _Gathering:
         connectors = objects_in(given)
         if len(connectors) != 2:
             raise Fault(line_of(of, "connectors"), f"a mate has 2 connectors, found {len(connectors)}")
-        for why, place, given in unsimulated(of):
-            given.reported = True
+        for why, place, giving in unsimulated(of):
+            giving.reported = True
             self._warn(why, place)
+        pair = tuple(connectors)
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
         paths = [path_below(connector, owner.of) for connector in connectors]
@@ -326,7 +365,6 @@ class _Gathering:
         values = [value_of(of, name) if of.given(name) else None for name in attributes]
         place = line_of(of, "connectors")
         name = (path_below(of, owner.of) or of.name).replace("/", ".")
-        pair = tuple(objects_in(given))
         self._drives.add_mate(of, kind, f"{self._drives.name(owner.of)}/{name}", pair)
         owner.mates.append(
             Mate(
@@ -369,7 +407,7 @@ class _Gathering:
 
     def _common(self, objects: list[Object]) -> Part:
         """Return the innermost system that contains all of them."""
-        above = [list(owners_of(of)) for of in objects]
+        above = [list(of.owners()) for of in objects]
         return next(self._parts[of] for of in above[0] if of in self._parts and all(of in others for others in above))
 
     def _check_name(self, of: Object) -> None:
@@ -387,7 +425,7 @@ class _Gathering:
         if (message, place) in self._warned:  # such as a connector of two mates
             return
         self._warned.add((message, place))
-        self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
+        self._report.about(place.where.file).warning(message, place.where[1:], place.key)
 
 
 # What takes in an object that a system owns, by the first of these types that it has.
@@ -401,3 +439,43 @@ _ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
     (SHAFT, _Gathering._enter_shaft),
     (CONTACT_MODEL, _Gathering._enter_contact_model),
 )
+
+
+# How a mate gives way along the axes that it holds, each an object with an attribute for each axis.
+COMPLIANCE = ("flexibility", "dissipation", "toughness", "clearance")
+RIGID_KINDS = ("Rigid", "Unbreakable")
+
+
+class Unsimulated(NamedTuple):
+    """A reason, its place, and the attribute of the mate."""
+
+    why: str
+    place: Place
+    given: Object
+
+
+def unsimulated(mate: Object) -> Iterator[Unsimulated]:
+    """Yield what is given of a mate and has no effect: its compliance."""
+    for name in COMPLIANCE:
+        if not mate.has(name) or mate.learn("rigid", name, partial(_is_rigid, mate, name)):
+            continue
+        given = mate.value(name)
+        if isinstance(given, Object) and (axis := _yielding_axis(given)):
+            why = f"{with_article(mate.kind)} is rigid here; its {name}, {with_article(axis.kind)}, is ignored"
+            yield Unsimulated(why, place_of(axis if _is_default(given) else given), given)
+
+
+def _is_rigid(mate: Object, name: str) -> bool:
+    given = mate.value(name)
+    return not isinstance(given, Object) or _yielding_axis(given) is None
+
+
+def _yielding_axis(given: Object) -> Object | None:
+    """Return what gives way along the first axis of a mate that does; None if there is none."""
+    parts = (given.value(name) for name in given.names())
+    return next((axis for axis in parts if isinstance(axis, Object) and not _is_default(axis)), None)
+
+
+def _is_default(of: Object) -> bool:
+    kind = of.kind.rpartition(".")[2]
+    return kind.startswith("Default") or kind in RIGID_KINDS

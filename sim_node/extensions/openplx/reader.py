@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sim_node.extensions.openplx.evaluate import evaluate
 from sim_node.extensions.openplx.library import Definition, Library
-from sim_node.extensions.openplx.models import Fault, Models
-from sim_node.extensions.openplx.objects import Instances, Object
+from sim_node.extensions.openplx.models import Entry, Fault, Models, ObjectModel
+from sim_node.extensions.openplx.objects import Asked, Bound, Instances, Object, declares
 from sim_node.extensions.openplx.parts import value_of
 from sim_node.extensions.openplx.physics3d import mechanism_of
-from sim_node.extensions.openplx.tree import BODY, SYSTEM
-from sim_node.extensions.openplx.unread_lines import unread_lines
-from sim_node.extensions.openplx.values import components
+from sim_node.extensions.openplx.tree import BODY, SYSTEM, is_standard
+from sim_node.extensions.openplx.values import OPAQUE, components
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Physics
-from sim_node.world.gravity import PointGravity
+from sim_node.world.forces import PointGravity
 from sim_node.world.model import World
+from sim_node.world.physics import Physics
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report, Setting
-from sim_node.world.readers.unread import report_unread
+from sim_node.world.readers.unread import Inner, report_unread
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
@@ -42,9 +40,10 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         return None
     asked = chosen.instances.asked = []
     try:
-        system, actuators, transmissions, pairs, signals, materials = mechanism_of(chosen, report)
-        system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
-        physics, attraction = _gravity(chosen, report)
+        parts = mechanism_of(chosen, report)
+        [system] = parts["systems"]
+        parts["systems"] = (replace(system, parent=FIXED_FRAME, parent_place=system.place),)
+        physics, parts["gravity_fields"] = _gravity(chosen, report)
     except Fault as fault:
         _report_fault(fault, report)
         return None
@@ -52,15 +51,6 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         report.error("its models are nested too deep")
         return None
     report_unread(unread_lines(chosen, asked), report)
-    parts: dict[str, Any] = {
-        "systems": (system,),
-        "actuators": actuators,
-        "transmissions": transmissions,
-        "contact_exclusions": pairs,
-        "signals": signals,
-        "contact_materials": materials,
-        "gravity_fields": attraction,
-    }
     return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, parts=parts, source=str(shown))
 
 
@@ -139,13 +129,79 @@ def _gravity(root: Object, report: Report) -> tuple[Physics, tuple[PointGravity,
         report.settings.append(Setting(field.place, ("gravity_fields",), (point,)))
         return Physics(gravity=np.zeros(3)), (point,)
     if field.kind != "Simulation.GravitationalField":
-        where = field.place.where
-        report.about(where.file).warning(
-            f"a {field.kind} is not simulated; it is ignored", (where.line, where.column), field.path
-        )
+        where, message = field.place.where, f"a {field.kind} is not simulated; it is ignored"
+        report.about(where.file).warning(message, where[1:], field.path)
     return Physics(), ()
 
 
 def _report_fault(fault: Fault, report: Report) -> None:
     where = fault.place.where
-    report.about(where.file).error(fault.message, (where.line, where.column), fault.place.key)
+    report.about(where.file).error(fault.message, where[1:], fault.place.key)
+
+
+def unread_lines(root: Object, asked: Asked) -> Iterator[Inner]:
+    """Yield the lines that were not used, of files that are not of the standard bundles.
+
+    A line is used if the attribute that it is about was asked for, or one that was computed from it. Of an object that
+    was not asked for, its declaration is yielded; what is reported as a whole is left out.
+
+    Args:
+        root: The system.
+        asked: The attributes that the world was made of.
+    """
+    used = _with_sources(asked)
+    for of, name in used:
+        inside = isinstance(of.known(name), Object)
+        for entry, _, depth in of.lines(name):
+            # Lines about the inside of an object are used with its own attributes.
+            if not inside or len(entry.path) == depth + 1:
+                entry.read = True
+    found: dict[Entry, None] = {}
+    stack = [root]
+    while stack:
+        of = stack.pop()
+        for name in {**of.model.heads, **of.outer}:
+            value = of.known(name)
+            if value is OPAQUE:  # of an unknown type, which is reported
+                continue
+            if (of, name) not in used:
+                found |= dict.fromkeys(_stated(of.lines(name), root))
+            elif isinstance(value, Object) and value.owner is of and value.name == name and not value.reported:
+                stack.append(value)
+    for entry in found:
+        where = entry.place().where
+        yield Inner(entry.key, (where.line, where.column), entry, where.file)
+
+
+def _with_sources(asked: Asked) -> dict[tuple[Object, str], None]:
+    """Return attributes with all those that their values were computed from."""
+    found: dict[tuple[Object, str], None] = {}
+    stack = list(asked)
+    while stack:
+        each = stack.pop()
+        if each not in found:
+            found[each] = None
+            stack += each[0].sources(each[1])
+    return found
+
+
+def _stated(lines: list[Bound], root: Object) -> list[Entry]:
+    """Return the unused lines about an attribute that say something: its declaration as an object, or its values."""
+    own = [line for line in lines if not line[0].read and _is_own(line[0], root)]
+    declaring = [line[0] for line in own if declares(line)]
+    if declaring:
+        return [entry for entry in declaring if entry.value is not None or _is_object(entry, root)]
+    return [entry for entry, _, _ in own if entry.value is not None or _is_object(entry, root)]
+
+
+def _is_own(entry: Entry, root: Object) -> bool:
+    return not is_standard(entry.source) or entry.source.shown == root.place.where.file
+
+
+def _is_object(entry: Entry, root: Object) -> bool:
+    if entry.declaration is None:
+        return False
+    type_ = root.instances.models.slot_type(entry)
+    return not (type_.array or type_.optional or type_.reference) and any(
+        isinstance(k, ObjectModel) for k in type_.kinds
+    )

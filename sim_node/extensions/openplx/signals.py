@@ -64,7 +64,7 @@ def signal_of(of: Object, drives: ModelDrives) -> NamedSignal | None:
 
     It is about its source, or about the object that owns it. Call it once all drives are there.
     """
-    source = of.value("source") if of.has("source") else None
+    source = of.get("source")
     if not isinstance(source, Object) or source.owner is of:  # nothing, or what stands in for it without the bundle
         source = of.owner
     if source is None:

@@ -86,7 +86,7 @@ def _acts(ancestors: frozenset[str]) -> bool:
 
 
 def _refuse_itself(of: Object) -> None:
-    if any(owner.model is of.model for owner in owners_of(of) if owner is not of):
+    if any(owner.model is of.model for owner in of.owners() if owner is not of):
         raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)} is infinitely nested")
 
 
@@ -95,24 +95,11 @@ def is_standard(source: Source) -> bool:
     return source.scope[-1].name.partition(".")[0] in STANDARD
 
 
-def owners_of(of: Object) -> Iterator[Object]:
-    """Yield an object and its owners, from the inside out."""
-    at: Object | None = of
-    while at is not None:
-        yield at
-        at = at.owner
-
-
 def path_below(of: Object, root: Object) -> str | None:
     """Return the names from a system down to an object in it."""
     names: list[str] = []
-    for at in owners_of(of):
+    for at in of.owners():
         if at is root:
             return "/".join(reversed(names))
         names.append(at.name)
     return None
-
-
-def objects_in(found: Any) -> list[Object]:
-    """Return the objects in the value of an attribute; none if it is not an array."""
-    return [item for item in found if isinstance(item, Object)] if isinstance(found, list) else []

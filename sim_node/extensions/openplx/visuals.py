@@ -36,7 +36,7 @@ def visual_of(of: Object, tell: Tell) -> ContactGeometry | None:
     made = placed_shape(of)
     if made is None:
         return None
-    material = of.value("material") if of.has("material") else None
+    material = of.get("material")
     look: dict[str, Any] = {}
     if isinstance(material, Object):
         inner = material.value(_VISIBLE) if material.has(_VISIBLE) else material
@@ -47,11 +47,11 @@ def visual_of(of: Object, tell: Tell) -> ContactGeometry | None:
 
 def _colour(of: Object) -> FloatArray | None:
     """Return red, green, blue and opacity (4,) of a material; None if it has no colour."""
-    tint = of.value("base_color_tint") if of.has("base_color_tint") else None
+    tint = of.get("base_color_tint")
     parts = _numbers(tint)
     if parts is None:
         return None
-    alpha = of.value("alpha") if of.has("alpha") else None
+    alpha = of.get("alpha")
     opacity = float(alpha) if isinstance(alpha, (int, float)) else [*parts, 1.0][3]
     colour = np.array([*parts[:3], opacity])
     if not ((colour >= 0.0) & (colour <= 1.0)).all():
@@ -71,7 +71,7 @@ def _numbers(tint: Any) -> list[float] | None:
 
 
 def _material(of: Object, seen: Object, tell: Tell) -> Material | None:
-    roughness = seen.value("roughness") if seen.has("roughness") else None
+    roughness = seen.get("roughness")
     roughness = float(roughness) if isinstance(roughness, (int, float)) and 0.0 <= roughness <= 1.0 else None
     texture = None
     if of.is_a(TEXTURED):

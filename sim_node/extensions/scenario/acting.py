@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from sim_node.extensions.scenario.effects import EFFECTS, Lasting
-from sim_node.extensions.scenario.timetable import timetable_of
+from sim_node.extensions.scenario.effects import EFFECTS, Effect, Lasting
+from sim_node.extensions.scenario.timetable import reason_of, timetable_of
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
+from sim_node.simulation.requests import request
 from sim_node.text import did_you_mean, shown
 from sim_node.world import Multirotor
+from sim_node.world.autopilots import sensors_on
 from sim_node.world.bases import Base
 from sim_node.world.quantities import Number
-from sim_node.world.vehicle_checks import sensors_on
 
-T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., str])
 # Of an effect; 0 for as long as the run goes on.
 Seconds = Annotated[float, Number(0.0, 1e9)]
 
 
-def on(context: RequestContext, act: Callable[[Simulation], T]) -> T:
-    """Return what a function of the run returns, called between two ticks. Raises Rejected for what it refuses."""
+def action(name: str) -> Callable[[F], F]:
+    """Register a function of a run as a request, which is carried out between two ticks.
 
-    def acting() -> T:
-        try:
-            return act(context.loop.simulation)
-        except (KeyError, ValueError, TypeError) as error:
-            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
-            raise Rejected("OPERATION_FAILED", str(reason)) from None
+    Args:
+        name: The name of the request, and of the action in world files.
 
-    return context.loop.call(acting)
+    Returns:
+        The decorator. The function is declared as those of `request`, but for its first argument. A KeyError, a
+        ValueError or a TypeError that it raises rejects the request.
+    """
+
+    def enter(function: F) -> F:
+        @wraps(function)
+        def ask(context: RequestContext, /, *arguments: Any, **given: Any) -> str:
+            def act() -> str:
+                try:
+                    return function(context.loop.simulation, *arguments, **given)
+                except (KeyError, ValueError, TypeError) as error:
+                    raise Rejected("OPERATION_FAILED", reason_of(error)) from None
+
+            return context.loop.call(act)
+
+        request(name)(ask)
+        return function
+
+    return enter
 
 
 def begin(run: Simulation, kind: str, of: str, seconds: float = 0.0, **arguments: Any) -> None:
@@ -57,6 +75,28 @@ def end(run: Simulation, kind: str, of: str) -> bool:
     if lasting is not None:
         EFFECTS[kind].end(run, lasting)
     return lasting is not None
+
+
+class JointEffect(Effect):
+    """An effect that acts together with all that last of some kinds."""
+
+    kinds: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def act(self, run: Simulation, of: Lasting, every: Sequence[Lasting]) -> None:
+        """Let all act on the next step that are in force; `of` is one of them, or has just ended."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Let it act with the others."""
+        self.act(run, lasting, list((self._in_force(run) | {(lasting.kind, lasting.of): lasting}).values()))
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Leave what else lasts."""
+        self.act(run, lasting, list(self._in_force(run).values()))
+
+    def _in_force(self, run: Simulation) -> dict[tuple[str, str], Lasting]:
+        every = timetable_of(run).progress.lasting
+        return {(each.kind, each.of): each for each in every if each.kind in self.kinds}
 
 
 def lasting(seconds: float) -> str:

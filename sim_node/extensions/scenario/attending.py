@@ -10,32 +10,18 @@ from sim_node.session.run_parts import RUN_PARTS, Attendant, RunPart
 
 if TYPE_CHECKING:
     from sim_node.session.requests import RequestContext
-    from sim_node.simulation import Simulation, Sink
-    from sim_node.simulation.programs import Supervisor
+    from sim_node.simulation import Simulation
 
 
-class Attending:
+class Attending(Attendant):
     """What lets a scenario act on a session.
 
     Args:
         simulation: The run.
-
-    Attributes:
-        duration_ns: None: a scenario does not end a run.
-        notes: Nothing.
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self.duration_ns: int | None = None
-        self.notes: list[str] = []
         self._simulation = simulation
-
-    def sinks(self, stop: Callable[[], None]) -> tuple[Sink, ...]:
-        """Return none."""
-        return ()
-
-    def let_stop(self, programs: Supervisor) -> None:
-        """Do nothing: a scenario ends with its run."""
 
     def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
         """Take what carries out requests, and what takes lines of text for the user."""

@@ -6,12 +6,14 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
 from sim_node.world import World, WorldError
 from sim_node.world.writers.yaml import to_yaml
 
@@ -43,24 +45,26 @@ class Certificate:
         violated_at: When, s of simulation time, or None.
         each: The robustness of each expectation, or None.
         digest: SHA-256 of the samples of its signals and of its state at the end; empty if there is none.
+        autopilot: What flew instead of the world's autopilots: px4, ardupilot, or empty.
         versions: Versions of Python, of packages that compute a run, and the machine.
     """
 
     scenario: str
     world: str
     world_digest: str
-    case: int
-    seed: int
-    values: Mapping[str, float]
-    duration_ns: int
-    verdict: str
-    reason: str
-    robustness: float | None
-    violated: str
-    violated_at: float | None
-    each: Mapping[str, float | None]
-    digest: str
+    case: int = 0
+    seed: int = 0
+    values: Mapping[str, float] = field(default_factory=dict)
+    duration_ns: int = 0
+    verdict: str = PASS
+    reason: str = ""
+    robustness: float | None = None
+    violated: str = ""
+    violated_at: float | None = None
+    each: Mapping[str, float | None] = field(default_factory=dict)
+    digest: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    autopilot: str = ""
 
     def line(self) -> str:
         """Return it as a line of JSON."""
@@ -91,6 +95,7 @@ def certificate(line: str) -> Certificate:
         data = json.loads(line)
         if data.pop("certificate") != FORMAT:
             raise CertificateFault(f"a certificate of another format; allowed: {FORMAT}")
+        data.setdefault("autopilot", "")  # of earlier certificates
         return Certificate(**{each.name: data[each.name] for each in fields(Certificate)})
     except (ValueError, KeyError, TypeError, AttributeError):
         raise CertificateFault("not a certificate of sim_node test") from None
@@ -121,6 +126,12 @@ def read_certificate(reference: str) -> Certificate:
     if chosen is None:
         raise CertificateFault(f"{path} has no certificate of case {number}")
     return chosen
+
+
+def tally(found: Iterable[Certificate]) -> str:
+    """Return how many runs have each verdict, in words; the best first."""
+    counts = Counter(each.verdict for each in found)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict])
 
 
 def versions() -> dict[str, str]:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sim_node.autopilots.installed import ARDUPILOT, PX4
 from sim_node.cli.arguments import UsageError, span
 from sim_node.cli.colours import coloured
 from sim_node.cli.commands import command
 from sim_node.cli.parser import refuse
-from sim_node.extensions.scenario.certificate import Certificate, CertificateFault, read_certificate
+from sim_node.extensions.scenario.certificate import Certificate, CertificateFault, read_certificate, tally
 from sim_node.extensions.scenario.junit import junit
 from sim_node.extensions.scenario.results import CERTIFICATES, ResultsFault
 from sim_node.extensions.scenario.scenarios import Scenario, find_scenarios, shipped_scenarios
 from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, RunPlan, Tested, judge_scenario, repeated
-from sim_node.extensions.scenario.verdicts import ERROR, FAIL, PASS, VERDICTS
+from sim_node.extensions.scenario.verdicts import ERROR, FAIL, PASS
 from sim_node.extensions.sweep import Bar, EngineFault, add_vary, count, seed, variation_option
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import counted
@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("runs")
     runs.add_argument("--runs", metavar="N", type=count, default=1, help="runs of each scenario (default 1)")
     add_vary(runs, "what differs between the runs")
+    autopilot = "let px4 or ardupilot of this machine fly instead of the scenarios' autopilots"
+    runs.add_argument("--autopilot", metavar="NAME", choices=(PX4, ARDUPILOT), default="", help=autopilot)
     runs.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all randomness (default 0)")
     runs.add_argument("--duration", metavar="S", type=span, help="simulated seconds of each run, instead of its own")
     runs.add_argument(
@@ -95,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.timeout,
         arguments.keep,
         tuple(arguments.allow),
+        arguments.autopilot,
     )
     tested = _test(chosen, plan, arguments.output, resume=arguments.resume)
     if arguments.junit is not None:
@@ -132,24 +135,18 @@ def _test(scenarios: Sequence[Scenario], plan: RunPlan, output: Path, *, resume:
 
 def lines_of(tested: Tested, width: int = 0) -> list[str]:
     """Return what is printed of a scenario: a line with its verdict, and how to repeat and to see what did not pass."""
-    certificates = tested.certificates
-    worst = min((each.verdict for each in certificates), key=VERDICTS.index)
-    counts = {verdict: sum(each.verdict == verdict for each in certificates) for verdict in reversed(VERDICTS)}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    many = f"{counted(len(certificates), 'run')}: {told}" if len(certificates) > 1 else _margin(certificates[0])
+    certificates, worst = tested.certificates, tested.worst
+    several = len(certificates) > 1
+    many = f"{counted(len(certificates), 'run')}: {tally(certificates)}" if several else _margin(certificates[0])
     verdict = coloured(worst.upper().ljust(5), _COLOURS[worst], sys.stdout)
     lines = [f"{verdict}  {tested.scenario.name:{width}}  {many}".rstrip()]
-    shown = [each for each in certificates if each.verdict != PASS][:3]
-    for each in shown:
-        case = f"run {each.case}: " if len(certificates) > 1 else ""
-        lines.append(f"       {case}{each.reason}")
-        lines.append(f"       again: sim_node test --again {shlex.quote(f'{tested.file}:{each.case}')}")
-        if bag := tested.bags.get(each.case):
-            at = "" if each.violated_at is None else f" --at {each.violated_at:g}"
-            lines.append(f"       view:  sim_node view {shlex.quote(str(bag))}{at}")
-    good = [case for case in tested.bags if case not in [each.case for each in certificates if each.verdict != PASS]]
-    lines += [f"       good:  sim_node view {shlex.quote(str(tested.bags[case]))}" for case in good]
-    return lines
+    for each in tested.failed[:3]:
+        case = f"run {each.case}: " if several else ""
+        lines += [f"       {case}{each.reason}", f"       again: {tested.again(each.case)}"]
+        if view := tested.view(each):
+            lines.append(f"       view:  {view}")
+    passed = (each for each in certificates if each.verdict == PASS and each.case in tested.bags)
+    return [*lines, *(f"       good:  {tested.view(each)}" for each in passed)]
 
 
 def _margin(certificate: Certificate) -> str:
@@ -160,7 +157,11 @@ def _margin(certificate: Certificate) -> str:
 
 def _again(arguments: argparse.Namespace) -> int:
     """Run the run of a certificate, and print whether it is the same."""
-    refuse(arguments, "--again", ("list", "only", "runs", "vary", "seed", "duration", "workers", "engine", "resume"))
+    refuse(
+        arguments,
+        "--again",
+        ("list", "only", "runs", "vary", "seed", "duration", "workers", "engine", "resume", "autopilot"),
+    )
     if arguments.scenarios:
         raise UsageError("--again runs the run of its certificate, and takes no SCENARIO")
     try:
@@ -189,10 +190,10 @@ def _list(scenarios: Sequence[Scenario]) -> int:
 
 def _summarise(tested: Sequence[Tested]) -> int:
     """Print how many runs there were, and return the exit code."""
-    found = [each.verdict for one in tested for each in one.certificates]
-    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in reversed(VERDICTS) if verdict in found)
-    print(f"{counted(len(tested), 'scenario')}, {counted(len(found), 'run')}: {counts}")
-    return FAILED if FAIL in found else UNJUDGED if ERROR in found else 0
+    found = [each for one in tested for each in one.certificates]
+    print(f"{counted(len(tested), 'scenario')}, {counted(len(found), 'run')}: {tally(found)}")
+    verdicts = {each.verdict for each in found}
+    return FAILED if FAIL in verdicts else UNJUDGED if ERROR in verdicts else 0
 
 
 def _json(tested: Sequence[Tested]) -> str:

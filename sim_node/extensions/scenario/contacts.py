@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.extensions.scenario.formulas import FormulaError
-from sim_node.extensions.scenario.signals import SignalReading, signal_kind
+from sim_node.extensions.scenario.signals import Probe, SignalReading, signal_kind
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.run_view import RunView
 from sim_node.text import did_you_mean
@@ -85,21 +85,26 @@ def observer_of(run: Any) -> ContactObserver:
     return found[1]
 
 
-class ContactProbe:
+class ContactProbe(Probe):
     """Whether some bodies have touched others since the last sample.
 
     Args:
         run: The run.
         bodies: MuJoCo's numbers of the bodies.
-        others: Those that they may touch.
+        others: Those that they may touch; None for all but them.
+        but: Those whose touch does not count.
 
     Attributes:
         touched: Whether they have.
     """
 
-    def __init__(self, run: Any, bodies: Sequence[int], others: Sequence[int]) -> None:
+    def __init__(
+        self, run: Any, bodies: Sequence[int], others: Sequence[int] | None = None, but: Sequence[int] = ()
+    ) -> None:
         self._one, self._other = (np.zeros(run.engines["rigid_bodies"].model.nbody, dtype=bool) for _ in range(2))
-        self._one[list(bodies)], self._other[list(others)] = True, True
+        self._one[list(bodies)] = True
+        self._other[...] = ~self._one if others is None else False
+        self._other[list(others or ())], self._other[list(but)] = True, False
         self.touched, self._seen, self._touches = False, _NONE, False
         self._observer = observer_of(run)
         self._observer.add(self)
@@ -134,11 +139,7 @@ class ContactProbe:
 )
 def touching(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how contacts of bodies, or of all bodies of vehicles, bases and models, are read."""
-    bodies = bodies_of(run, names[0])
-    engine: Any = run.engines["rigid_bodies"]
-    others = bodies_of(run, names[1]) if len(names) > 1 else [*set(range(engine.model.nbody)) - set(bodies)]
-    probe = ContactProbe(run, bodies, others)
-    return SignalReading((probe,), lambda touched: np.asarray(touched, dtype=float))
+    return SignalReading((ContactProbe(run, *(bodies_of(run, name) for name in names)),))
 
 
 def bodies_of(run: RunView, name: str) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from sim_node.registry import Registry
 from sim_node.simulation import Simulation
@@ -32,8 +32,8 @@ class Lasting:
     arguments: Mapping[str, Any]
 
 
-class Effect(Protocol):
-    """A kind of effect."""
+class Effect:
+    """A kind of effect. By default it acts by itself as long as it lasts, such as an alteration of a sensor."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
         """Let it act on the next step. Called before each; raises ValueError or KeyError if it cannot."""
@@ -42,32 +42,20 @@ class Effect(Protocol):
         """Undo what `apply` has left."""
 
 
-@dataclass(frozen=True)
-class Passive:
-    """An effect that acts by itself as long as it lasts, such as an alteration of a sensor."""
-
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
-
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
-
-
 EFFECTS: Registry[str, Effect] = Registry(
     "effect",
     shipped=tuple(
-        f"sim_node.extensions.scenario.actions.{name}"
-        for name in ("sensors", "units", "air", "actuators", "bodies", "vehicles")
+        f"sim_node.extensions.scenario.actions.{name}" for name in ("sensors", "air", "actuators", "bodies", "vehicles")
     ),
     group="sim_node.effects",
 )
 
 
-def effect(kind: str) -> Any:
-    """Return a decorator that registers a class of effects under a name."""
+def effect(*kinds: str) -> Any:
+    """Return a decorator that registers a class of effects under one or more names."""
 
     def enter(made: type[Effect]) -> type[Effect]:
-        EFFECTS.add(kind, module=made.__module__)(made())
+        EFFECTS.add(*kinds, module=made.__module__)(made())
         return made
 
     return enter

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from sim_node.extensions.scenario.events import events_of, names_of
 from sim_node.extensions.scenario.formulas import FormulaError
-from sim_node.extensions.scenario.signals import SignalReading, signal_kind
+from sim_node.extensions.scenario.signals import Probe, SignalReading, signal_kind
 from sim_node.extensions.scenario.timetable import Happened, happened
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.text import did_you_mean
 
 
-class LogProbe:
+class LogProbe(Probe):
     """Something of what has happened so far: all of its state is that of the run."""
 
     def __init__(self, run: Any, of: Callable[[Sequence[Happened]], bool]) -> None:
@@ -25,16 +23,6 @@ class LogProbe:
         """Return whether it is so."""
         return float(self._of(happened(self._run)))
 
-    def reset(self) -> None:
-        """Do nothing: the run forgets what has happened."""
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
-
-
-def _reading(run: Any, of: Callable[[Sequence[Happened]], bool]) -> SignalReading:
-    return SignalReading((LogProbe(run, of),), lambda found: np.asarray(found, dtype=float))
-
 
 @signal_kind("happened(EVENT)", "whether an event of the scenario has happened", "", truth=True)
 def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
@@ -42,7 +30,7 @@ def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> S
     known = names_of(events_of(run.world))
     if names[0] not in known:
         raise FormulaError(f"no event {names[0]!r}{did_you_mean(names[0], known)}")
-    return _reading(run, lambda log: any(each.event == names[0] and not each.error for each in log))
+    return SignalReading((LogProbe(run, lambda log: any(e.event == names[0] and not e.error for e in log)),))
 
 
 @signal_kind(
@@ -50,4 +38,4 @@ def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> S
 )
 def events_succeed(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether no action has failed."""
-    return _reading(run, lambda log: not any(each.error for each in log))
+    return SignalReading((LogProbe(run, lambda log: not any(each.error for each in log)),))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from sim_node.extensions.scenario.formulas import (
+    COMPARISONS,
     FUNCTIONS,
     Always,
     And,
@@ -36,16 +37,19 @@ from sim_node.text import shown as printable
 MAX_LENGTH, MAX_DEPTH = 4000, 60
 # What a signal is: its dimension, and whether it is true or false. Raises FormulaError.
 Declare = Callable[[str], tuple[Dimension | None, bool]]
-_SPACE = re.compile(r"\s*")
-_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_COMPARISON = re.compile(r"<=|>=|==|!=|<|>")
+_SPACE, _WORD = re.compile(r"\s*"), re.compile(r"[A-Za-z_]\w*")
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 # NAME(...), COLUMN[NAME].PART, or a field of the messages of a topic.
-_SIGNAL = re.compile(r"[A-Za-z_]\w*\([^()]*\)|[A-Za-z_][\w/]*\[[^\]]+\](?:\.[a-z]+|\[\d+\])?|/[\w/]+(?:\.\w+|\[\d+\])+")
+_SIGNAL = r"[A-Za-z_]\w*\([^()]*\)|[A-Za-z_][\w/]*\[[^\]]+\](?:\.[a-z]+|\[\d+\])?|/[\w/]+(?:\.\w+|\[\d+\])+"
 _KEYWORDS = (
     *("and", "or", "not", "implies", "until", "always", "eventually", "never"),
     *("within", "for", "at", "least", "from", "to"),
 )
+_PREFIXES: Mapping[str, Callable[[Formula, Interval], Formula]] = {
+    "always": Always,
+    "eventually": Eventually,
+    "never": lambda part, interval: Always(Not(part), interval),
+}
 # How each is computed of the dimensions of terms that have one.
 _SAME = ("+", "-", "min", "max", "hypot", "abs")
 _PURE = ("sin", "cos")
@@ -97,18 +101,13 @@ class _Parser:
         return found
 
     def _either(self) -> Formula | Term:
-        found = self._both()
-        parts = [found]
-        while self._take("or"):
-            parts.append(self._both())
-        return found if len(parts) == 1 else Or(tuple(map(self._formula, parts)))
+        return self._several("or", Or, lambda: self._several("and", And, self._until))
 
-    def _both(self) -> Formula | Term:
-        found = self._until()
-        parts = [found]
-        while self._take("and"):
-            parts.append(self._until())
-        return found if len(parts) == 1 else And(tuple(map(self._formula, parts)))
+    def _several(self, word: str, made: type[And] | type[Or], below: Callable[[], Formula | Term]) -> Formula | Term:
+        parts = [below()]
+        while self._take(word):
+            parts.append(below())
+        return parts[0] if len(parts) == 1 else made(tuple(map(self._formula, parts)))
 
     def _until(self) -> Formula | Term:
         found = self._prefixed()
@@ -124,15 +123,9 @@ class _Parser:
         found: Formula | Term
         if self._take("not"):
             found = Not(self._formula(self._prefixed()))
-        elif self._take("always"):
+        elif word := next(filter(self._take, _PREFIXES), ""):
             interval = self._interval()
-            found = Always(self._formula(self._prefixed()), interval)
-        elif self._take("eventually"):
-            interval = self._interval()
-            found = Eventually(self._formula(self._prefixed()), interval)
-        elif self._take("never"):
-            interval = self._interval()
-            found = Always(Not(self._formula(self._prefixed())), interval)
+            found = _PREFIXES[word](self._formula(self._prefixed()), interval)
         else:
             found = self._suffixed()
         self._depth -= 1
@@ -144,14 +137,12 @@ class _Parser:
             if self._take("within"):
                 found = Eventually(self._formula(found), Interval(0, self._duration()))
             elif self._take("for"):
-                for word in ("at", "least"):
-                    if not self._take(word):
-                        self._fail(f"`for at least T` is needed, found {self._next()}")
+                for word in (r"at\b", r"least\b"):
+                    self._need(word, "`for at least T` is needed")
                 found = Always(self._formula(found), Interval(0, self._duration()))
             elif self._take("from"):
                 low = self._duration()
-                if not self._take("to"):
-                    self._fail(f"`from T to T` is needed, found {self._next()}")
+                self._need(r"to\b", "`from T to T` is needed")
                 found = Always(self._formula(found), self._between(low, self._duration()))
             else:
                 return found
@@ -160,7 +151,7 @@ class _Parser:
         found = self._sum()
         parts: list[Formula] = []
         left = found
-        while operator := self._match(_COMPARISON):
+        while operator := self._match("|".join(COMPARISONS)):
             if not isinstance(left, Term):
                 self._fail("a formula cannot be compared")
             self._skip()
@@ -174,30 +165,26 @@ class _Parser:
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def _sum(self) -> Formula | Term:
-        found = self._product()
-        while (operator := self._match(re.compile(r"\+|-(?!>)"))) is not None:
-            found = self._applied(operator, self._term(found), self._term(self._product()))
-        return found
+        return self._chained(r"\+|-(?!>)", lambda: self._chained(r"\*|/", self._factor))
 
-    def _product(self) -> Formula | Term:
-        found = self._factor()
-        while (operator := self._match(re.compile(r"\*|/"))) is not None:
-            found = self._applied(operator, self._term(found), self._term(self._factor()))
+    def _chained(self, operators: str, below: Callable[[], Formula | Term]) -> Formula | Term:
+        found = below()
+        while (operator := self._match(operators)) is not None:
+            found = self._applied(operator, self._term(found), self._term(below()))
         return found
 
     def _factor(self) -> Formula | Term:
         self._skip()
-        if self._match(re.compile(r"-")):
+        if self._match("-"):
             self._depth += 1
             if self._depth > MAX_DEPTH:
                 self._fail("is too deeply nested")
             term = self._term(self._factor())
             self._depth -= 1
             return self._applied("-", term)
-        if self._match(re.compile(r"\(")):
+        if self._match(r"\("):
             found = self._implication()
-            if not self._match(re.compile(r"\)")):
-                self._fail(f"`)` is needed, found {self._next()}")
+            self._need(r"\)", "`)` is needed")
             return found
         start = self._at
         if number := self._match(_NUMBER):
@@ -219,10 +206,9 @@ class _Parser:
 
     def _call(self, function: str, start: int) -> Term:
         terms = [self._term(self._implication())]
-        while self._match(re.compile(r",")):
+        while self._match(","):
             terms.append(self._term(self._implication()))
-        if not self._match(re.compile(r"\)")):
-            self._fail(f"`,` or `)` is needed in {function}(...), found {self._next()}")
+        self._need(r"\)", f"`,` or `)` is needed in {function}(...)")
         few = function in ("abs", "sqrt", *_PURE)
         if few != (len(terms) == 1):
             raise FormulaError(f"{function}(...) takes {'one value' if few else 'two values or more'}", start + 1)
@@ -237,14 +223,12 @@ class _Parser:
         return NumberTerm(float(text) * factor, dimension, f"{text} {unit[1]}")
 
     def _interval(self) -> Interval:
-        if not self._match(re.compile(r"\[")):
+        if not self._match(r"\["):
             return Interval()
         low = self._duration()
-        if not self._match(re.compile(r",")):
-            self._fail(f"`,` is needed in [T, T], found {self._next()}")
+        self._need(",", "`,` is needed in [T, T]")
         found = Interval(low, None) if self._take("end") else self._between(low, self._duration())
-        if not self._match(re.compile(r"\]")):
-            self._fail(f"`]` is needed, found {self._next()}")
+        self._need(r"\]", "`]` is needed")
         return found
 
     def _between(self, low: int, high: int) -> Interval:
@@ -255,10 +239,7 @@ class _Parser:
     def _duration(self) -> int:
         self._skip()
         at = self._at
-        text = self._match(_NUMBER)
-        if text is None:
-            self._fail(f"a time is needed, as in 5 s, found {self._next()}")
-        number = self._number(text)
+        number = self._number(self._need(_NUMBER, "a time is needed, as in 5 s"))
         if number.dimension not in (None, UNITS["s"].dimension):
             raise FormulaError(f"{number.text} is no time", at + 1)
         if not number.value < 1e9:
@@ -302,16 +283,17 @@ class _Parser:
         self._fail(f"{found} is a number: compare it, as in {found} > 0")
 
     def _take(self, word: str) -> bool:
-        self._skip()
-        end = self._at + len(word)
-        if self._text[self._at : end] != word or (word.isalpha() and re.match(r"\w", self._text[end : end + 1])):
-            return False
-        self._at = end
-        return True
+        return self._match(word + r"\b" * word.isalpha()) is not None
 
-    def _match(self, pattern: re.Pattern[str]) -> str | None:
+    def _need(self, pattern: str, message: str) -> str:
+        found = self._match(pattern)
+        if found is None:
+            self._fail(f"{message}, found {self._next()}")
+        return found
+
+    def _match(self, pattern: str) -> str | None:
         self._skip()
-        found = pattern.match(self._text, self._at)
+        found = re.compile(pattern).match(self._text, self._at)
         if found is None:
             return None
         self._at = found.end()
@@ -324,11 +306,8 @@ class _Parser:
 
     def _next(self) -> str:
         self._skip()
-        rest = self._text[self._at :]
-        if not rest:
-            return "the end"
-        word = re.match(r"[\w.]+|\S", rest)
-        return repr(printable(word[0] if word else rest[0]))
+        word = re.match(r"[\w.]+|\S", self._text[self._at :])
+        return repr(printable(word[0])) if word else "the end"
 
     def _fail(self, message: str) -> NoReturn:
         raise FormulaError(message, self._at + 1)

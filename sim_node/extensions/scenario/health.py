@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.extensions.scenario.contacts import ContactProbe, bodies_of
 from sim_node.extensions.scenario.formulas import FormulaError
-from sim_node.extensions.scenario.signals import SignalReading, pose_source, signal_kind, twist_source
+from sim_node.extensions.scenario.signals import Probe, SignalReading, pose_source, signal_kind, twist_source
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.columns import Array
 from sim_node.simulation.run_view import RunView
@@ -23,9 +23,7 @@ STANDS = 0.1
 @signal_kind("landed(FRAME)", f"whether it touches something and is slower than {STANDS} m/s", "", truth=True)
 def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether a vehicle or body stands on something."""
-    bodies = bodies_of(run, names[0])
-    engine: Any = run.engines["rigid_bodies"]
-    probe = ContactProbe(run, bodies, [*set(range(engine.model.nbody)) - set(bodies)])
+    probe = ContactProbe(run, bodies_of(run, names[0]))
     source, twist = twist_source(run, names[0])
 
     def compute(touched: Array, rows: Array) -> FloatArray:
@@ -38,11 +36,8 @@ def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Sig
 @signal_kind("colliding(BODY, BODY...)", "whether a body touches anything but the others", "", most=50, truth=True)
 def colliding(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how contacts of bodies with all but some others are read."""
-    bodies = bodies_of(run, names[0])
-    allowed = {each for name in names[1:] for each in bodies_of(run, name)}
-    engine: Any = run.engines["rigid_bodies"]
-    probe = ContactProbe(run, bodies, [*set(range(engine.model.nbody)) - set(bodies) - allowed])
-    return SignalReading((probe,), lambda touched: np.asarray(touched, dtype=float))
+    first, *others = (bodies_of(run, name) for name in names)
+    return SignalReading((ContactProbe(run, first, but=[each for some in others for each in some]),))
 
 
 @signal_kind("present(FRAME)", "whether a frame is in the tree, with a pose", "", truth=True, gone=0.0)
@@ -67,7 +62,7 @@ def _finite(*columns: Array) -> FloatArray:
     return np.asarray(np.all(each, axis=0), dtype=float)
 
 
-class AgeProbe:
+class AgeProbe(Probe):
     """The time since the last sample by which a sensor had published; before the first, since the start of the run.
 
     What was measured before it was made is not seen: reset a run that has begun.
@@ -88,13 +83,10 @@ class AgeProbe:
         """Count from the start of the run."""
         self._newest_ns = self._run.time_ns
 
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
-
 
 @signal_kind("age(SENSOR)", "time since it published last, as of the samples", "s", sensors=True)
 def age(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how the time since a sensor published is read."""
     if names[0] not in run.sensors:
         raise FormulaError(f"no sensor {names[0]!r}{did_you_mean(names[0], run.sensors)}")
-    return SignalReading((AgeProbe(run, names[0]),), lambda ages: np.asarray(ages, dtype=float))
+    return SignalReading((AgeProbe(run, names[0]),))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from sim_node.extensions.scenario.testing import Tested
 from sim_node.extensions.scenario.verdicts import ERROR, FAIL
@@ -25,17 +25,13 @@ def junit(tested: Sequence[Tested]) -> str:
             if each.verdict not in _TAGS:
                 lines.append(f"{head}/>")
                 continue
+            again = f"sim_node test --again {one.file}:{each.case}"
             lines.append(f"{head}>")
             lines.append(f"      <{_TAGS[each.verdict]} message={_text(each.reason)} type={_text(each.violated)}/>")
-            lines.append(f"      <system-out>{_again(one, each.case)}</system-out>")
+            lines.append(f"      <system-out>{escape(printable(again))}</system-out>")
             lines.append("    </testcase>")
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
-
-
-def _again(one: Tested, case: int) -> str:
-    text = f"sim_node test --again {one.file}:{case}"
-    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _text(text: str) -> str:

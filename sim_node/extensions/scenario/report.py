@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
-from sim_node.extensions.scenario.certificate import Certificate
+from sim_node.extensions.scenario.certificate import Certificate, tally
 from sim_node.extensions.scenario.expectations import Expect, expected
 from sim_node.extensions.scenario.formulas import Compared, Formula, NumberTerm, SignalTerm, signals_of, walk
 from sim_node.extensions.scenario.judging import expect_of
-from sim_node.extensions.scenario.pass_rates import pass_rate
 from sim_node.extensions.scenario.report_plots import scatter, signal_plot
 from sim_node.extensions.scenario.runs import JudgedRun
 from sim_node.extensions.scenario.signals import SignalRecorder, kind_of
@@ -52,13 +50,12 @@ def page_of(tested: Sequence[Tested]) -> str:
     """Return the page about scenarios and their runs. Equal runs have equal pages."""
     here = Path(__file__).parent
     style, script = ((here / f"report.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
-    found = [each.verdict for one in tested for each in one.certificates]
-    worst = min(found, key=VERDICTS.index, default=PASS)
-    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in reversed(VERDICTS) if verdict in found)
-    versions = next((each.versions for one in tested for each in one.certificates), {})
+    found = [each for one in tested for each in one.certificates]
+    worst = min((each.verdict for each in found), key=VERDICTS.index, default=PASS)
+    versions = found[0].versions if found else {}
     parts = [
         f'<h1><b class="{worst}">{worst}</b> {counted(len(tested), "scenario")}, {counted(len(found), "run")}</h1>',
-        f'<p class="soft">{counts}</p>',
+        f'<p class="soft">{tally(found)}</p>',
         _overview(tested),
         *(part for index, one in enumerate(tested) for part in _scenario(index, one)),
         f"<footer><p>{escape(', '.join(f'{name} {version}' for name, version in versions.items()))}</p></footer>",
@@ -78,13 +75,12 @@ def page_of(tested: Sequence[Tested]) -> str:
 def _overview(tested: Sequence[Tested]) -> str:
     rows = []
     for index, one in enumerate(tested):
-        worst = min((each.verdict for each in one.certificates), key=VERDICTS.index)
-        passed = sum(each.verdict == PASS for each in one.certificates)
+        worst, runs = one.worst, len(one.certificates)
         margins = [each.robustness for each in one.certificates if each.robustness is not None]
         least = f"{min(margins):.4g}" if margins else ""
         rows.append(
             f'<tr><td><b class="{worst}">{worst}</b></td><td><a href="#s{index}">{_text(one.scenario.name)}</a></td>'
-            f'<td class="n">{passed} of {len(one.certificates)}</td><td class="n">{least}</td></tr>'
+            f'<td class="n">{runs - len(one.failed)} of {runs}</td><td class="n">{least}</td></tr>'
         )
     head = '<tr><th>Verdict</th><th>Scenario</th><th class="n">Passed</th><th class="n">Least robustness</th></tr>'
     return f"<table>{head}{''.join(rows)}</table>"
@@ -106,7 +102,7 @@ def _scenario(index: int, one: Tested) -> Iterator[str]:
 
 def _statistics(one: Tested) -> Iterator[str]:
     certificates = one.certificates
-    passed = sum(each.verdict == PASS for each in certificates)
+    passed = len(certificates) - len(one.failed)
     rate, low, high = pass_rate(passed, len(certificates))
     yield (
         f"<p>{passed} of {len(certificates)} runs passed: <b>{rate:.2%}</b>, "
@@ -171,11 +167,7 @@ def _run(one: Tested, certificate: Certificate, expect: Expect) -> Iterator[str]
             f'<canvas tabindex="0" aria-label="paths in 3D" data-paths="{data}"></canvas></figure>'
         )
     yield f"<details><summary>Log</summary><pre>{_text_lines(_log(run))}</pre></details>"
-    again = f"sim_node test --again {shlex.quote(f'{one.file}:{certificate.case}')}"
-    bag = one.bags.get(certificate.case)
-    at = "" if certificate.violated_at is None else f" --at {certificate.violated_at:g}"
-    view = f"\nsim_node view {shlex.quote(str(bag))}{at}" if bag else ""
-    yield f"<pre>{_text_lines([again + view])}</pre>"
+    yield f"<pre>{_text_lines([*filter(None, (one.again(certificate.case), one.view(certificate)))])}</pre>"
 
 
 def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
@@ -184,25 +176,18 @@ def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
     head = f'<b class="{finding.verdict}">{finding.verdict}</b> <b>{_text(finding.title)}</b>{amount}'
     units: dict[str, list[str]] = {}
     for name in signals_of(formula):
-        units.setdefault(_unit(name), []).append(name)
+        kind = kind_of(name)
+        units.setdefault(kind.unit if kind else "", []).append(name)
     plots = []
     for unit, names in units.items():
         lines = [(name, run.samples[name]) for name in names]
         limits = [limit for name in names for limit in _limits(formula, name)]
-        if any(_is_truth(name) for name in names):
+        if any(kind is not None and kind.truth for kind in map(kind_of, names)):
             limits += [0.0, 1.0]
         legend = ", ".join(f'<span class="c{index % 4}">{_text(name)}</span>' for index, name in enumerate(names))
         plots.append(f"<figcaption>{legend}{f', {escape(unit)}' if unit else ''}</figcaption>")
         plots.append(signal_plot(run.times, lines, limits, finding.violated_at))
     return f"<figure><figcaption>{head}</figcaption>{''.join(plots)}</figure>"
-
-
-def _unit(signal: str) -> str:
-    return kind_of(signal).unit if signal.endswith(")") and "[" not in signal else ""
-
-
-def _is_truth(signal: str) -> bool:
-    return signal.endswith(")") and "[" not in signal and kind_of(signal).truth
 
 
 def _limits(formula: Formula, signal: str) -> list[float]:
@@ -283,3 +268,20 @@ def _text(text: str) -> str:
 
 def _text_lines(lines: Sequence[str]) -> str:
     return "\n".join(_text(line) for each in lines for line in each.split("\n"))
+
+
+# The normal quantile of a two-sided interval of 95 %.
+_Z = 1.959963984540054
+
+
+def pass_rate(passed: int, runs: int) -> tuple[float, float, float]:
+    """Return the rate of what passed, and its interval of 95 % confidence, by Wilson's score (1927).
+
+    It contains neither -1 nor 2, as the normal approximation may, and is no point where all runs passed.
+    """
+    if not runs:
+        return math.nan, 0.0, 1.0
+    rate, square = passed / runs, _Z * _Z / runs
+    middle = (rate + square / 2.0) / (1.0 + square)
+    half = _Z / (1.0 + square) * math.sqrt(rate * (1.0 - rate) / runs + square / (4.0 * runs))
+    return rate, max(0.0, middle - half), min(1.0, middle + half)

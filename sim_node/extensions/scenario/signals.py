@@ -6,10 +6,11 @@ A new one is an entry of SIGNALS: a function that finds what it needs in a run. 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,16 +30,17 @@ from sim_node.text import did_you_mean
 NO_ZONES: Mapping[str, Zone] = {}
 
 
-class Probe(Protocol):
+class Probe(ABC):
     """A number of a run that is in no column, such as whether two bodies have touched since the last sample."""
 
+    @abstractmethod
     def sample(self) -> float:
         """Return it at the present step."""
 
-    def reset(self) -> None:
+    def reset(self) -> None:  # noqa: B027  most have nothing to forget
         """Forget what came before: the run begins anew."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Stop observing the run."""
 
 
@@ -51,11 +53,12 @@ class SignalReading(NamedTuple):
 
     Attributes:
         sources: Where its numbers are.
-        compute: Returns its samples (T,), of the samples (T, rows, ...) of each source, or (T,) of a probe.
+        compute: Returns its samples (T,), of the samples (T, rows, ...) of each source, or (T,) of a probe; by default
+            what the probe has sampled.
     """
 
     sources: tuple[Source, ...]
-    compute: Callable[..., FloatArray]
+    compute: Callable[..., FloatArray] = lambda sampled: np.asarray(sampled, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,8 @@ _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 
 def declare(text: str) -> tuple[Dimension | None, bool]:
     """Return the dimension of a signal, and whether it is true or false. Raises FormulaError if it is unknown."""
-    call = _CALL.fullmatch(text)
-    if call is None:
-        return None, False
-    kind = _kind(call)
-    return dimension_of(kind.unit), kind.truth
+    kind = kind_of(text)
+    return (dimension_of(kind.unit), kind.truth) if kind else (None, False)
 
 
 def formula(text: str) -> Formula:
@@ -130,9 +130,8 @@ def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -
     Raises:
         FormulaError: The run has no such signal; the message names the nearest.
     """
-    call = _CALL.fullmatch(text)
-    if call is not None:
-        return _kind(call).open(run, [*_arguments(call)], zones)
+    if (kind := kind_of(text)) is not None and (call := _CALL.fullmatch(text)) is not None:
+        return kind.open(run, _arguments(call), zones)
     if text.startswith("/"):
         raise FormulaError(f"{text}: fields of topics are signals of recorded runs alone")
     try:
@@ -252,8 +251,8 @@ class SignalRecorder:
             if segment.signals is not None:
                 found = segment.signals.compute([np.array(each) for each in zip(*segment.taken, strict=True)])
             for name, kept in parts.items():
-                gone = kind_of(name).gone if name not in found and "(" in name else np.nan
-                kept.append(found.get(name, np.full(len(segment.taken), gone)))
+                kind = kind_of(name)
+                kept.append(found.get(name, np.full(len(segment.taken), kind.gone if kind else np.nan)))
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
@@ -377,17 +376,28 @@ def signal_kind(
     return enter
 
 
-def kind_of(text: str) -> SignalKind:
-    """Return the kind of a signal such as altitude(drone). Raises FormulaError if there is none."""
+def kind_of(text: str) -> SignalKind | None:
+    """Return the kind of a signal such as altitude(drone); None for others, as pose[ball].z.
+
+    Raises:
+        FormulaError: There is no such kind, or it takes other arguments.
+    """
     call = _CALL.fullmatch(text)
     if call is None:
-        raise FormulaError(f"{text}: NAME(...) is needed")
-    return _kind(call)
+        return None
+    name, found = call[1], _arguments(call)
+    if name not in SIGNALS:
+        known = ", ".join(kind.usage for kind in SIGNALS.values())
+        raise FormulaError(f"no signal {name!r}{did_you_mean(name, SIGNALS)} (known: {known}, COLUMN[NAME].PART)")
+    kind = SIGNALS[name]
+    if not kind.least <= len(found) <= kind.most or not all(found):
+        raise FormulaError(f"{call[0]}: {kind.usage} is needed")
+    return kind
 
 
 def needs_sensors(names: Iterable[str]) -> bool:
     """Return whether sensors must measure for some signals."""
-    return any(kind_of(name).sensors for name in names if _CALL.fullmatch(name))
+    return any(kind is not None and kind.sensors for kind in map(kind_of, names))
 
 
 def frame_of(run: RunView, name: str) -> str:
@@ -466,20 +476,8 @@ def twist_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], Flo
     return ("twist", (row,)), lambda rows: np.asarray(rows[:, 0])
 
 
-def _kind(call: re.Match[str]) -> SignalKind:
-    name, found = call[1], [*_arguments(call)]
-    if name not in SIGNALS:
-        known = ", ".join(kind.usage for kind in SIGNALS.values())
-        raise FormulaError(f"no signal {name!r}{did_you_mean(name, SIGNALS)} (known: {known}, COLUMN[NAME].PART)")
-    kind = SIGNALS[name]
-    if not kind.least <= len(found) <= kind.most or not all(found):
-        raise FormulaError(f"{call[0]}: {kind.usage} is needed")
-    return kind
-
-
-def _arguments(call: re.Match[str]) -> Iterable[str]:
-    if call[2].strip():
-        yield from (word.strip() for word in call[2].split(","))
+def _arguments(call: re.Match[str]) -> list[str]:
+    return [word.strip() for word in call[2].split(",")] if call[2].strip() else []
 
 
 def _of_pose(usage: str, about: str, unit: str, compute: Callable[[FloatArray], FloatArray]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sim_node.extensions.scenario.autopilots import autopilot_version, flown_by
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
 from sim_node.extensions.scenario.judging import (
     MEASURE,
@@ -21,7 +23,7 @@ from sim_node.extensions.scenario.judging import (
 from sim_node.extensions.scenario.results import Results, certificate_of
 from sim_node.extensions.scenario.runs import JudgedRun, run_alone
 from sim_node.extensions.scenario.scenarios import Scenario
-from sim_node.extensions.scenario.verdicts import PASS
+from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
 from sim_node.extensions.sweep import (
     SWEEP_ENGINES,
     Case,
@@ -61,6 +63,8 @@ class RunPlan:
         timeout: The longest time that a run may take, s of this machine.
         keep: How many failed runs of each scenario keep a bag.
         allow: Folders that worlds may read, in addition to their own.
+        autopilot: What flies vehicles that have an autopilot: px4 or ardupilot of this machine; empty for what the
+            world says.
     """
 
     runs: int = 1
@@ -72,6 +76,7 @@ class RunPlan:
     timeout: float = TIMEOUT_S
     keep: int = 3
     allow: tuple[Path, ...] = ()
+    autopilot: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,27 @@ class Tested:
     file: Path
     certificates: tuple[Certificate, ...]
     bags: Mapping[int, Path]
+
+    @property
+    def worst(self) -> str:
+        """The worst verdict."""
+        return min((each.verdict for each in self.certificates), key=VERDICTS.index)
+
+    @property
+    def failed(self) -> list[Certificate]:
+        """The certificates of runs that did not pass."""
+        return [each for each in self.certificates if each.verdict != PASS]
+
+    def again(self, case: int) -> str:
+        """Return the command that runs a run again."""
+        return f"sim_node test --again {shlex.quote(f'{self.file}:{case}')}"
+
+    def view(self, of: Certificate) -> str:
+        """Return the command that shows the bag of a run, where something is violated; empty if it has none."""
+        if of.case not in self.bags:
+            return ""
+        at = "" if of.violated_at is None else f" --at {of.violated_at:g}"
+        return f"sim_node view {shlex.quote(str(self.bags[of.case]))}{at}"
 
 
 class Here:
@@ -150,7 +176,7 @@ def judge_scenario(
         WorldError: The world, an expectation or a variation is invalid.
         ResultsFault: The folder cannot be used.
     """
-    world = scenario.load(plan.allow)
+    world = flown_by(scenario.load(plan.allow), plan.autopilot)
     duration = duration_of(world, plan)
     check_expectations(Simulation(world, sensors=has_sensors(world)))
     measure = MEASURE_WITH_SENSORS if has_sensors(world) else MEASURE
@@ -161,24 +187,9 @@ def judge_scenario(
     prepared = prepare(study)
     prepared = replace(prepared, job=replace(prepared.job, timeout_s=plan.timeout, block=1))
     reference = os.path.abspath(scenario.reference) if os.path.exists(scenario.reference) else scenario.reference
+    duration_ns, flown = prepared.job.duration_ns, {**versions(), **autopilot_version(plan.autopilot)}
     blank = Certificate(
-        *(
-            scenario.name,
-            reference,
-            digest_of(world),
-            0,
-            0,
-            {},
-            prepared.job.duration_ns,
-            PASS,
-            "",
-            None,
-            "",
-            None,
-            {},
-            "",
-        ),
-        versions(),
+        *(scenario.name, reference, digest_of(world)), duration_ns=duration_ns, versions=flown, autopilot=plan.autopilot
     )
     results = Results(folder, blank, len(prepared.cases), resume=resume)
     with closing(results):
@@ -252,8 +263,8 @@ def repeated(of: Certificate, allow: Sequence[Path] = ()) -> Certificate:
     Raises:
         WorldError: The world cannot be loaded.
     """
-    world = Scenario(of.scenario, of.world).load(allow)
-    blank = replace(of, world_digest=digest_of(world), versions=versions())
+    world = flown_by(Scenario(of.scenario, of.world).load(allow), of.autopilot)
+    blank = replace(of, world_digest=digest_of(world), versions={**versions(), **autopilot_version(of.autopilot)})
     found = run_again(world, of)
     row = row_of(found.verdict, found.digest)
     return certificate_of(blank, Outcome(Case(of.case, of.seed, of.values), "ok", "", row, 0.0))

@@ -202,6 +202,11 @@ def happened(run: Simulation) -> tuple[Happened, ...]:
     return tuple(found.progress.log) if isinstance(found, Timetable) else ()
 
 
+def reason_of(error: Exception) -> str:
+    """Return the message of an error; that of a KeyError without the quotes that it has as a text."""
+    return str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+
+
 class EventSurroundings:
     """What a scenario acts on and reports to, beside the state of its run.
 
@@ -321,8 +326,7 @@ class OccurredEvent:
         try:
             done, failed = self._around.context.ask(action.name, **action.given()), False
         except FAILURES as error:
-            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
-            done, failed = f"{action.name}: {' '.join(str(reason).split())}", True
+            done, failed = f"{action.name}: {' '.join(reason_of(error).split())}", True
         self._around.event = ""
         self.log(name, done, error=failed)
         return not failed
@@ -345,8 +349,7 @@ class OccurredEvent:
                     EFFECTS[each.kind].apply(self._run, each)
             except FAILURES as error:
                 self._table.drop(each.kind, each.of)
-                reason = error.args[0] if isinstance(error, KeyError) and error.args else error
-                self.log("", f"{each.kind} of {each.of} ended: {reason}", error=True)
+                self.log("", f"{each.kind} of {each.of} ended: {reason_of(error)}", error=True)
 
 
 def _bare_context(run: Simulation) -> RequestContext:

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from sim_node.extensions.sdf import uris
-from sim_node.extensions.sdf.elements import SdfReading, child, flag, pose_of, text, text_of, truth
+from sim_node.extensions.sdf.elements import SdfReading, child, text, text_of
 from sim_node.extensions.sdf.scopes import MERGED, MODEL, WORLD, ScopeEntry, SdfScope
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
@@ -66,7 +66,7 @@ def read_scope(reading: SdfReading, element: Element, file: File, above: SdfScop
         element,
         file.version,
         above,
-        static=above is not None and flag(reading, element, "static"),
+        static=above is not None and reading.flag(element, "static"),
         placement=element.get("placement_frame"),
         canonical=element.get("canonical_link"),
     )
@@ -90,7 +90,7 @@ def _entry(reading: SdfReading, part: Element, kind: str, inner: SdfScope | None
     pose = child(part, "pose")
     attached = part.get("attached_to") if kind == "frame" else text(part, "child") if kind == "joint" else ""
     return ScopeEntry(
-        part.get("name"), kind, part, pose_of(reading, pose), relative_to(pose, file.version), attached, inner
+        part.get("name"), kind, part, reading.pose(pose), relative_to(pose, file.version), attached, inner
     )
 
 
@@ -151,8 +151,8 @@ def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File)
         include.children.append(element)
         return
     inner = read_scope(reading, element, its, scope, name)
-    inner.merged = truth(reading, include, include.get("merge"), False, "merge")
-    inner.static = flag(reading, include, "static", default=inner.static)
+    inner.merged = reading.truth(include, include.get("merge"), False, "merge")
+    inner.static = reading.flag(include, "static", default=inner.static)
     placement = child(include, "placement_frame")
     inner.placement = text_of(placement, inner.placement)
     if placement is not None and child(include, "pose") is None:
@@ -161,14 +161,12 @@ def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File)
     own = child(element, "pose")
     if pose is None:
         # The model's own pose holds, in the frame that the include is in.
-        entry = ScopeEntry(inner.name, "model", include, pose_of(reading, own), "", "", inner)
+        entry = ScopeEntry(inner.name, "model", include, reading.pose(own), "", "", inner)
     else:
         if own is not None:
-            pose_of(reading, own)
+            reading.pose(own)
             own.get("relative_to")
-        entry = ScopeEntry(
-            inner.name, "model", include, pose_of(reading, pose), relative_to(pose, file.version), "", inner
-        )
+        entry = ScopeEntry(inner.name, "model", include, reading.pose(pose), relative_to(pose, file.version), "", inner)
     for plugin in include.children:
         if plugin.tag == "plugin":
             element.children.append(plugin)

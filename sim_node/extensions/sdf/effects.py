@@ -2,111 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sim_node.extensions.sdf.elements import SdfReading
 from sim_node.world.readers.report import ElementEffect
 from sim_node.world.readers.unread import mark, report_unread, unread
 
-DRAWING = "how Gazebo draws"
-ENGINE = "settings of Gazebo's engines"
-TOPIC = "topics have the names of frames here"
-# Elements by their parent and tag, or attributes, and why they have no effect.
-WITHOUT_EFFECT: dict[str, str] = {
-    **dict.fromkeys(("world.gui", "world.audio", "world.state", "world.road", "world.population"), "of Gazebo itself"),
-    **dict.fromkeys(
-        (
-            *("visual.cast_shadows", "visual.laser_retro", "visual.meta", "material.specular", "material.emissive"),
-            *(
-                "material.shader",
-                "material.lighting",
-                "material.double_sided",
-                "material.render_order",
-                "material.ambient",
-            ),
-            *("material.diffuse", "material.pbr", "metal.metalness", "metal.normal_map", "metal.roughness_map"),
-            *("metal.metalness_map", "metal.environment_map", "metal.ambient_occlusion_map", "metal.emissive_map"),
-            *("metal.light_map", "metal.roughness", "specular.specular_map", "specular.glossiness_map"),
-            *("specular.glossiness", "specular.normal_map", "light.specular", "light.visualize", "attenuation.range"),
-            *("spot.inner_angle", "spot.falloff", "scene.shadows", "scene.grid", "scene.origin_visual", "scene.fog"),
-            *(
-                "light.light_on",
-                "collision.laser_retro",
-                "mesh.convex_decomposition",
-                "mesh.optimization",
-                "plane.size",
-            ),
-            *("heightmap.sampling", "heightmap.use_terrain_paging", "attenuation.constant", "attenuation.linear"),
-            *("attenuation.quadratic", "light.attenuation", "light.direction", "light.cast_shadows", "light.spot"),
-        ),
-        DRAWING,
-    ),
-    **dict.fromkeys(
-        (
-            *(
-                "world.physics",
-                "physics.name",
-                "physics.type",
-                "physics.default",
-                "physics.real_time_factor",
-                "physics.ode",
-            ),
-            *(
-                "physics.real_time_update_rate",
-                "physics.max_contacts",
-                "physics.dart",
-                "physics.simbody",
-                "physics.bullet",
-            ),
-            *(
-                "world.atmosphere",
-                "collision.max_contacts",
-                "contact.ode",
-                "contact.bullet",
-                "friction.bullet",
-                "ode.slip1",
-            ),
-            *("ode.slip2", "ode.fdir1", "ode.mu2", "bounce.threshold", "limit.stiffness", "limit.dissipation"),
-            *(
-                "joint.physics",
-                "link.velocity_decay",
-                "model.allow_auto_disable",
-                "surface.soft_contact",
-                "torsional.ode",
-            ),
-            *("torsional.surface_radius", "contact.collide_without_contact_bitmask", "contact.category_bitmask"),
-            *("contact.poissons_ratio", "contact.elastic_modulus", "joint.thread_pitch", "inertial.density"),
-            *(
-                "inertial.auto_inertia_params",
-                "collision.auto_inertia_params",
-                "collision.density",
-                "axis.initial_position",
-            ),
-        ),
-        ENGINE,
-    ),
-    **dict.fromkeys(
-        (
-            *("sensor.topic", "sensor.always_on", "sensor.visualize", "sensor.gz_frame_id", "sensor.ignition_frame_id"),
-            *("sensor.enable_metrics", "camera.optical_frame_id", "camera.camera_info_topic", "camera.trigger_topic"),
-            *("camera.triggered", "contact.topic", "camera.save", "ray.visualize", "lidar.visualize", "camera.name"),
-            *("sensor.frame_id", "sensor.hz"),
-        ),
-        TOPIC,
-    ),
-    **dict.fromkeys(
-        (
-            *("horizontal.resolution", "vertical.resolution", "image.format", "image.anti_aliasing", "camera.lens"),
-            *("camera.visibility_mask", "lidar.visibility_mask", "pressure.reference_altitude", "noise.bias_mean"),
-            *("air_pressure.reference_altitude", "imu.orientation_reference_frame", "imu.enable_orientation"),
-            *("camera.depth_camera", "depth_camera.clip", "horizontal.min_angle", "range.resolution", "camera.noise"),
-            *("vertical.min_angle", "vertical.max_angle", "camera.box_type", "distortion.center", "contact.bullet"),
-        ),
-        "what sensors here do not have",
-    ),
-    "world.magnetic_field": "magnetometers have the World Magnetic Model of the place",
-    "link.must_be_base_link": "of URDF",
-    "plugin.filename": "plug-ins are known by name",
-    "sdf.xmlns:xacro": "the declaration of a name",
-    "sdf.version": "the format",
+# Why elements and attributes have no effect, by their parents.
+_WHY: Mapping[str, Mapping[str, str]] = {
+    "of Gazebo itself": {"world": "gui audio state road population"},
+    "how Gazebo draws": {
+        "visual": "cast_shadows laser_retro meta",
+        "material": "specular emissive shader lighting double_sided render_order ambient diffuse pbr",
+        "metal": "metalness normal_map roughness_map metalness_map environment_map ambient_occlusion_map emissive_map "
+        "light_map roughness",
+        "specular": "specular_map glossiness_map glossiness normal_map",
+        "light": "specular visualize light_on attenuation direction cast_shadows spot",
+        "attenuation": "range constant linear quadratic",
+        "spot": "inner_angle falloff",
+        "scene": "shadows grid origin_visual fog",
+        "collision": "laser_retro",
+        "mesh": "convex_decomposition optimization",
+        "plane": "size",
+        "heightmap": "sampling use_terrain_paging",
+    },
+    "settings of Gazebo's engines": {
+        "world": "physics atmosphere",
+        "physics": "name type default real_time_factor real_time_update_rate max_contacts ode dart simbody bullet",
+        "collision": "max_contacts auto_inertia_params density",
+        "contact": "ode collide_without_contact_bitmask category_bitmask poissons_ratio elastic_modulus",
+        "friction": "bullet",
+        "ode": "slip1 slip2 fdir1 mu2",
+        "bounce": "threshold",
+        "limit": "stiffness dissipation",
+        "joint": "physics thread_pitch",
+        "link": "velocity_decay",
+        "model": "allow_auto_disable",
+        "surface": "soft_contact",
+        "torsional": "ode surface_radius",
+        "inertial": "density auto_inertia_params",
+        "axis": "initial_position",
+    },
+    "topics have the names of frames here": {
+        "sensor": "topic always_on visualize gz_frame_id ignition_frame_id enable_metrics frame_id hz",
+        "camera": "optical_frame_id camera_info_topic trigger_topic triggered save name",
+        "contact": "topic",
+        "ray": "visualize",
+        "lidar": "visualize",
+    },
+    "what sensors here do not have": {
+        "camera": "lens visibility_mask depth_camera noise box_type",
+        "image": "format anti_aliasing",
+        "distortion": "center",
+        "depth_camera": "clip",
+        "lidar": "visibility_mask",
+        "horizontal": "resolution min_angle",
+        "vertical": "resolution min_angle max_angle",
+        "range": "resolution",
+        "noise": "bias_mean",
+        "pressure": "reference_altitude",
+        "air_pressure": "reference_altitude",
+        "imu": "orientation_reference_frame enable_orientation",
+        "contact": "bullet",
+    },
+    "magnetometers have the World Magnetic Model of the place": {"world": "magnetic_field"},
+    "of URDF": {"link": "must_be_base_link"},
+    "plug-ins are known by name": {"plugin": "filename"},
+    "the declaration of a name": {"sdf": "xmlns:xacro"},
+    "the format": {"sdf": "version"},
+}
+# The same by the keys of messages: parent.tag, or parent.attribute.
+WITHOUT_EFFECT = {
+    f"{parent}.{tag}": why for why, parents in _WHY.items() for parent, tags in parents.items() for tag in tags.split()
 }
 # Attributes whose elements are read, and that say nothing by themselves.
 NAMES = ("name", "xmlns:xacro", "xmlns:gz", "xmlns:ignition", "xmlns:experimental")

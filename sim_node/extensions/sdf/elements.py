@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.declared import holder_of, plan_of
 from sim_node.world.problems import Place, Where, quoted
+from sim_node.world.quantities import Flag, Vector
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, from_euler
 from sim_node.world.readers.report import ElementEffect, Report
@@ -19,7 +23,6 @@ from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
 TRUE, FALSE = ("true", "1"), ("false", "0")
-ANGLES = {3: "x y z", 6: "x y z roll pitch yaw", 7: "x y z qx qy qz qw"}
 
 
 @dataclass
@@ -63,18 +66,120 @@ class SdfReading:
         self._note(element, "no effect", message)
 
     def _warn(self, element: Element, status: str, message: str) -> None:
+        key = self._note(element, status, message)
         if message not in self._said:
             self._said.add(message)
-            name = element.get("name")
-            self.report.about(element.file).warning(
-                message, element.at, f"{element.tag} {name}" if name else element.tag
-            )
-        self._note(element, status, message)
+            self.report.about(element.file).warning(message, element.at, key)
 
-    def _note(self, element: Element, status: str, message: str) -> None:
-        name = element.get("name")
-        key = f"{element.tag} {name}" if name else element.tag
+    def _note(self, element: Element, status: str, message: str) -> str:
+        """Add to the audit; return what the element is called there."""
+        key = f"{element.tag} {element.get('name')}".rstrip()
         self.report.effects.append(ElementEffect(element.file, element.at, key, status, message))
+        return key
+
+    def numbers(self, element: Element | None, *sizes: int) -> FloatArray | None:
+        """Return the finite numbers of an element's text; None if it has none, or with a fault recorded.
+
+        sizes: how many there may be.
+        """
+        found = text_of(element).split()
+        if element is None or not found:
+            return None
+        numbers = [as_number(word) for word in found]
+        wrong = next((word for word, number in zip(found, numbers, strict=True) if math.isnan(number)), None)
+        needed = " or ".join(map(str, sizes))
+        if wrong is not None:
+            self.error(element, f"a number is needed, found {quoted(wrong)}")
+        elif len(numbers) not in sizes:
+            noun = "number is" if sizes == (1,) else "numbers are"
+            self.error(element, f"{needed} {noun} needed, found {len(numbers)}")
+        elif not all(map(math.isfinite, numbers)) and sizes != (1,):
+            self.error(element, f"finite numbers are needed, found {quoted(text_of(element))}")
+        else:
+            return np.array(numbers, dtype=np.float64)
+        return None
+
+    def number(self, element: Element | None, *tags: str, default: float) -> float:
+        """Return the number of a descendant, which may be infinite; the default if there is none."""
+        value = self.numbers(child(element, *tags), 1)
+        return default if value is None else float(value[0])
+
+    def amount(self, element: Element | None, *tags: str, default: float, positive: bool = False) -> float:
+        """Return a finite number that must be zero or more, or above zero; the default if there is none."""
+        value = self.number(element, *tags, default=default)
+        if not (0.0 <= value < math.inf) or (positive and value == 0.0):
+            assert element is not None
+            at = child(element, *tags) or element
+            self.error(
+                at, f"{value:g} is out of range; it must be finite and {'above zero' if positive else 'zero or more'}"
+            )
+            return default if default > 0.0 else 1.0
+        return value
+
+    def vector(self, element: Element | None, *tags: str, default: tuple[float, ...]) -> FloatArray:
+        """Return the vector of a descendant; the default, of whose length it must be, if there is none."""
+        value = self.numbers(child(element, *tags), len(default))
+        return np.array(default, dtype=np.float64) if value is None else value
+
+    def flag(self, element: Element | None, *tags: str, default: bool = False) -> bool:
+        """Return whether a descendant says true or 1; the default if there is none."""
+        found = child(element, *tags)
+        return default if found is None else self.truth(found, text_of(found), default)
+
+    def truth(self, element: Element, word: str, default: bool, key: str = "") -> bool:
+        """Return whether a word says true; the default if it is empty, or no truth value, which is a fault."""
+        said = word.strip().lower()
+        if said and said not in (*TRUE, *FALSE):
+            hint = did_you_mean(said, (*TRUE, *FALSE))
+            self.error(element, f"true or false is needed, found {quoted(word)}{hint}", key)
+        return said in TRUE if said else default
+
+    def declared(self, element: Element, kind: type[Any], keys: Mapping[str, str]) -> dict[str, Any]:
+        """Return fields of a declared class that an element gives, with its defaults.
+
+        keys: the fields by SDF's keys: numbers, vectors and flags.
+        """
+        defaults, found = plan_of(kind).defaults, dict[str, Any]()
+        for key, name in keys.items():
+            holds = type(holder_of(kind, name))
+            read: Any = {Vector: self.vector, Flag: self.flag}.get(holds, self.number)
+            found[name] = read(element, key, default=defaults[name])
+        return found
+
+    def pose(self, element: Element | None) -> FloatArray:
+        """Return the pose (7,) of a <pose> [x y z qx qy qz qw]; identity if there is none.
+
+        Its angles are roll, pitch and yaw about fixed axes, in degrees with degrees="true", or a quaternion [x y z w]
+        with rotation_format="quat_xyzw".
+        """
+        pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        if element is None:
+            return pose
+        degrees = self.truth(element, element.get("degrees"), False, "degrees")
+        form = element.get("rotation_format", "euler_rpy")
+        if form not in ("euler_rpy", "quat_xyzw"):
+            self.error(element, f"euler_rpy or quat_xyzw is needed, found {quoted(form)}", "rotation_format")
+            return pose
+        if degrees and form == "quat_xyzw":
+            self.error(element, "does not apply to a quaternion", "degrees")
+        values = self.numbers(element, 7 if form == "quat_xyzw" else 6)
+        if values is None:
+            return pose
+        pose[:3] = values[:3]
+        if form == "euler_rpy":
+            pose[3:] = from_euler(np.radians(values[3:]) if degrees else values[3:])
+            return pose
+        norm = float(np.linalg.norm(values[3:]))
+        if not norm > 1e-9:
+            self.error(element, f"the quaternion {values[3:].tolist()} is no rotation")
+        else:
+            pose[3:] = quaternions.normalise(values[3:])
+        return pose
+
+    def colour(self, element: Element | None, *tags: str) -> FloatArray | None:
+        """Return red, green, blue and opacity (4,), 0 to 1, of a descendant; None if there is none."""
+        value = self.numbers(child(element, *tags), 3, 4)
+        return None if value is None else np.asarray(np.clip(np.append(value, 1.0)[:4], 0.0, 1.0))
 
 
 def place_of(element: Element, name: str = "") -> Place:
@@ -82,20 +187,19 @@ def place_of(element: Element, name: str = "") -> Place:
     return Place(Where(element.file, *element.at), name or element.get("name") or element.tag)
 
 
-def child(element: Element, *tags: str) -> Element | None:
+def child(element: Element | None, *tags: str) -> Element | None:
     """Return the first child with the first tag, its first child with the second tag, and so on; None if there is none.
 
-    Further children with the tag stay unread.
+    Further children with the tag stay unread. None has no children.
     """
-    at: Element | None = element
     for tag in tags:
-        element.read = True
-        assert at is not None
-        at = next((each for each in at.children if each.tag == tag), None)
-        if at is None:
+        if element is None:
             return None
-        at.read = True
-    return at
+        element.read = True
+        element = next((each for each in element.children if each.tag == tag), None)
+    if element is not None and tags:
+        element.read = True
+    return element
 
 
 def text_of(element: Element | None, default: str = "") -> str:
@@ -109,111 +213,6 @@ def text_of(element: Element | None, default: str = "") -> str:
     return element.text.text
 
 
-def text(element: Element, *tags: str, default: str = "") -> str:
+def text(element: Element | None, *tags: str, default: str = "") -> str:
     """Return the text of a descendant; the default if there is none."""
     return text_of(child(element, *tags), default)
-
-
-def numbers_of(reading: SdfReading, element: Element, *sizes: int) -> FloatArray | None:
-    """Return the finite numbers of an element's text; None if it has none, or with a fault recorded.
-
-    sizes: how many there may be.
-    """
-    found = text_of(element).split()
-    if not found:
-        return None
-    numbers = [as_number(word) for word in found]
-    wrong = next((word for word, number in zip(found, numbers, strict=True) if math.isnan(number)), None)
-    needed = " or ".join(map(str, sizes))
-    if wrong is not None:
-        reading.error(element, f"a number is needed, found {quoted(wrong)}")
-    elif len(numbers) not in sizes:
-        noun = "number is" if sizes == (1,) else "numbers are"
-        reading.error(element, f"{needed} {noun} needed, found {len(numbers)}")
-    elif not all(map(math.isfinite, numbers)) and sizes != (1,):
-        reading.error(element, f"finite numbers are needed, found {quoted(text_of(element))}")
-    else:
-        return np.array(numbers, dtype=np.float64)
-    return None
-
-
-def number(reading: SdfReading, element: Element | None, *tags: str, default: float) -> float:
-    """Return the number of a descendant, which may be infinite; the default if there is none."""
-    found = None if element is None else child(element, *tags)
-    value = None if found is None else numbers_of(reading, found, 1)
-    return default if value is None else float(value[0])
-
-
-def amount(reading: SdfReading, element: Element | None, *tags: str, default: float, positive: bool = False) -> float:
-    """Return a finite number that must be zero or more, or above zero; the default if there is none."""
-    value = number(reading, element, *tags, default=default)
-    if not (0.0 <= value < math.inf) or (positive and value == 0.0):
-        assert element is not None
-        at = child(element, *tags) or element
-        reading.error(
-            at, f"{value:g} is out of range; it must be finite and {'above zero' if positive else 'zero or more'}"
-        )
-        return default if default > 0.0 else 1.0
-    return value
-
-
-def vector(reading: SdfReading, element: Element | None, *tags: str, default: tuple[float, ...]) -> FloatArray:
-    """Return the vector of a descendant; the default, of whose length it must be, if there is none."""
-    found = None if element is None else child(element, *tags)
-    value = None if found is None else numbers_of(reading, found, len(default))
-    return np.array(default, dtype=np.float64) if value is None else value
-
-
-def flag(reading: SdfReading, element: Element | None, *tags: str, default: bool = False) -> bool:
-    """Return whether a descendant says true or 1; the default if there is none."""
-    found = None if element is None else child(element, *tags)
-    return default if found is None else truth(reading, found, text_of(found), default)
-
-
-def truth(reading: SdfReading, element: Element, word: str, default: bool, key: str = "") -> bool:
-    """Return whether a word says true; the default if it is empty, or no truth value, which is a fault."""
-    said = word.strip().lower()
-    if said and said not in (*TRUE, *FALSE):
-        hint = did_you_mean(said, (*TRUE, *FALSE))
-        reading.error(element, f"true or false is needed, found {quoted(word)}{hint}", key)
-    return said in TRUE if said else default
-
-
-def pose_of(reading: SdfReading, element: Element | None) -> FloatArray:
-    """Return the pose (7,) of a <pose> [x y z qx qy qz qw]; identity if there is none.
-
-    Its angles are roll, pitch and yaw about fixed axes, in degrees with degrees="true", or a quaternion [x y z w] with
-    rotation_format="quat_xyzw".
-    """
-    pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-    if element is None:
-        return pose
-    degrees = truth(reading, element, element.get("degrees"), False, "degrees")
-    form = element.get("rotation_format", "euler_rpy")
-    if form not in ("euler_rpy", "quat_xyzw"):
-        reading.error(element, f"euler_rpy or quat_xyzw is needed, found {quoted(form)}", "rotation_format")
-        return pose
-    if degrees and form == "quat_xyzw":
-        reading.error(element, "does not apply to a quaternion", "degrees")
-    values = numbers_of(reading, element, 7 if form == "quat_xyzw" else 6)
-    if values is None:
-        return pose
-    pose[:3] = values[:3]
-    if form == "euler_rpy":
-        pose[3:] = from_euler(np.radians(values[3:]) if degrees else values[3:])
-        return pose
-    norm = float(np.linalg.norm(values[3:]))
-    if not norm > 1e-9:
-        reading.error(element, f"the quaternion {values[3:].tolist()} is no rotation")
-    else:
-        pose[3:] = quaternions.normalise(values[3:])
-    return pose
-
-
-def colour_of(reading: SdfReading, element: Element | None, *tags: str) -> FloatArray | None:
-    """Return red, green, blue and opacity (4,), 0 to 1, of a descendant; None if there is none."""
-    found = None if element is None else child(element, *tags)
-    value = None if found is None else numbers_of(reading, found, 3, 4)
-    if value is None:
-        return None
-    return np.asarray(np.clip(np.append(value, 1.0)[:4], 0.0, 1.0))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim_node.assembly.masses import mass_properties
-from sim_node.extensions.sdf.elements import SdfReading, child, number, pose_of, truth
+from sim_node.extensions.sdf.elements import SdfReading, child
 from sim_node.extensions.sdf.shapes import SdfSolid
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -28,12 +28,12 @@ def inertial_of(
 ) -> Inertial:
     """Return the mass properties of a link in its own axes. Without any, its mass is 1 kg and its moments 1 kg m^2."""
     given = child(link, "inertial")
-    if given is not None and truth(reading, given, given.get("auto"), False, "auto"):
+    if given is not None and reading.truth(given, given.get("auto"), False, "auto"):
         return _by_density(reading, link, given, collisions)
-    mass = number(reading, given, "mass", default=1.0)
-    inertia = None if given is None else child(given, "inertia")
-    xx, yy, zz = (number(reading, inertia, key, default=1.0) for key in MOMENTS)
-    xy, xz, yz = (number(reading, inertia, key, default=0.0) for key in PRODUCTS)
+    mass = reading.number(given, "mass", default=1.0)
+    inertia = child(given, "inertia")
+    xx, yy, zz = (reading.number(inertia, key, default=1.0) for key in MOMENTS)
+    xy, xz, yz = (reading.number(inertia, key, default=0.0) for key in PRODUCTS)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     at = given if given is not None else link
     if not np.isfinite(matrix).all() or not 0.0 < mass < np.inf:
@@ -49,7 +49,7 @@ def inertial_of(
             "all three are set to their mean",
         )
         matrix = moment * np.eye(3)
-    return turned(Inertial(mass, matrix), pose_of(reading, None if given is None else child(given, "pose")))
+    return turned(Inertial(mass, matrix), reading.pose(child(given, "pose")))
 
 
 def turned(inertial: Inertial, pose: FloatArray) -> Inertial:
@@ -62,10 +62,10 @@ def turned(inertial: Inertial, pose: FloatArray) -> Inertial:
 def _by_density(
     reading: SdfReading, link: Element, given: Element, collisions: Iterable[tuple[Element, Geometry, SdfSolid]]
 ) -> Inertial:
-    usual = number(reading, given, "density", default=DEFAULT_DENSITY)
+    usual = reading.number(given, "density", default=DEFAULT_DENSITY)
     parts = []
     for element, shape, solid in collisions:
-        density = number(reading, element, "density", default=usual)
+        density = reading.number(element, "density", default=usual)
         if not 0.0 < density < np.inf:
             reading.error(element, f"a density of {density:g} kg/m^3; it must be above zero")
             continue
@@ -83,7 +83,7 @@ def _by_density(
         return Inertial(1.0, np.eye(3))
     found = together(parts)
     if child(given, "mass") is not None:
-        mass = number(reading, given, "mass", default=found.mass)
+        mass = reading.number(given, "mass", default=found.mass)
         if 0.0 < mass < np.inf:
             return Inertial(mass, found.inertia * (mass / found.mass), found.centre)
     return found

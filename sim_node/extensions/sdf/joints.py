@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import SdfReading, child, flag, number, text, vector
+from sim_node.extensions.sdf.elements import SdfReading, child, text
 from sim_node.extensions.sdf.scopes import (
     MODEL,
     WORLD,
@@ -129,12 +129,12 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     """Return an axis of a joint (3,) in the world, and add its numbers to the joint."""
     axis = child(element, key)
     scope = joint.scope
-    xyz = None if axis is None else child(axis, "xyz")
-    direction = vector(reading, axis, "xyz", default=(0.0, 0.0, 1.0))
+    xyz = child(axis, "xyz")
+    direction = reading.vector(axis, "xyz", default=(0.0, 0.0, 1.0))
     frame = "" if xyz is None else xyz.get("expressed_in")
     # Before 1.7 a flag said whether it is the model's; before 1.5 it was.
     if axis is not None and scope.version < (1, 7):
-        of_model = flag(reading, axis, "use_parent_model_frame", default=scope.version < (1, 5))
+        of_model = reading.flag(axis, "use_parent_model_frame", default=scope.version < (1, 5))
         frame = frame or (MODEL if of_model else "")
     turn = joint.origin[3:]
     if frame and xyz is not None:
@@ -143,18 +143,18 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     if not length > 0.0:
         reading.error(xyz or element, "an axis needs a direction")
         direction, length = np.array([0.0, 0.0, 1.0]), 1.0
-    dynamics = None if axis is None else child(axis, "dynamics")
-    limit = None if axis is None else child(axis, "limit")
+    dynamics = child(axis, "dynamics")
+    limit = child(axis, "limit")
     for name, into in (("damping", joint.damping), ("friction", joint.friction), ("spring_stiffness", joint.stiffness)):
-        value = number(reading, dynamics, name, default=0.0)
+        value = reading.number(dynamics, name, default=0.0)
         if not 0.0 <= value < math.inf:
             assert dynamics is not None
             reading.approximate(dynamics, f"a negative {name.replace('_', ' ')} is taken for zero")
             value = 0.0
         into.append(value)
-    joint.rest.append(number(reading, dynamics, "spring_reference", default=0.0))
-    low = number(reading, limit, "lower", default=-NO_LIMIT)
-    high = number(reading, limit, "upper", default=NO_LIMIT)
+    joint.rest.append(reading.number(dynamics, "spring_reference", default=0.0))
+    low = reading.number(limit, "lower", default=-NO_LIMIT)
+    high = reading.number(limit, "upper", default=NO_LIMIT)
     if joint.kind == "continuous":
         low, high = -math.inf, math.inf
     low, high = (-math.inf if low <= -NO_LIMIT else low), (math.inf if high >= NO_LIMIT else high)
@@ -164,7 +164,7 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
         low, high = -math.inf, math.inf
     joint.limits.append((low, high))
     for name, bounds in (("effort", joint.effort), ("velocity", joint.speed)):
-        value = number(reading, limit, name, default=-1.0)
+        value = reading.number(limit, name, default=-1.0)
         bounds.append(value if value >= 0.0 else math.inf)
     joint.mimics.append(None if axis is None else _mimic(reading, axis))
     return np.asarray(quaternions.rotate(turn, direction / length))
@@ -174,10 +174,8 @@ def _mimic(reading: SdfReading, axis: Element) -> tuple[str, int, float, float] 
     mimic = child(axis, "mimic")
     if mimic is None:
         return None
-    multiplier = number(reading, mimic, "multiplier", default=1.0)
-    offset = number(reading, mimic, "offset", default=0.0) - multiplier * number(
-        reading, mimic, "reference", default=0.0
-    )
+    multiplier = reading.number(mimic, "multiplier", default=1.0)
+    offset = reading.number(mimic, "offset", default=0.0) - multiplier * reading.number(mimic, "reference", default=0.0)
     return mimic.get("joint"), int(mimic.get("axis") == "axis2"), multiplier, offset
 
 
@@ -185,8 +183,8 @@ def _pitch(reading: SdfReading, element: Element) -> float:
     """Return how far a screw moves in a turn, m: thread_pitch is what older files give, rad per m and left-handed."""
     given = child(element, "screw_thread_pitch")
     if given is not None:
-        return number(reading, element, "screw_thread_pitch", default=1.0)
-    old = number(reading, element, "thread_pitch", default=1.0)
+        return reading.number(element, "screw_thread_pitch", default=1.0)
+    old = reading.number(element, "thread_pitch", default=1.0)
     if not old:
         reading.error(element, "the thread_pitch of a screw must not be zero")
         return 1.0

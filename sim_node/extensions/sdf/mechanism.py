@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import SdfReading, flag, place_of
+from sim_node.extensions.sdf.elements import SdfReading, place_of
 from sim_node.extensions.sdf.inertias import inertial_of
 from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
 from sim_node.extensions.sdf.scopes import (
@@ -23,13 +24,14 @@ from sim_node.extensions.sdf.scopes import (
     scope_pose,
     world_pose,
 )
-from sim_node.extensions.sdf.shapes import Shapes
+from sim_node.extensions.sdf.shapes import Shapes, z_along
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
 from sim_node.world.forces import ConstantForce
 from sim_node.world.loops import ContactExclusion, LoopClosure
 from sim_node.world.model import StaticFrame
+from sim_node.world.readers.xml_elements import Element
 from sim_node.world.transmissions import Transmission
 
 FIXED_FRAME = "world"
@@ -53,6 +55,12 @@ class SdfLink:
         """Whether it is of a static model."""
         return self.scope.is_fixed
 
+    @property
+    def base(self) -> SdfLink:
+        """The link that carries it and those above it, on a free joint or on the world."""
+        *_, base = self.above()
+        return base
+
     def above(self) -> Iterator[SdfLink]:
         """Yield the link and those that carry it."""
         at: SdfLink | None = self
@@ -69,11 +77,13 @@ class SdfMechanism:
         links: The links, by their entries.
         joints: The joints, by their scope and name.
         parts: Parts of a World by kind.
+        motors: The numbers of the motors of each flying body, in the order of its rotors.
     """
 
     links: dict[ScopeEntry, SdfLink] = field(default_factory=dict)
     joints: dict[tuple[SdfScope, str], Joint] = field(default_factory=dict)
     parts: dict[str, list[Any]] = field(default_factory=dict)
+    motors: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, kind: str, *parts: Any) -> None:
         """Add parts of a kind."""
@@ -86,6 +96,13 @@ class SdfMechanism:
     def put(self, body: Body) -> None:
         """Put a body in the place of the one of its name."""
         self.parts["bodies"][self._rows[body.name]] = body
+
+    def canonical(self, scope: SdfScope, by: Element, key: str) -> SdfLink:
+        """Return the link that the frame of a model is fixed to. Raises Fault, that a key is missing, if none is."""
+        found = canonical_link(scope, by)
+        if found is None:
+            raise ScopeFault(by, f"{key} is missing")
+        return self.links[found[1]]
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -122,21 +139,13 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
     return found
 
 
-class recording:  # noqa: N801  a context manager
-    """Records a Fault that is raised in a block, and goes on after it."""
-
-    def __init__(self, reading: SdfReading) -> None:
-        self._reading = reading
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: object) -> bool:
-        """Record a Fault."""
-        if isinstance(fault, ScopeFault):
-            self._reading.error(fault.element, fault.message)
-            return True
-        return False
+@contextmanager
+def recording(reading: SdfReading) -> Iterator[None]:
+    """Record a Fault that is raised in a block, and go on after it."""
+    try:
+        yield
+    except ScopeFault as fault:
+        reading.error(fault.element, fault.message)
 
 
 def _hang(found: SdfMechanism, joint: Joint) -> bool:
@@ -184,7 +193,7 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
             found.add("transmissions", Transmission(f"{joint.name}/thread", screw, place=place_of(joint.entry.element)))
         fields["mimic"] = mimic_of(joint, 0, _followed(found, joint.scope))
     found.add("bodies", Body(link.frame, **fields))
-    if not flag(reading, element, "gravity", default=True) and gravity.any():
+    if not reading.flag(element, "gravity", default=True) and gravity.any():
         found.add(
             "forces", ConstantForce(link.frame, force=-inertial.mass * gravity, place=place_of(element, link.frame))
         )
@@ -219,7 +228,7 @@ def _close(reading: SdfReading, found: SdfMechanism, joint: Joint) -> None:
     above = None if joint.parent is None else found.links[joint.parent[1]]
     at = joint.origin
     if kind == "hinge":
-        at = np.concatenate([at[:3], _z_along(joint.axes[0])])
+        at = np.concatenate([at[:3], z_along(joint.axes[0])])
     ends = [
         (FIXED_FRAME, at) if each is None else (each.frame, poses.relative(each.pose, at)) for each in (above, below)
     ]
@@ -229,13 +238,6 @@ def _close(reading: SdfReading, found: SdfMechanism, joint: Joint) -> None:
     )
     if any(np.isfinite(pair).any() for pair in joint.limits) or any(joint.damping + joint.friction + joint.stiffness):
         reading.approximate(joint.entry.element, "a joint that closes a loop has no limits, damping or spring here")
-
-
-def _z_along(axis: FloatArray) -> FloatArray:
-    if axis[2] < -1.0 + 1e-12:
-        return np.array([1.0, 0.0, 0.0, 0.0])
-    turn = np.array([-axis[1], axis[0], 0.0, 1.0 + axis[2]])
-    return np.asarray(turn / np.linalg.norm(turn))
 
 
 def _add_frames(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> None:
@@ -257,7 +259,7 @@ def _add_frames(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> No
             _fix(found, scope.frame(entry.name), carrier, world_pose(scope, entry), entry.element)
 
 
-def _fix(found: SdfMechanism, name: str, link: SdfLink | None, pose: FloatArray, element: Any) -> None:
+def _fix(found: SdfMechanism, name: str, link: SdfLink | None, pose: FloatArray, element: Element) -> None:
     parent, at = (FIXED_FRAME, poses.IDENTITY) if link is None else (link.frame, link.pose)
     place = place_of(element, name)
     found.add("frames", StaticFrame(name, parent, poses.relative(at, pose), place=place, parent_place=place))
@@ -270,9 +272,9 @@ def _exclude_contacts(reading: SdfReading, world: SdfScope, found: SdfMechanism)
             continue
         touching = []
         for scope in top.inner.within():
-            own = flag(reading, scope.element, "self_collide")
+            own = reading.flag(scope.element, "self_collide")
             for entry in scope.of_kind("link"):
-                itself = flag(reading, entry.element, "self_collide", default=own)
+                itself = reading.flag(entry.element, "self_collide", default=own)
                 link = found.links.get(entry)
                 if link is not None and any(shape.only != "visual" for shape in found.body(link.frame).geometry):
                     touching.append((link, itself))

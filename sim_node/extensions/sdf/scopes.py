@@ -101,6 +101,11 @@ class SdfScope:
             return ""
         return self.above.path if self.merged else names.prefixed(self.above.path, frame_name(self.name))
 
+    @property
+    def unmerged(self) -> SdfScope:
+        """The scope, or the one that its names are merged into."""
+        return self.above.unmerged if self.merged and self.above is not None else self
+
     def frame(self, name: str) -> str:
         """Return the name of one of its frames in the tree."""
         return names.prefixed(self.path, frame_name(name))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.document import relative_to
-from sim_node.extensions.sdf.elements import SdfReading, child, number, place_of, pose_of, text, text_of
+from sim_node.extensions.sdf.elements import FALSE, SdfReading, child, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
 from sim_node.spatial.geometry import poses, quaternions
@@ -22,7 +22,8 @@ NO_NOISE = {
     **dict.fromkeys(("density", "deviation", "random_walk", "bias_instability", "turn_on_bias"), 0.0),
     **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
 }
-XYZ = ("x", "y", "z")
+XYZ = "x y z"
+GAUSS = 1e-4  # T
 
 
 def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False) -> Any:
@@ -36,7 +37,7 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
     """
     rows = []
     for owner in owners:
-        noise = None if owner is None else child(owner, "noise")
+        noise = child(owner, "noise")
         if noise is None:
             rows.append([0.0] * 5)
             continue
@@ -46,12 +47,12 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
         if kind == "none" and ranges:
             kind = text(noise, "type", default="none")  # lidars of old formats
         values = [
-            abs(number(reading, noise, key, default=0.0))
+            abs(reading.number(noise, key, default=0.0))
             for key in ("stddev", "bias_stddev", "dynamic_bias_stddev", "dynamic_bias_correlation_time", "precision")
         ]
-        if number(reading, noise, "mean", default=0.0):
+        if reading.number(noise, "mean", default=0.0):
             reading.approximate(noise, "the mean of a noise is taken for 0")
-        number(reading, noise, "bias_mean", default=0.0)
+        reading.number(noise, "bias_mean", default=0.0)
         rows.append(values if kind != "none" else [0.0] * 5)
     table = np.array(rows)
     if not np.isfinite(table).all() or not table.any():
@@ -69,92 +70,90 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
     return found
 
 
-def _imu(reading: SdfReading, element: Element) -> dict[str, Any]:
-    of = child(element, "imu")
-    rates, forces = (None if of is None else child(of, key) for key in ("angular_velocity", "linear_acceleration"))
-    return {
-        "gyroscope": _of_axes(reading, rates),
-        "accelerometer": _of_axes(reading, forces),
-    }
+Make = Callable[[SdfReading, Element], dict[str, Any]]
 
 
-def _of_axes(reading: SdfReading, owner: Element | None) -> Any:
-    return noise_of(reading, *(None if owner is None else child(owner, axis) for axis in XYZ))
+def _noises(**paths: tuple[str, ...]) -> Make:
+    """Return what reads the noise of quantities: by the parameter, the path of what has it, or of what has its axes."""
+
+    def read(reading: SdfReading, element: Element) -> dict[str, Any]:
+        found = {}
+        for name, (*path, axes) in paths.items():
+            owner = child(element, *path)
+            found[name] = noise_of(reading, *(child(owner, axis) if axis else owner for axis in axes.split(" ")))
+        return found
+
+    return read
 
 
 def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
-    return {"noise": _of_axes(reading, child(element, "magnetometer"))}
+    """Gazebo adds the numbers to a field in gauss, unless its plug-in is told otherwise: gz-sim, Magnetometer.cc."""
+    found = _noises(noise=("magnetometer", XYZ))(reading, element)
+    if isinstance(found["noise"], str) or _in_tesla(reading):
+        return found
+    lengths = ("deviation", "turn_on_bias", "bias_instability", "resolution")
+    return {"noise": {**found["noise"], **{key: GAUSS * found["noise"][key] for key in lengths}}}
 
 
-def _barometer(reading: SdfReading, element: Element) -> dict[str, Any]:
-    return {"noise": noise_of(reading, child(element, "air_pressure", "pressure"))}
-
-
-def _airspeed(reading: SdfReading, element: Element) -> dict[str, Any]:
-    return {"noise": noise_of(reading, child(element, "air_speed", "pressure"))}
+def _in_tesla(reading: SdfReading) -> bool:
+    """Return whether a plug-in of the files says that magnetometers measure in tesla."""
+    left = list(reading.opened)
+    while left:
+        element = left.pop()
+        left += element.children
+        if element.tag == "use_units_gauss" and element.text is not None:
+            element.read = True
+            if element.text.text.strip() in FALSE:
+                return True
+    return False
 
 
 def _gps(reading: SdfReading, element: Element) -> dict[str, Any]:
-    of = child(element, "navsat") or child(element, "gps")
-    at = None if of is None else child(of, "position_sensing")
-    speed = None if of is None else child(of, "velocity_sensing")
-    both = [None if speed is None else child(speed, key) for key in ("horizontal", "vertical")]
-    return {
-        "horizontal": noise_of(reading, None if at is None else child(at, "horizontal")),
-        "vertical": noise_of(reading, None if at is None else child(at, "vertical")),
-        "velocity": noise_of(reading, *both),
-    }
+    tag = "navsat" if child(element, "navsat") else "gps"
+    at, both = (tag, "position_sensing"), (tag, "velocity_sensing", "horizontal vertical")
+    return _noises(horizontal=(*at, "horizontal", ""), vertical=(*at, "vertical", ""), velocity=both)(reading, element)
 
 
 def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "camera")
-    image, clip = (None if of is None else child(of, key) for key in ("image", "clip"))
-    if of is not None and (lens := child(of, "distortion")) is not None:
-        terms = [number(reading, lens, key, default=0.0) for key in ("k1", "k2", "k3", "p1", "p2")]
+    image, clip = child(of, "image"), child(of, "clip")
+    if (lens := child(of, "distortion")) is not None:
+        terms = [reading.number(lens, key, default=0.0) for key in ("k1", "k2", "k3", "p1", "p2")]
         if any(terms):
             reading.approximate(lens, "images have no distortion here")
-    near = number(reading, clip, "near", default=0.1)
+    near = reading.number(clip, "near", default=0.1)
     return {
-        "width": int(number(reading, image, "width", default=320.0)),
-        "height": int(number(reading, image, "height", default=240.0)),
-        "horizontal_fov": min(max(number(reading, of, "horizontal_fov", default=1.047), 0.01), 3.0),
+        "width": int(reading.number(image, "width", default=320.0)),
+        "height": int(reading.number(image, "height", default=240.0)),
+        "horizontal_fov": min(max(reading.number(of, "horizontal_fov", default=1.047), 0.01), 3.0),
         "near": max(near, 1e-4),
-        "far": max(number(reading, clip, "far", default=100.0), near * 2.0),
+        "far": max(reading.number(clip, "far", default=100.0), near * 2.0),
     }
 
 
 def _lidar(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "lidar") or child(element, "ray")
-    fan = {key: None if of is None else child(of, "scan", key) for key in ("horizontal", "vertical")}
-    reach = None if of is None else child(of, "range")
+    fan = {key: child(of, "scan", key) for key in ("horizontal", "vertical")}
+    reach = child(of, "range")
     samples = {
-        key: int(number(reading, scan, "samples", default=640.0 if key == "horizontal" else 1.0))
+        key: int(reading.number(scan, "samples", default=640.0 if key == "horizontal" else 1.0))
         for key, scan in fan.items()
     }
-    across = [number(reading, fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
+    across = [reading.number(fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
     found = {
         "samples": samples["horizontal"],
         "angle_min": across[0],
         "angle_max": across[1],
-        "range_min": max(number(reading, reach, "min", default=0.0), 0.0),
-        "range_max": min(number(reading, reach, "max", default=0.0), 1e6) or 1e6,
+        "range_min": max(reading.number(reach, "min", default=0.0), 0.0),
+        "range_max": min(reading.number(reach, "max", default=0.0), 1e6) or 1e6,
         "noise": noise_of(reading, of, ranges=True),
     }
-    if reach is not None and number(reading, reach, "resolution", default=0.0) and found["noise"] == "none":
-        found["noise"] = {
-            "deviation": 0.0,
-            "turn_on_bias": 0.0,
-            "dropout": 0.0,
-            "resolution": number(reading, reach, "resolution", default=0.0),
-        }
+    if (step := reading.number(reach, "resolution", default=0.0)) and found["noise"] == "none":
+        found["noise"] = {"deviation": 0.0, "turn_on_bias": 0.0, "dropout": 0.0, "resolution": step}
     if samples["vertical"] > 1:
-        up = [number(reading, fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
+        up = [reading.number(fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
         found |= {"rings": samples["vertical"], "vertical_min": up[0], "vertical_max": up[1]}
     return found
-
-
-def _nothing(reading: SdfReading, element: Element) -> dict[str, Any]:
-    return {}
 
 
 def _contact(reading: SdfReading, element: Element) -> dict[str, Any]:
@@ -169,64 +168,50 @@ def _force_torque(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "force_torque")
     if of is not None and text(of, "frame", default="child") == "parent":
         reading.approximate(of, "the wrench is along the axes of the child's sensor here")
-    direction = "child_to_parent" if of is None else text(of, "measure_direction", default="child_to_parent")
-    if direction != "parent_to_child":
+    if text(of, "measure_direction", default="child_to_parent") != "parent_to_child":
         reading.approximate(
             element, "a force_torque measures what its child feels here: the opposite of child_to_parent"
         )
-    return {
-        "force": _of_axes(reading, None if of is None else child(of, "force")),
-        "torque": _of_axes(reading, None if of is None else child(of, "torque")),
-    }
+    return _noises(force=("force_torque", "force", XYZ), torque=("force_torque", "torque", XYZ))(reading, element)
 
 
 # The rate of a sensor that says none, Hz.
 UNSAID = 100.0
-Make = Callable[[SdfReading, Element], dict[str, Any]]
 # SDF's types: those here, which add to their names, and how their parameters are read.
 TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
-    "imu": ((("imu", ""),), _imu),
+    "imu": (
+        (("imu", ""),),
+        _noises(gyroscope=("imu", "angular_velocity", XYZ), accelerometer=("imu", "linear_acceleration", XYZ)),
+    ),
     "magnetometer": ((("magnetometer", ""),), _magnetometer),
-    "air_pressure": ((("barometer", ""),), _barometer),
-    "air_speed": ((("airspeed", ""),), _airspeed),
-    "navsat": ((("gps", ""),), _gps),
-    "gps": ((("gps", ""),), _gps),
+    "air_pressure": ((("barometer", ""),), _noises(noise=("air_pressure", "pressure", ""))),
+    "air_speed": ((("airspeed", ""),), _noises(noise=("air_speed", "pressure", ""))),
+    **dict.fromkeys(("navsat", "gps"), ((("gps", ""),), _gps)),
     "camera": ((("camera", ""),), _camera),
-    "depth_camera": ((("depth_camera", ""),), _camera),
-    "depth": ((("depth_camera", ""),), _camera),
-    "rgbd_camera": ((("camera", ""), ("depth_camera", "_depth")), _camera),
-    "rgbd": ((("camera", ""), ("depth_camera", "_depth")), _camera),
+    **dict.fromkeys(("depth_camera", "depth"), ((("depth_camera", ""),), _camera)),
+    **dict.fromkeys(("rgbd_camera", "rgbd"), ((("camera", ""), ("depth_camera", "_depth")), _camera)),
     **dict.fromkeys(("gpu_lidar", "lidar", "gpu_ray", "ray"), ((("lidar_2d", ""),), _lidar)),
     "contact": ((("contact", ""),), _contact),
     "force_torque": ((("force_torque", ""),), _force_torque),
-    "optical_flow": ((("optical_flow", ""),), _nothing),
+    "optical_flow": ((("optical_flow", ""),), _noises()),
 }
 # Types without an equivalent, and what to use instead.
 MISSING = {
     "altimeter": "ground_truth has its height and speed",
     "logical_camera": "ground_truth has the poses of bodies",
     **dict.fromkeys(("thermal_camera", "thermal", "segmentation_camera", "segmentation", "boundingbox_camera"), ""),
-    **dict.fromkeys(
-        ("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag", "anemometer"), ""
-    ),
-    **dict.fromkeys(("wireless_receiver", "wireless_transmitter", "dvl", "custom"), ""),
+    **dict.fromkeys(("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag"), ""),
+    **dict.fromkeys(("anemometer", "wireless_receiver", "wireless_transmitter", "dvl", "custom"), ""),
 }
 
 
 def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_ns: int) -> None:
     """Add the sensors of links and joints to a mechanism. Faults are recorded."""
-    for scope, owner, element in _sensors(world):
-        with recording(reading):
-            for sensor in _read(reading, found, scope, owner, element, 1e9 / step_ns):
-                found.add("sensors", sensor)
-
-
-def _sensors(world: SdfScope) -> Iterator[tuple[SdfScope, Any, Element]]:
     for scope in world.within():
         for entry in scope.entries.values():
-            if entry.kind in ("link", "joint"):
-                for element in entry.element.all("sensor"):
-                    yield scope, entry, element
+            for element in entry.element.all("sensor") if entry.kind in ("link", "joint") else ():
+                with recording(reading):
+                    found.add("sensors", *_read(reading, found, scope, entry, element, 1e9 / step_ns))
 
 
 def _read(
@@ -241,20 +226,18 @@ def _read(
         hint = f"; {instead}" if instead else ""
         reading.leave_out(element, f"there is no sensor of the type {quoted(kind)} here{hint}")
         return
-    links = found.links
     if owner.kind == "link":
-        link = links[owner]
-        carrier = owner, scope
+        link = found.links[owner]
     else:
         joint = found.joints.get((scope, owner.name))
         if joint is None:
             return
-        link, carrier = links[joint.child[1]], (owner, scope)
+        link = found.links[joint.child[1]]
         if kind == "force_torque" and found.body(link.frame).joint == "free":
             reading.leave_out(element, "a force_torque needs a joint that carries its link")
             return
     given = child(element, "pose")
-    pose = relative(carrier[1], carrier[0], relative_to(given, scope.version), pose_of(reading, given), element)
+    pose = relative(scope, owner, relative_to(given, scope.version), reading.pose(given), element)
     pose = poses.relative(link.pose, poses.compose(world_pose(scope, owner), pose))
     types, make = TYPES[kind]
     parameters = make(reading, element)
@@ -269,7 +252,7 @@ def _read(
         turn[3:] = quaternions.from_axis_angle([0.0, 0.0, 1.0], (low + high) / 2.0)
         pose = poses.compose(pose, turn)
         parameters |= {"angle_min": -half, "angle_max": half}
-    rate = number(reading, element, "update_rate", default=0.0)
+    rate = reading.number(element, "update_rate", default=0.0)
     if rate > most:
         reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
     elif not rate > 0.0:

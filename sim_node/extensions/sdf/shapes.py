@@ -14,17 +14,10 @@ from sim_node.extensions.sdf import uris
 from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import (
     SdfReading,
-    amount,
     child,
-    colour_of,
-    flag,
-    number,
-    numbers_of,
     place_of,
-    pose_of,
     text,
     text_of,
-    vector,
 )
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, relative
 from sim_node.formats.mesh_conversion import collada_parts, stl_part
@@ -46,6 +39,12 @@ SIDES = 32
 # Thickness of a plane with an end, which is a box here, m.
 SHEET = 1e-3
 ALL_BITS = 0xFFFF
+# Of shapes with a radius, their sizes and the defaults of these, m.
+ROUND = {
+    "sphere": {"radius": 1.0},
+    "cylinder": {"radius": 1.0, "length": 1.0},
+    "capsule": {"radius": 0.5, "length": 1.0},
+}
 # As Gazebo draws what has no material.
 WHITE = np.array([1.0, 1.0, 1.0, 1.0])
 # Colours of Ogre's scripts that Gazebo came with: media/materials/scripts/gazebo.material.
@@ -71,6 +70,11 @@ class SdfSolid:
     colour: FloatArray | None = None
     cone: tuple[float, float] | None = None
 
+    def placed(self, pose: FloatArray, **fields: Any) -> Geometry:
+        """Return the shape of a body, in which its element is at a pose (7,)."""
+        at = poses.compose(pose, self.pose)
+        return Geometry(self.shape, self.size, pose=at, file=self.file, triangles=self.triangles, **fields)
+
 
 class Shapes:
     """Reads the geometries of files, each mesh once."""
@@ -91,26 +95,17 @@ class Shapes:
             pose = self.pose(scope, entry, element)
             surface, touching = self._surface(element)
             for solid in self._solids(element, visual=False, moving=massive):
-                shape = Geometry(
-                    solid.shape,
-                    solid.size,
-                    pose=poses.compose(pose, solid.pose),
-                    file=solid.file,
-                    triangles=solid.triangles,
-                    surface=surface,
-                    only="collision" if touching else "visual",
-                    place=place_of(element),
-                )
                 if touching:
-                    yield element, shape, solid
+                    own = {"surface": surface, "only": "collision", "place": place_of(element)}
+                    yield element, solid.placed(pose, **own), solid
 
     def visuals(self, scope: SdfScope, entry: ScopeEntry) -> Iterator[Geometry]:
         """Yield the shapes that are seen of a link."""
         for element in entry.element.all("visual"):
             pose = self.pose(scope, entry, element)
-            opacity = 1.0 - min(max(number(self.reading, element, "transparency", default=0.0), 0.0), 1.0)
+            opacity = 1.0 - min(max(self.reading.number(element, "transparency", default=0.0), 0.0), 1.0)
             colour, material = self._look(element)
-            if not flag(self.reading, element, "visible", default=True):
+            if not self.reading.flag(element, "visible", default=True):
                 for geometry in element.all("geometry"):
                     self.reading.ignore(geometry, "the visual is not visible")
                 continue
@@ -120,13 +115,9 @@ class Shapes:
                 shown = solid.file is not None and solid.file.suffix.lower() in MESHES_SHOWN
                 if own[3] <= 0.0:
                     continue
-                yield Geometry(
-                    solid.shape,
-                    solid.size,
-                    pose=poses.compose(pose, solid.pose),
+                yield solid.placed(
+                    pose,
                     colour=None if shown else own,
-                    file=solid.file,
-                    triangles=solid.triangles,
                     material=None if shown or solid.shape == "mesh" else material,
                     only="" if shown else "visual",
                     place=place_of(element),
@@ -135,7 +126,7 @@ class Shapes:
     def pose(self, scope: SdfScope, entry: ScopeEntry, element: Element) -> FloatArray:
         """Return the pose (7,) of a part of a link in the link. Raises Fault."""
         pose = child(element, "pose")
-        return relative(scope, entry, relative_to(pose, scope.version), pose_of(self.reading, pose), element)
+        return relative(scope, entry, relative_to(pose, scope.version), self.reading.pose(pose), element)
 
     def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[SdfSolid]:
         geometry = child(element, "geometry")
@@ -154,52 +145,36 @@ class Shapes:
 
     # Geometries
 
-    def _sizes(self, element: Element, *keys: str, scales: tuple[float, ...] = (1.0, 1.0)) -> FloatArray:
-        return np.array(
-            [
-                amount(self.reading, element, key, default=default, positive=True)
-                for key, default in zip(keys, scales, strict=False)
-            ]
-        )
+    def _sizes(self, element: Element, **usual: float) -> FloatArray:
+        sizes = (self.reading.amount(element, key, default=each, positive=True) for key, each in usual.items())
+        return np.array(list(sizes))
 
-    def _box(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        size = vector(self.reading, element, "size", default=(1.0, 1.0, 1.0))
-        if not (size > 0.0).all():
-            self.reading.error(element, f"sizes {size.tolist()} must be above zero")
+    def _of_radius(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        return [SdfSolid(element.tag, self._sizes(element, **ROUND[element.tag]))]
+
+    def _of_sizes(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        key, noun = ("size", "sizes") if element.tag == "box" else ("radii", "radii")
+        sizes = self.reading.vector(element, key, default=(1.0, 1.0, 1.0))
+        if not (sizes > 0.0).all():
+            self.reading.error(element, f"{noun} {sizes.tolist()} must be above zero")
             return []
-        return [SdfSolid("box", size)]
-
-    def _sphere(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        return [SdfSolid("sphere", self._sizes(element, "radius"))]
-
-    def _cylinder(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        return [SdfSolid("cylinder", self._sizes(element, "radius", "length"))]
-
-    def _capsule(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        return [SdfSolid("capsule", self._sizes(element, "radius", "length", scales=(0.5, 1.0)))]
-
-    def _ellipsoid(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        radii = vector(self.reading, element, "radii", default=(1.0, 1.0, 1.0))
-        if not (radii > 0.0).all():
-            self.reading.error(element, f"radii {radii.tolist()} must be above zero")
-            return []
-        return [SdfSolid("ellipsoid", radii)]
+        return [SdfSolid(element.tag, sizes)]
 
     def _cone(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        radius, length = self._sizes(element, "radius", "length", scales=(0.5, 1.0)).tolist()
+        radius, length = self._sizes(element, radius=0.5, length=1.0).tolist()
         turn = np.linspace(0.0, 2.0 * math.pi, SIDES, endpoint=False)
         rim = np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.full(SIDES, -length / 2.0)])
         mesh = hull_of(np.vstack([rim, [[0.0, 0.0, length / 2.0]]]))
         return [SdfSolid("mesh", np.ones(3), triangles=mesh, cone=(radius, length))]
 
     def _plane(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        normal = vector(self.reading, element, "normal", default=(0.0, 0.0, 1.0))
+        normal = self.reading.vector(element, "normal", default=(0.0, 0.0, 1.0))
         length = float(np.linalg.norm(normal))
         if not length > 0.0:
             self.reading.error(element, "the normal has no direction")
             return []
-        turn = _towards(normal / length)
-        size = vector(self.reading, element, "size", default=(1.0, 1.0))
+        turn = z_along(normal / length)
+        size = self.reading.vector(element, "size", default=(1.0, 1.0))
         if not moving:
             return [SdfSolid("plane", np.zeros(0), np.concatenate([np.zeros(3), turn]))]
         if not visual:
@@ -210,8 +185,8 @@ class Shapes:
         return [SdfSolid("box", np.array([*size, SHEET]), sheet)]
 
     def _polyline(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
-        height = amount(self.reading, element, "height", default=1.0, positive=True)
-        points = [found for each in element.all("point") if (found := numbers_of(self.reading, each, 2)) is not None]
+        height = self.reading.amount(element, "height", default=1.0, positive=True)
+        points = [found for each in element.all("point") if (found := self.reading.numbers(each, 2)) is not None]
         if len(points) < 3:
             self.reading.error(element, f"a polyline needs three points, found {len(points)}")
             return []
@@ -234,7 +209,7 @@ class Shapes:
     def _mesh(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         reading = self.reading
         uri = child(element, "uri")
-        scale = vector(reading, element, "scale", default=(1.0, 1.0, 1.0))
+        scale = reading.vector(element, "scale", default=(1.0, 1.0, 1.0))
         submesh = child(element, "submesh")
         if uri is None or not text_of(uri):
             reading.error(element, "uri is missing")
@@ -245,7 +220,7 @@ class Shapes:
         try:
             path = uris.find(text_of(uri), reading.file_of(element), reading.roots)
             if submesh is not None:
-                text(submesh, "name"), flag(reading, submesh, "center")
+                text(submesh, "name"), reading.flag(submesh, "center")
                 reading.approximate(submesh, "a submesh stands for the whole mesh here")
             key = (path, tuple(scale.tolist()), visual)
             if key not in self._meshes:
@@ -302,7 +277,7 @@ class Shapes:
         given = self._friction(surface)
         bounce = child(surface, "bounce")
         if bounce is not None:
-            restitution = number(reading, bounce, "restitution_coefficient", default=0.0)
+            restitution = reading.number(bounce, "restitution_coefficient", default=0.0)
             if restitution > 0.0:
                 if restitution > 0.95:
                     reading.approximate(bounce, "a bounce keeps at most 0.95 of the speed here")
@@ -310,7 +285,7 @@ class Shapes:
         contact = child(surface, "contact")
         touching = True
         if contact is not None:
-            touching = not flag(reading, contact, "collide_without_contact")
+            touching = not reading.flag(contact, "collide_without_contact")
             mask = child(contact, "collide_bitmask")
             if mask is not None:
                 bits = int(as_number(text_of(mask))) if text_of(mask).isdecimal() else _hexadecimal(text_of(mask))
@@ -326,26 +301,26 @@ class Shapes:
         given: dict[str, Any] = {}
         # Gazebo's engines read these under the name of ODE, whichever they are.
         for engine in ("ode", "bullet"):
-            of = None if friction is None else child(friction, engine)
+            of = child(friction, engine)
             names = ("mu", "mu2") if engine == "ode" else ("friction", "friction2")
             if of is None or "sliding" in given:
                 continue
             first = child(of, names[0])
             if first is not None:
-                mu = number(reading, of, names[0], default=1.0)
-                second = number(reading, of, names[1], default=mu)
+                mu = reading.number(of, names[0], default=1.0)
+                second = reading.number(of, names[1], default=mu)
                 if second != mu:
                     reading.approximate(of, "friction is the same in all directions here: mu, not mu2")
                 if mu > COEFFICIENT.high:
                     reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
                 given["sliding"] = min(max(mu, 0.0), COEFFICIENT.high)
-        twist = None if friction is None else child(friction, "torsional")
+        twist = child(friction, "torsional")
         if twist is not None:
-            coefficient = number(reading, twist, "coefficient", default=1.0)
-            if flag(reading, twist, "use_patch_radius", default=True):
+            coefficient = reading.number(twist, "coefficient", default=1.0)
+            if reading.flag(twist, "use_patch_radius", default=True):
                 # A disc of uniform pressure of Hertz turns against 3 pi / 16 of its radius: gazebosim.org, torsional
                 # friction.
-                radius = number(reading, twist, "patch_radius", default=0.0)
+                radius = reading.number(twist, "patch_radius", default=0.0)
                 given["torsional"] = 3.0 * math.pi / 16.0 * radius * coefficient
         return given
 
@@ -369,13 +344,13 @@ class Shapes:
         reading, material = self.reading, child(element, "material")
         if material is None:
             return None, None
-        diffuse, ambient = colour_of(reading, material, "diffuse"), colour_of(reading, material, "ambient")
+        diffuse, ambient = reading.colour(material, "diffuse"), reading.colour(material, "ambient")
         colour = diffuse if diffuse is not None else ambient
         metal = child(material, "pbr", "metal") or child(material, "pbr", "specular")
         image = child(metal, "albedo_map") if metal is not None else None
         roughness = None
         if metal is not None and child(metal, "roughness") is not None:
-            roughness = min(max(number(reading, metal, "roughness", default=0.5), 0.0), 1.0)
+            roughness = min(max(reading.number(metal, "roughness", default=0.5), 0.0), 1.0)
         texture = None
         if image is not None and text_of(image):
             try:
@@ -407,7 +382,7 @@ class Shapes:
             return colour, None
         edge = 1.0
         sizes = [s for g in element.all("geometry") for p in g.all("plane") + g.all("box") for s in p.all("size")]
-        if sizes and texture is not None and (found := numbers_of(reading, sizes[0], 2, 3)) is not None:
+        if sizes and texture is not None and (found := reading.numbers(sizes[0], 2, 3)) is not None:
             edge = max(float(found[:2].max()), 1e-6)
         look: dict[str, Any] = {} if texture is None else {"texture": texture, "texture_size": edge}
         return colour, Material(**look, roughness=roughness)
@@ -429,7 +404,7 @@ def _texture(path: Path) -> Path | None:
     return path if path.is_file() and not image_fault(path) else None
 
 
-def _towards(normal: FloatArray) -> FloatArray:
+def z_along(normal: FloatArray) -> FloatArray:
     """Return the shortest rotation [x y z w] of z to a unit vector."""
     if normal[2] < -1.0 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -438,11 +413,11 @@ def _towards(normal: FloatArray) -> FloatArray:
 
 
 GEOMETRIES: dict[str, Callable[[Shapes, Element, bool, bool], list[SdfSolid]]] = {
-    "box": Shapes._box,
-    "sphere": Shapes._sphere,
-    "cylinder": Shapes._cylinder,
-    "capsule": Shapes._capsule,
-    "ellipsoid": Shapes._ellipsoid,
+    "box": Shapes._of_sizes,
+    "sphere": Shapes._of_radius,
+    "cylinder": Shapes._of_radius,
+    "capsule": Shapes._of_radius,
+    "ellipsoid": Shapes._of_sizes,
     "cone": Shapes._cone,
     "plane": Shapes._plane,
     "polyline": Shapes._polyline,

@@ -13,23 +13,18 @@ from sim_node.extensions.sdf import uris
 from sim_node.extensions.sdf.elements import (
     SdfReading,
     child,
-    colour_of,
-    flag,
-    number,
     place_of,
-    pose_of,
     text,
     text_of,
-    vector,
 )
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, world_pose
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Physics
 from sim_node.world.forces import Wind
 from sim_node.world.image_files import TEXTURES
 from sim_node.world.locate import LocateError
 from sim_node.world.model import MIN_STEP_NS, Motion, Origin, TimeGrid
+from sim_node.world.physics import Physics
 from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Setting
 from sim_node.world.readers.xml_elements import Element
@@ -63,21 +58,21 @@ def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
         for other in element.all("physics"):
             if other is not physics:
                 reading.ignore(other, "another <physics> is the default")
-        step = number(reading, physics, "max_step_size", default=STEP_S)
+        step = reading.number(physics, "max_step_size", default=STEP_S)
         step_ns = round(step * 1e9) if 0.0 < step < 1e3 else 0
         if step_ns < MIN_STEP_NS:
             reading.error(physics or element, f"max_step_size {step:g} s is out of range; allowed: from 1e-6 s")
             step_ns = round(STEP_S * 1e9)
-        gravity = vector(reading, element, "gravity", default=GRAVITY)
+        gravity = reading.vector(element, "gravity", default=GRAVITY)
         old = None if physics is None or child(element, "gravity") is not None else child(physics, "gravity")
         if old is not None:  # before 1.6 it was of the engine
-            gravity = vector(reading, physics, "gravity", default=GRAVITY)
+            gravity = reading.vector(physics, "gravity", default=GRAVITY)
         place = place_of(physics or element, "physics")
         found.time = TimeGrid(step_ns=step_ns)
         found.physics = Physics(gravity=gravity, integrator=INTEGRATOR, place=place)
         report.settings.append(Setting(place_of(element, "gravity"), ("physics", "gravity"), gravity))
         found.origin = _origin(reading, element)
-        wind = vector(reading, element, "wind", "linear_velocity", default=(0.0, 0.0, 0.0))
+        wind = reading.vector(element, "wind", "linear_velocity", default=(0.0, 0.0, 0.0))
         if wind.any():
             found.parts["wind"] = [Wind(wind, place=place_of(element, "wind"))]
         if (sky := _sky(reading, element)) is not None:
@@ -115,23 +110,23 @@ def _origin(reading: SdfReading, element: Element) -> Origin | None:
     place = child(element, "spherical_coordinates")
     if place is None:
         return None
-    if number(reading, place, "heading_deg", default=0.0):
+    if reading.number(place, "heading_deg", default=0.0):
         reading.approximate(place, "heading_deg is taken for 0: x of the world is east here")
-    latitude, longitude = (number(reading, place, f"{key}_deg", default=0.0) for key in ("latitude", "longitude"))
+    latitude, longitude = (reading.number(place, f"{key}_deg", default=0.0) for key in ("latitude", "longitude"))
     surface = text(place, "surface_model", default="EARTH_WGS84")
     if surface != "EARTH_WGS84":
         reading.approximate(place, f"{surface} is taken for EARTH_WGS84")
     frame = text(place, "world_frame_orientation", default="ENU")
     if frame != "ENU":
         reading.error(place, f"world_frame_orientation {quoted(frame)}; allowed: ENU")
-    return Origin(latitude, longitude, number(reading, place, "elevation", default=0.0))
+    return Origin(latitude, longitude, reading.number(place, "elevation", default=0.0))
 
 
 def _sky(reading: SdfReading, element: Element) -> Sky | None:
     scene = child(element, "scene")
     if scene is None:
         return None
-    ambient, background = colour_of(reading, scene, "ambient"), colour_of(reading, scene, "background")
+    ambient, background = reading.colour(scene, "ambient"), reading.colour(scene, "background")
     for sky in scene.all("sky"):
         reading.ignore(sky, "the sky has a colour, not clouds")
     if ambient is None and background is None:
@@ -146,34 +141,34 @@ def _lights(reading: SdfReading, element: Element, scope: SdfScope) -> Iterator[
         if kind not in LIGHTS:
             reading.error(light, f"no light type {quoted(kind)}; allowed: {', '.join(LIGHTS)}", "type")
             continue
-        if not flag(reading, light, "light_on", default=True) or not number(reading, light, "intensity", default=1.0):
+        if not reading.flag(light, "light_on", default=True) or not reading.number(light, "intensity", default=1.0):
             reading.ignore(light, "it is off")
             continue
         at = child(light, "pose")
-        pose = pose_of(reading, at)
+        pose = reading.pose(at)
         if at is not None and at.get("relative_to") not in ("", "world"):
             reading.approximate(at, "the pose of a light is in the world here")
-        intensity = number(reading, light, "intensity", default=1.0)
-        diffuse = colour_of(reading, light, "diffuse")
+        intensity = reading.number(light, "intensity", default=1.0)
+        diffuse = reading.colour(light, "diffuse")
         colour = np.ones(3) if diffuse is None else diffuse[:3]
         given: dict[str, Any] = {"colour": np.clip(colour * max(intensity, 0.0), 0.0, 1.0), "place": place_of(light)}
         if kind != "directional":
             given["position"] = pose[:3]
             fade = child(light, "attenuation")
             terms = [
-                number(reading, fade, key, default=default)
+                reading.number(fade, key, default=default)
                 for key, default in (("constant", 1.0), ("linear", 1.0), ("quadratic", 0.0))
             ]
             if any(terms) and min(terms) >= 0.0:
                 given["attenuation"] = np.array(terms)
         if kind != "point":
-            direction = vector(reading, light, "direction", default=(0.0, 0.0, -1.0))
+            direction = reading.vector(light, "direction", default=(0.0, 0.0, -1.0))
             direction = quaternions.rotate(pose[3:], direction)
             given["direction"] = direction if np.linalg.norm(direction) > 0.0 else np.array([0.0, 0.0, -1.0])
-            given["shadows"] = flag(reading, light, "cast_shadows")
+            given["shadows"] = reading.flag(light, "cast_shadows")
         if kind == "spot":
             spot = child(light, "spot")
-            outer = number(reading, spot, "outer_angle", default=0.0)
+            outer = reading.number(spot, "outer_angle", default=0.0)
             given["angle"] = min(max(outer / 2.0, 1e-3), math.pi / 2.0)
         yield light, Light(LIGHTS[kind], **given)
 
@@ -186,7 +181,7 @@ def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
             given = child(collision, "geometry", "heightmap")
             if given is None:
                 continue
-            pose = poses.compose(world_pose(entry.inner, link), pose_of(reading, child(collision, "pose")))
+            pose = poses.compose(world_pose(entry.inner, link), reading.pose(child(collision, "pose")))
             ground = _ground(reading, given, pose)
             if ground is not None:
                 link.element.children.remove(collision)
@@ -196,8 +191,8 @@ def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
 
 def _ground(reading: SdfReading, given: Element, pose: FloatArray) -> Ground | None:
     uri = child(given, "uri")
-    size = vector(reading, given, "size", default=(1.0, 1.0, 1.0))
-    at = pose[:3] + vector(reading, given, "pos", default=(0.0, 0.0, 0.0))
+    size = reading.vector(given, "size", default=(1.0, 1.0, 1.0))
+    at = pose[:3] + reading.vector(given, "pos", default=(0.0, 0.0, 0.0))
     if abs(pose[6]) < 1.0 - 1e-9:
         reading.leave_out(given, "a heightmap that is turned is not read")
         return None
@@ -220,13 +215,13 @@ def _actor(reading: SdfReading, actor: Element) -> Motion | None:
     """Return the way of an actor through its waypoints; None if it has none."""
     rows = []
     script = child(actor, "script")
-    at = pose_of(reading, child(actor, "pose"))
+    at = reading.pose(child(actor, "pose"))
     trajectories = [] if script is None else script.all("trajectory")
     for trajectory in trajectories[:1]:
         trajectory.get("type"), trajectory.get("id")
         for waypoint in trajectory.all("waypoint"):
-            time = number(reading, waypoint, "time", default=0.0)
-            rows.append((round(time * 1e9) if math.isfinite(time) else 0, pose_of(reading, child(waypoint, "pose"))))
+            time = reading.number(waypoint, "time", default=0.0)
+            rows.append((round(time * 1e9) if math.isfinite(time) else 0, reading.pose(child(waypoint, "pose"))))
     for more in trajectories[1:]:
         reading.leave_out(more, "only the first trajectory of an actor is read")
     for skin in actor.all("skin") + actor.all("animation"):
@@ -236,11 +231,11 @@ def _actor(reading: SdfReading, actor: Element) -> Motion | None:
     rows = [row for k, row in enumerate(rows) if k == 0 or row[0] > rows[k - 1][0]]
     if not rows:
         rows = [(0, at)]
-    loops = script is None or flag(reading, script, "loop", default=True)
+    loops = script is None or reading.flag(script, "loop", default=True)
     if script is not None:
-        start = number(reading, script, "delay_start", default=0.0)
+        start = reading.number(script, "delay_start", default=0.0)
         rows = [(time + round(max(start, 0.0) * 1e9), pose) for time, pose in rows] if math.isfinite(start) else rows
-        flag(reading, script, "auto_start", default=True)
+        reading.flag(script, "auto_start", default=True)
     return Motion(
         frame_name(actor.get("name")),
         "world",

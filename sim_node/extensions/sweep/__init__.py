@@ -3,6 +3,7 @@
 from sim_node.lazy import public
 
 with public(__name__, Run="CaseRun"):
+    from sim_node.cli.arguments import seed as seed
     from sim_node.extensions.sweep.case_run import CaseRun as CaseRun
     from sim_node.extensions.sweep.command import Bar as Bar
     from sim_node.extensions.sweep.components import varied as varied
@@ -25,7 +26,6 @@ with public(__name__, Run="CaseRun"):
     from sim_node.extensions.sweep.measures import measure as measure
     from sim_node.extensions.sweep.options import add_vary as add_vary
     from sim_node.extensions.sweep.options import count as count
-    from sim_node.extensions.sweep.options import seed as seed
     from sim_node.extensions.sweep.options import variation_option as variation_option
     from sim_node.extensions.sweep.signals import MeasureFault as MeasureFault
     from sim_node.extensions.sweep.signals import signal as signal

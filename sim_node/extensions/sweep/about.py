@@ -38,37 +38,27 @@ def describe(study: Study, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def study_of(about: Mapping[str, Any], world: World | None = None) -> Study:
+def study_of(about: Mapping[str, Any]) -> Study:
     """Return the study that sweep.json describes.
 
     Args:
         about: The contents of sweep.json.
-        world: The world, of a sweep of a World that was made in Python.
 
     Returns:
         The study.
 
     Raises:
-        WorldError: The sweep was of a World that was made in Python, and none is given.
+        WorldError: The sweep was of a World that was made in Python.
     """
-    given = about["world"] if world is None else world
-    if given is None:
+    if about["world"] is None:
         message = (
             "the sweep was of a World made in Python; go on with sim_node.extensions.sweep.run(world, ..., resume=True)"
         )
         raise WorldError([Problem(NOWHERE, "world", message)])
-    return Study(
-        given,
-        about["duration"],
-        tuple(variation(path, text) for path, text in about["vary"].items()),
-        about["runs"],
-        about["seed"],
-        about["sampling"],
-        tuple(about["measures"]),
-        about["every"],
-        Keep(**about["keep"]),
-        tuple(about["allow"]),
-    )
+    fields: dict[str, Any] = {key: about[key] for key in ("world", "duration", "runs", "seed", "sampling", "every")}
+    fields |= {key: tuple(about[key]) for key in ("measures", "allow")}
+    vary = tuple(variation(path, text) for path, text in about["vary"].items())
+    return Study(**fields, vary=vary, keep=Keep(**about["keep"]))
 
 
 def repeated(folder: str | Path, number: int) -> tuple[World, int, float]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from sim_node.cli.arguments import UsageError, span
+from sim_node.cli.arguments import UsageError, seed, span
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_optional, formerly, goes_with, refuse
 from sim_node.cli.world_arguments import add_allow
@@ -19,7 +19,7 @@ from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
 from sim_node.extensions.sweep.driver import DriverRows, execute
 from sim_node.extensions.sweep.engine import EngineFault
 from sim_node.extensions.sweep.job import DIVERGED, OK, TIMEOUT_S, Keep
-from sim_node.extensions.sweep.options import add_vary, count, seed, variation_option
+from sim_node.extensions.sweep.options import add_vary, count, variation_option
 from sim_node.extensions.sweep.study import Prepared, Study
 from sim_node.extensions.sweep.variations import SAMPLINGS
 from sim_node.world.problems import Place, Where, counted

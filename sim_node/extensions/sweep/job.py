@@ -17,7 +17,6 @@ from sim_node.world.quantities import Flag, ListOf, Text
 
 # How a case ended.
 OK, DIVERGED, FAILED, TIMED_OUT, CRASHED = "ok", "diverged", "failed", "timeout", "crashed"
-STATUSES = (OK, DIVERGED, FAILED, TIMED_OUT, CRASHED)
 # Columns that each row has beside its numbers and measures.
 OWN = ("case", "seed", "status", "error", "wall_s")
 # The longest time that a case may take unless another is given, s.
@@ -117,7 +116,7 @@ class Outcome(NamedTuple):
 
     Attributes:
         case: The case.
-        status: One of STATUSES.
+        status: How it ended: ok, diverged, failed, timeout or crashed.
         error: Why it has no measures, or empty.
         measures: The values of its measures.
         wall_s: Time that it took, s.

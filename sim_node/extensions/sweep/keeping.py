@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -81,11 +81,7 @@ def _picture(simulation: Simulation) -> bytes:
     source = source_of_run(simulation.world, simulation.seed, lambda other, time_ns: now)
     with TemporaryDirectory(prefix="sim_node_picture_") as folder:
         path = Path(folder, PICTURE)
-        pictures = render_source(source, RenderRequest(), [now.time_ns], _all)
+        pictures = render_source(source, RenderRequest(), [now.time_ns], lambda times_ns, what: times_ns)
         write_picture(next(pictures), path)
         pictures.close()
         return path.read_bytes()
-
-
-def _all(times_ns: Sequence[int], what: str) -> Sequence[int]:
-    return times_ns

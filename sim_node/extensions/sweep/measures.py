@@ -23,10 +23,6 @@ Value = float | int | bool | str | None
 Read = Callable[["CaseRun"], Mapping[str, Value]]
 
 
-def _no_watch(simulation: Simulation) -> Read | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Measure:
     """A measure of a run.
@@ -47,7 +43,7 @@ class Measure:
     columns: tuple[str, ...] = ()
     sensors: bool = False
     check: Callable[[Simulation], object] = field(default=lambda simulation: None)
-    watch: Callable[[Simulation], Read | None] = field(default=_no_watch)
+    watch: Callable[[Simulation], Read | None] = field(default=lambda simulation: None)
     of_diverged: bool = False
     source: str = ""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from sim_node.cli.arguments import UsageError
-from sim_node.extensions.sweep.variations import USAGE, Variation, variation
+from sim_node.cli.arguments import UsageError, whole
+from sim_node.extensions.sweep.variations import MAX_CASES, USAGE, Variation, variation
 from sim_node.world.problems import Place, Where
 
 
@@ -21,26 +21,7 @@ def count(text: str) -> int:
     Raises:
         ArgumentTypeError: It is no whole number, or out of range.
     """
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 100_000_000):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100000000")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """Return a seed.
-
-    Args:
-        text: The word.
-
-    Returns:
-        The seed.
-
-    Raises:
-        ArgumentTypeError: It is no whole number, or out of range.
-    """
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
-    return int(text)
+    return whole(text, 1, MAX_CASES, f"a whole number from 1 to {MAX_CASES}")
 
 
 def add_vary(parser: argparse._ActionsContainer, what: str) -> None:

@@ -115,14 +115,7 @@ class Runner:
             return (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
         return None
 
-    def finish(
-        self,
-        opened: Opened,
-        case: Case,
-        began: float,
-        diverged_at: float | None,
-        kept: Mapping[str, bytes] | None = None,
-    ) -> Outcome:
+    def finish(self, opened: Opened, case: Case, began: float, diverged_at: float | None) -> Outcome:
         """Return the outcome of a simulation at its end.
 
         Args:
@@ -130,7 +123,6 @@ class Runner:
             case: The case.
             began: The time on the clock perf_counter when it began, s.
             diverged_at: The time (s) since the start at which it had diverged, or None.
-            kept: Files that are kept of it already.
 
         Returns:
             The outcome.
@@ -139,16 +131,10 @@ class Runner:
         run.diverged_at = diverged_at
         status, reason = (OK, "") if diverged_at is None else (DIVERGED, f"diverged by {diverged_at:g} s")
         values = opened.measured(run)
-        files = dict(kept or {})
+        files: Mapping[str, bytes] = {}
         if self.job.keep and not (self.job.keep.failures_only and status == OK):
-            files.update(kept_of(self.job.keep, opened.simulation, opened.history))
-        else:
-            files.clear()
+            files = kept_of(self.job.keep, opened.simulation, opened.history)
         return Outcome(case, status, reason, values, time.perf_counter() - began, files)
-
-    def varied(self, values: Mapping[str, float]) -> World:
-        """Return the world with the numbers of a case. Raises WorldError."""
-        return varied(self.world, values)
 
     def _prepare(self) -> None:
         """Open the simulation whose numbers are written in place, if there is one."""
@@ -163,7 +149,7 @@ class Runner:
             self._writer.write(values)
             return self._opened
         if self._opened is None or self._varied != values:
-            self._opened = self._open(self.varied(values))
+            self._opened = self._open(varied(self.world, values))
             self._varied = values
         return self._opened
 

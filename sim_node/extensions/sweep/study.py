@@ -18,6 +18,7 @@ from sim_node.extensions.sweep.measures import MEASURES, Measure
 from sim_node.extensions.sweep.payload import payload_of
 from sim_node.extensions.sweep.signals import MeasureFault
 from sim_node.extensions.sweep.variations import (
+    MAX_CASES,
     MAX_SEED,
     SAMPLINGS,
     SEED,
@@ -38,8 +39,6 @@ from sim_node.world.problems import NO_PLACE, NOWHERE, Place, Problem
 from sim_node.world.quantities import ListOf, Number, Other, PartOf, Whole, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.yaml_values import Table, Value
-
-MAX_RUNS = 100_000_000
 
 
 def _beside(value: Value) -> str:
@@ -82,7 +81,7 @@ class Study:
         default=(),
     )
     runs: int | None = given(
-        Whole(1, MAX_RUNS), "Number of cases; None for one of each combination of the lists and grids", default=None
+        Whole(1, MAX_CASES), "Number of cases; None for one of each combination of the lists and grids", default=None
     )
     seed: int = given(Whole(0, MAX_SEED), "Seed of the samples, and of the seeds of the cases", default=0)
     sampling: str = given(Word(SAMPLINGS), "How distributions are sampled", default=SAMPLINGS[0])
@@ -106,8 +105,8 @@ class Study:
         if self.sampling not in SAMPLINGS:
             near = did_you_mean(self.sampling, SAMPLINGS)
             raise self.fault("sampling", f"found {self.sampling!r}; allowed: {', '.join(SAMPLINGS)}{near}")
-        if self.runs is not None and not 1 <= self.runs <= MAX_RUNS:
-            raise self.fault("runs", f"{self.runs} is out of range; allowed: 1 to {MAX_RUNS}")
+        if self.runs is not None and not 1 <= self.runs <= MAX_CASES:
+            raise self.fault("runs", f"{self.runs} is out of range; allowed: 1 to {MAX_CASES}")
         if not 0.0 < self.duration < float("inf"):
             raise self.fault("duration", f"{self.duration:g} s is out of range; seconds above zero are needed")
         if self.every is not None and not 0.0 < self.every <= self.duration:

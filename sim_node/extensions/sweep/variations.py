@@ -24,8 +24,8 @@ Values = npt.NDArray[Any]
 # The path that varies the seed of the run instead of a number of the world.
 SEED = "seed"
 SAMPLINGS = ("random", "latin_hypercube", "sobol")
-# A grid of more points is more likely a mistake.
-MAX_POINTS = 100_000_000
+# More cases, or points of a grid, are more likely a mistake.
+MAX_CASES = 100_000_000
 MAX_SEED = 2**63 - 1
 # The samples are in [0, 1); this one stands for 0 where a distribution is unbounded.
 _MIN_SAMPLE = 2.0**-54
@@ -68,7 +68,7 @@ def _mean_and_deviation(numbers: Sequence[float]) -> str:
 def _first_last_count(numbers: Sequence[float]) -> str:
     if len(numbers) != 3:
         return f"first, last and number of values are needed, found {len(numbers)} numbers"
-    whole = numbers[2] == int(numbers[2]) and 2 <= numbers[2] <= MAX_POINTS
+    whole = numbers[2] == int(numbers[2]) and 2 <= numbers[2] <= MAX_CASES
     return "" if whole else f"{numbers[2]:g} is not a number of values of 2 or more"
 
 
@@ -206,8 +206,8 @@ def points_of(variations: Sequence[Variation]) -> int:
     for each in variations:
         points = KINDS[each.kind].points
         count *= len(points(each.numbers)) if points else 1
-        if count > MAX_POINTS:
-            _refuse(each.place, each.path, f"lists and grids have more than {MAX_POINTS} combinations")
+        if count > MAX_CASES:
+            _refuse(each.place, each.path, f"lists and grids have more than {MAX_CASES} combinations")
     return count
 
 

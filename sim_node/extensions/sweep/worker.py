@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sim_node.extensions.sweep.attempts import GRACE_S, attempted, last_limit
+from sim_node.extensions.sweep.components import varied
 from sim_node.extensions.sweep.job import OK, Case, Cases, Job, Outcome
 from sim_node.extensions.sweep.keeping import BAG, needs_session
 from sim_node.extensions.sweep.runner import Runner
@@ -101,7 +102,7 @@ def _outcome(runner: Runner, case: Case, began: float, bag: Path | None) -> Outc
     if bag is not None:
         bag.parent.mkdir()
     session = Session(
-        runner.varied(case.values),
+        varied(runner.world, case.values),
         seed=case.seed,
         real_time_factor=0.0,
         duration_ns=runner.job.duration_ns,

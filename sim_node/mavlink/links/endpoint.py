@@ -32,13 +32,14 @@ class Endpoint(Protocol):
 
     url: str
     datagrams: bool
-    connecting: bool
+    connecting: bool = False
 
     def open(self) -> None:
         """Open it, or begin to connect. Raises OSError."""
 
     def finish(self) -> None:
-        """Finish connecting. Raises OSError if the connection failed."""
+        """Finish connecting, where that takes a while. Raises OSError if the connection failed."""
+        return
 
     def close(self) -> None:
         """Close it; it can be opened again."""

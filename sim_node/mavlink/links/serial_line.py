@@ -6,17 +6,16 @@ import errno
 from contextlib import suppress
 from typing import Any
 
-from sim_node.mavlink.links.endpoint import READ_SIZE, Address, EndpointFault, endpoint
+from sim_node.mavlink.links.endpoint import READ_SIZE, Address, Endpoint, EndpointFault, endpoint
 
 DEFAULT_BAUD = 57600
 
 
 @endpoint("serial")
-class SerialLine:
+class SerialLine(Endpoint):
     """A serial line with exclusive access; a device that is unplugged can be opened again."""
 
     datagrams = False
-    connecting = False
 
     def __init__(self, url: str, rest: str) -> None:
         device, colon, baud = rest.rpartition(":")
@@ -37,9 +36,6 @@ class SerialLine:
             self._line = Serial(self._device, self._baud, timeout=0, write_timeout=0, exclusive=True)
         except ValueError as error:
             raise OSError(errno.EINVAL, str(error)) from None
-
-    def finish(self) -> None:
-        """Do nothing: the device is open."""
 
     def close(self) -> None:
         """Close the device."""

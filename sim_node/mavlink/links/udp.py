@@ -5,25 +5,21 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sim_node.mavlink.links.endpoint import MAX_READS, READ_SIZE, Address, endpoint, host_and_port
+from sim_node.mavlink.links.endpoint import MAX_READS, READ_SIZE, Address, Endpoint, endpoint, host_and_port
 
 # Holds a second of telemetry from a swarm while this process is delayed.
 _RECEIVE_BUFFER = 4 << 20
 
 
-class UdpEndpoint:
+class UdpEndpoint(Endpoint):
     """Base of endpoints with one datagram socket; subclasses open it and choose whose datagrams they read."""
 
     datagrams = True
-    connecting = False
 
     def __init__(self, url: str, rest: str) -> None:
         self.url = url
         self.address = host_and_port(url, rest)
         self._socket: socket.socket | None = None
-
-    def finish(self) -> None:
-        """Do nothing: datagram sockets do not connect."""
 
     def close(self) -> None:
         """Close the socket."""

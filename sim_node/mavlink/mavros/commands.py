@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sim_node.mavlink.commands import CommandLong
-from sim_node.mavlink.mavros.rows import ValueSource, compiled
 
 _ZERO = "0"
 
@@ -46,23 +44,8 @@ COMMANDS: tuple[CommandRow, ...] = (
 )
 
 
-class _Constants:
-    """What rows call for a parameter that no field has."""
-
-    @staticmethod
-    def zero() -> tuple[float, ...]:
-        """Return 0."""
-        return (0.0,)
-
-
-@cache
-def _params(text: str) -> Callable[[Any, Any], tuple[Any, ...]]:
-    sources = [ValueSource(by="zero") if word == _ZERO else ValueSource(word) for word in text.split()]
-    return compiled(sources, None, _Constants)
-
-
 def command_of(row: CommandRow, request: Any) -> CommandLong:
     """Return the command of a request."""
     number = row.command or request.command
-    params = map(float, _params(row.params)(request, _Constants))
+    params = (0.0 if word == _ZERO else float(attrgetter(word)(request)) for word in row.params.split())
     return CommandLong(row.name.removeprefix("cmd/"), number, *params)

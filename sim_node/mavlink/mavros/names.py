@@ -8,9 +8,9 @@ from typing import Any
 
 from sim_node.mavlink.axes import quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.contents import is_on_earth
-from sim_node.mavlink.mavros.rows import Unknown
+from sim_node.mavlink.mavros.rows import Readers, Unknown, VehicleNames
 from sim_node.mavlink.parameters import ParamValue
-from sim_node.mavlink.telemetry import ARDUPILOT, Telemetry
+from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
 from sim_node.mavlink.topics import FrameNames, VehicleTopic
 from sim_node.messages.encoding import encode
 from sim_node.messages.layout import Pack
@@ -31,7 +31,7 @@ _ROOT = math.sqrt(0.5)
 _UNIX_US = 1_000_000_000_000_000
 
 
-class MavrosNames:
+class MavrosNames(VehicleNames):
     """The state that MAVROS' topics of a vehicle have beside the vehicle's own.
 
     Belongs to the bridge's thread. What is not known is as in MAVROS: an orientation of 0 0 0 1, rates of 0.
@@ -40,13 +40,13 @@ class MavrosNames:
         vehicle: The vehicle's telemetry, which has translated each message before.
         frames: The names of frames in MAVROS' messages.
         send: Called with a topic and its message as CDR.
+        readers: The functions that publish a message, by its name.
     """
 
-    def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Callable[[VehicleTopic, bytes], None]) -> None:
-        self.vehicle, self.frames, self._send = vehicle, frames, send
+    def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Send, readers: Readers) -> None:
+        super().__init__(vehicle, readers)
+        self.frames, self._send = frames, send
         self._packs: dict[tuple[VehicleTopic, str], Pack] = {}
-        # Messages that were received since the vehicle is connected.
-        self.seen: set[str] = set()
         self.status, self.service = _NO_STATUS, 0
         self.covariance: Numbers = (0.0,) * 9
         self.covariance_type = _UNKNOWN
@@ -58,9 +58,9 @@ class MavrosNames:
         self.parameters: dict[str, ParamValue] = {}
         self._first_place: Numbers | None = None
 
-    def forget(self) -> None:
+    def disconnected(self) -> None:
         """Forget what is of the connection that has ended."""
-        self.seen.clear()
+        super().disconnected()
         self.has_battery_status = False
         self.channels, self.outputs = [], []
 

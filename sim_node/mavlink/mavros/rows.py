@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sim_node.mavlink.contents import SI, Unit
+from sim_node.mavlink.telemetry import Telemetry
 
 # Numbers of a message: a sign, and a path such as pose.position.x or covariance[9].
 _NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
@@ -14,6 +15,52 @@ _NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
 
 class Unknown(ValueError):
     """A quantity is not known, so that its message is not sent. The text says which, in a few words."""
+
+
+# The functions that publish a message, by its name; called with its fields and the vehicle under these names.
+Readers = Mapping[str, Sequence[Callable[[Any, Any], None]]]
+
+
+class VehicleNames:
+    """A vehicle under other names than ours. Belongs to the bridge's thread.
+
+    Args:
+        vehicle: The vehicle's telemetry, which has translated each message before.
+        readers: What publishes its messages.
+
+    Attributes:
+        last: The newest fields of the messages that are read, by name, since the vehicle is connected.
+    """
+
+    def __init__(self, vehicle: Telemetry, readers: Readers) -> None:
+        self.vehicle, self._readers = vehicle, readers
+        self.last: dict[str, Any] = {}
+
+    def reads(self, name: str) -> bool:
+        """Return whether a message by this name is read.
+
+        Args:
+            name: The name of the message.
+
+        Returns:
+            Whether it is.
+        """
+        return name in self._readers
+
+    def receive(self, name: str, fields: Any) -> None:
+        """Publish what is published of a message under these names.
+
+        Args:
+            name: The name of the message.
+            fields: Its fields.
+        """
+        self.last[name] = fields
+        for read in self._readers[name]:
+            read(fields, self)
+
+    def disconnected(self) -> None:
+        """Forget which messages the vehicle sends."""
+        self.last.clear()
 
 
 class ValueSource(NamedTuple):

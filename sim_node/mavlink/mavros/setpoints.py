@@ -36,40 +36,43 @@ _DEGREES = Unit(1e7, 1e-7)
 
 
 class Conversions:
-    """What the rows call: numbers in ENU and FLU to numbers in NED and FRD."""
+    """What the rows call: numbers in ENU and FLU to numbers in NED and FRD, for a vehicle."""
 
-    @staticmethod
-    def yaw_of(x: float, y: float, z: float, w: float) -> tuple[float, ...]:
+    def __init__(self, vehicle: Telemetry) -> None:
+        self._vehicle = vehicle
+
+    def yaw_of(self, x: float, y: float, z: float, w: float) -> tuple[float, ...]:
         """Return the yaw in NED of an orientation in ENU."""
         _is_rotation(x, y, z, w)
-        return Conversions.yaw(float(quaternions.to_rpy((x, y, z, w))[2]))
+        return self.yaw(float(quaternions.to_rpy((x, y, z, w))[2]))
 
-    @staticmethod
-    def yaw(yaw: float) -> tuple[float, ...]:
+    def yaw(self, yaw: float) -> tuple[float, ...]:
         """Return a yaw in NED."""
         return (float(YawEnu(yaw).to_ned().radians) if math.isfinite(yaw) else math.nan,)
 
-    @staticmethod
-    def attitude(x: float, y: float, z: float, w: float) -> tuple[float, ...]:
+    def attitude(self, x: float, y: float, z: float, w: float) -> tuple[float, ...]:
         """Return an attitude w first, of FRD in NED."""
         norm = _is_rotation(x, y, z, w)
         return tuple(AttitudeEnu((x / norm, y / norm, z / norm, w / norm)).to_ned())
 
-    @staticmethod
-    def vector(frame: int, x: float, y: float, z: float) -> tuple[float, ...]:
+    def vector(self, frame: int, x: float, y: float, z: float) -> tuple[float, ...]:
         """Return a vector along the axes of a frame: from FLU for the vehicle's own, else from ENU."""
         return (x, -y, -z) if frame in _BODY else (y, x, -z)
 
-    @staticmethod
-    def yaw_in(frame: int, yaw: float) -> tuple[float, ...]:
+    def yaw_in(self, frame: int, yaw: float) -> tuple[float, ...]:
         """Return a yaw from the vehicle's heading in its own frames, else from north."""
-        return (-yaw,) if frame in _BODY else Conversions.yaw(yaw)
+        return (-yaw,) if frame in _BODY else self.yaw(yaw)
 
-    @staticmethod
-    def inverted(x: float, y: float, z: float, w: float) -> tuple[float, ...]:
+    def inverted(self, x: float, y: float, z: float, w: float) -> tuple[float, ...]:
         """Return NED_ENU_Q * q, w first: an orientation whose own axes stay."""
         root = math.sqrt(0.5)
         return root * -(x + y), root * (w + z), root * (w - z), root * (y - x)
+
+    def millimetres(self, latitude: float, longitude: float, altitude: float) -> tuple[float, ...]:
+        """Return millimetres above mean sea level from metres above the ellipsoid."""
+        check_place((latitude, longitude, altitude))
+        undulation = self._vehicle.ellipsoid_altitude(0.0, latitude, longitude)
+        return ((altitude - undulation) * 1e3,)
 
 
 def _is_rotation(x: float, y: float, z: float, w: float) -> float:
@@ -238,19 +241,6 @@ TURNS: tuple[SetpointRow, ...] = (
 THRUST, THRUST_TYPE = "setpoint_attitude/thrust", "mavros_msgs/Thrust"
 
 
-class _OfVehicle(Conversions):
-    """Conversions that need the vehicle."""
-
-    def __init__(self, vehicle: Telemetry) -> None:
-        self._vehicle = vehicle
-
-    def millimetres(self, latitude: float, longitude: float, altitude: float) -> tuple[float, ...]:
-        """Return millimetres above mean sea level from metres above the ellipsoid."""
-        check_place((latitude, longitude, altitude))
-        undulation = self._vehicle.ellipsoid_altitude(0.0, latitude, longitude)
-        return ((altitude - undulation) * 1e3,)
-
-
 def message_of(row: SetpointRow, message: Any, vehicle: Telemetry, limits: SetpointLimits, **more: Any) -> Fields:
     """Return the fields of MAVLink's message.
 
@@ -267,7 +257,7 @@ def message_of(row: SetpointRow, message: Any, vehicle: Telemetry, limits: Setpo
     Raises:
         SetpointRefused: A number is not finite or beyond a limit.
     """
-    numbers = iter(_reader(row.name)(message, _OfVehicle(vehicle)))
+    numbers = iter(_reader(row.name)(message, Conversions(vehicle)))
     kind = kind_named(row.message)
     fields: dict[str, Any] = {}
     for key in row.fields:
@@ -297,4 +287,4 @@ _ZEROS = ("x", "y", "z", "vx", "vy", "vz", "afx", "afy", "afz", "yaw", "yaw_rate
 @cache
 def _reader(name: str) -> Callable[[Any, Any], tuple[Any, ...]]:
     row = next(row for row in (*SETPOINTS, *TURNS) if row.name == name)
-    return compiled(row.fields.values(), None, _OfVehicle)
+    return compiled(row.fields.values(), None, Conversions)

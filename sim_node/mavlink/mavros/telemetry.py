@@ -1,7 +1,8 @@
-"""The table of MAVROS' topics: the message of MAVLink, its fields with their signs and units, the frame, the QoS."""
+"""MAVROS' topics: rows of a message with its fields, signs, units, frame and QoS, and functions of what is no row."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -9,11 +10,214 @@ from typing import Any
 
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, GAUSS, HECTO, MILLI, MILLI_G, MILLIGAUSS, Unit
-from sim_node.mavlink.mavros.functions import FUNCTIONS
 from sim_node.mavlink.mavros.names import FORCE_STDEV, ORIENTATION_STDEV, RATE_STDEV, MavrosNames, diagonal
 from sim_node.mavlink.mavros.rows import Unknown, ValueSource, by, compiled
-from sim_node.mavlink.topics import Profile, VehicleTopic
+from sim_node.mavlink.modes import mode_name
+from sim_node.mavlink.parameters import MAX_PARAMETERS, decoded
+from sim_node.mavlink.telemetry import Heartbeat, Telemetry
+from sim_node.mavlink.topics import FrameNames, Profile, VehicleTopic
+from sim_node.mavlink.translation.state import ARMED, GUIDED, MANUAL
 from sim_node.messages.layout import MessageLayout, Pack
+
+# sensor_msgs/BatteryState by MAV_BATTERY_TYPE: unknown, LiPo, LiFe, LiIon, NiMH
+_TECHNOLOGY = {0: 0, 1: 3, 2: 4, 3: 2, 4: 1}
+_DISCHARGING = 2
+_INTEGER, _DOUBLE = 2, 3  # rcl_interfaces/ParameterType
+_NO_CELL, _MORE = 65535, 65534
+_MAX_CHANNELS, _OUTPUTS, _MAX_PORTS = 18, 16, 16
+_FIRST_UNIX_US = 1_234_567_890 * 1_000_000
+
+STATE = VehicleTopic("state", "mavros_msgs/State", profile=Profile.STATE)
+BATTERY = VehicleTopic("battery", "sensor_msgs/BatteryState")
+TEXT = VehicleTopic("statustext/recv", "mavros_msgs/StatusText")
+RC_IN = VehicleTopic("rc/in", "mavros_msgs/RCIn", profile=Profile.RELIABLE)
+RC_OUT = VehicleTopic("rc/out", "mavros_msgs/RCOut", profile=Profile.RELIABLE)
+WAYPOINTS = VehicleTopic("mission/waypoints", "mavros_msgs/WaypointList", profile=Profile.LATCHED)
+REACHED = VehicleTopic("mission/reached", "mavros_msgs/WaypointReached", profile=Profile.LATCHED)
+REFERENCE = VehicleTopic("time_reference", "sensor_msgs/TimeReference")
+TIMESYNC = VehicleTopic("timesync_status", "mavros_msgs/TimesyncStatus")
+PARAMETER = VehicleTopic("param/event", "mavros_msgs/ParamEvent", profile=Profile.PARAMETERS)
+
+
+def publish_state(names: MavrosNames, *, connected: bool) -> None:
+    """Publish the state of the last heartbeat; without a connection, nothing else is known."""
+    state = names.vehicle.heartbeat if connected else None
+    beat = state or Heartbeat()
+    flags = {"armed": ARMED, "guided": GUIDED, "manual_input": MANUAL}
+    names.encode(
+        STATE,
+        {
+            "header.stamp": names.vehicle.arrival_ns,
+            "connected": connected,
+            **{name: bool(beat.base_mode & bit) for name, bit in flags.items()},
+            "mode": mode_name(beat) if state else "",
+            "system_status": beat.system_status,
+        },
+    )
+
+
+def _heartbeat(fields: Any, names: MavrosNames) -> None:
+    publish_state(names, connected=True)
+
+
+def _battery(fields: Any, names: MavrosNames) -> None:
+    """The voltage is the sum of the cells; one that is continued in the next entry is 65,534 mV."""
+    names.has_battery_status = names.has_battery_status or fields.id == 0
+    cells, before = [], 0.0
+    for voltages, ends in ((fields.voltages, (_NO_CELL,)), (fields.voltages_ext, (_NO_CELL, 0))):
+        for each in voltages:
+            if each in ends:
+                break
+            if each == _MORE:
+                before += _MORE * 1e-3
+            else:
+                cells.append(before + each * 1e-3)
+                before = 0.0
+    _publish_battery(
+        names,
+        (sum(cells), fields.current_battery, fields.battery_remaining),
+        {"cell_voltage": cells, "location": f"id{fields.id}"},
+        _TECHNOLOGY.get(fields.type, 0),
+    )
+
+
+def _sys_status(fields: Any, names: MavrosNames) -> None:
+    if not names.has_battery_status:
+        values = fields.voltage_battery * 1e-3, fields.current_battery, fields.battery_remaining
+        _publish_battery(names, values, {}, 0)
+
+
+def _publish_battery(names: MavrosNames, values: tuple[float, int, int], more: dict[str, Any], technology: int) -> None:
+    """Publish a battery: volts, hundredths of an ampere, percent; unknown ones as MAVROS, 0.01 A and -0.01."""
+    voltage, current, remaining = values
+    names.encode(
+        BATTERY,
+        {
+            "header.stamp": names.vehicle.arrival_ns,
+            "voltage": voltage,
+            "current": -(current / 100.0),
+            "percentage": remaining / 100.0,
+            **dict.fromkeys(("charge", "capacity", "design_capacity"), math.nan),
+            "power_supply_status": _DISCHARGING,
+            "power_supply_technology": technology,
+            "present": True,
+            **more,
+        },
+    )
+
+
+def _text(fields: Any, names: MavrosNames) -> None:
+    stamp = {"header.stamp": names.vehicle.arrival_ns}
+    names.encode(TEXT, {**stamp, "severity": fields.severity, "text": fields.text.replace("\0", "")})
+
+
+def _channels(fields: Any, names: MavrosNames) -> None:
+    names.channels = list(fields[2 : 2 + min(fields.chancount, _MAX_CHANNELS)])
+    _publish_channels(fields, names)
+
+
+def _raw_channels(fields: Any, names: MavrosNames) -> None:
+    if "RC_CHANNELS" not in names.last and fields.port < _MAX_PORTS:
+        _put(names.channels, 8 * fields.port, fields[2:10])
+        _publish_channels(fields, names)
+
+
+def _publish_channels(fields: Any, names: MavrosNames) -> None:
+    stamp = {"header.stamp": names.stamp_of(fields)}
+    names.encode(RC_IN, {**stamp, "rssi": fields.rssi, "channels": list(names.channels)})
+
+
+def _servos(fields: Any, names: MavrosNames) -> None:
+    if fields.port < _MAX_PORTS:
+        _put(names.outputs, _OUTPUTS * fields.port, fields[2:18])
+        # Its 32 bits of microseconds wrap after 71 minutes.
+        names.encode(RC_OUT, {"header.stamp": names.vehicle.arrival_ns, "channels": list(names.outputs)})
+
+
+def _put(numbers: list[int], first: int, new: tuple[int, ...]) -> None:
+    """Write numbers into a list, which grows with zeros."""
+    numbers.extend([0] * (first + len(new) - len(numbers)))
+    numbers[first : first + len(new)] = new
+
+
+def _current(fields: Any, names: MavrosNames) -> None:
+    if fields.seq != names.current:
+        names.current = fields.seq
+        publish_waypoints(names)
+
+
+def publish_waypoints(names: MavrosNames) -> None:
+    """Publish the mission, if it is known, and which item is flown."""
+    if names.waypoints is not None:
+        names.encode(WAYPOINTS, {"current_seq": names.current, "waypoints": names.waypoints})
+
+
+def _reached(fields: Any, names: MavrosNames) -> None:
+    names.encode(REACHED, {"header.stamp": names.vehicle.arrival_ns, "wp_seq": fields.seq})
+
+
+def _system_time(fields: Any, names: MavrosNames) -> None:
+    if _FIRST_UNIX_US < fields.time_unix_usec < 2**31 * 1_000_000:
+        stamps = {"header.stamp": names.vehicle.arrival_ns, "time_ref": fields.time_unix_usec * 1000}
+        names.encode(REFERENCE, {**stamps, "source": "fcu"})
+
+
+def _timesync(fields: Any, names: MavrosNames) -> None:
+    """The answers to our requests."""
+    now_ns, offset_ns = names.vehicle.arrival_ns, names.vehicle.clock.offset_ns
+    if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
+        return
+    names.encode(
+        TIMESYNC,
+        {
+            "header.stamp": now_ns,
+            "remote_timestamp_ns": fields.tc1,
+            "observed_offset_ns": (fields.ts1 + now_ns) // 2 - fields.tc1,
+            "estimated_offset_ns": offset_ns or 0,
+            "round_trip_time_ms": (now_ns - fields.ts1) * 1e-6,
+        },
+    )
+
+
+def _parameter(fields: Any, names: MavrosNames) -> None:
+    """Keep a parameter, and tell its value."""
+    name = fields.param_id
+    if name not in names.parameters and len(names.parameters) >= MAX_PARAMETERS:
+        names.vehicle.count_dropped("mavros PARAM_VALUE", "too many parameters")
+        return
+    found = decoded(fields, names.vehicle.autopilot)
+    names.parameters[name] = found
+    value = {"type": _INTEGER, "integer_value": found.value}
+    if isinstance(found.value, float):
+        value = {"type": _DOUBLE, "double_value": found.value}
+    names.encode(
+        PARAMETER,
+        {
+            "header.stamp": names.vehicle.arrival_ns,
+            "param_id": name,
+            "value": value,
+            "param_index": found.number,
+            "param_count": found.of,
+        },
+    )
+
+
+# A message, the topic that it is published on, unless that is named already, and what publishes it.
+FUNCTIONS: tuple[tuple[str, VehicleTopic | None, Callable[[Any, MavrosNames], None]], ...] = (
+    ("HEARTBEAT", STATE, _heartbeat),
+    ("BATTERY_STATUS", BATTERY, _battery),
+    ("SYS_STATUS", None, _sys_status),
+    ("STATUSTEXT", TEXT, _text),
+    ("RC_CHANNELS", RC_IN, _channels),
+    ("RC_CHANNELS_RAW", None, _raw_channels),
+    ("SERVO_OUTPUT_RAW", RC_OUT, _servos),
+    ("MISSION_CURRENT", WAYPOINTS, _current),
+    ("MISSION_ITEM_REACHED", REACHED, _reached),
+    ("SYSTEM_TIME", REFERENCE, _system_time),
+    ("TIMESYNC", TIMESYNC, _timesync),
+    ("PARAM_VALUE", PARAMETER, _parameter),
+)
+
 
 of = ValueSource
 _DEGREES = Unit(1e-7, 1e7)
@@ -355,7 +559,7 @@ Read = Callable[[Any, MavrosNames], None]
 def topics() -> tuple[VehicleTopic, ...]:
     """Return all topics, each once."""
     found = {row.name: row.topic for row in ROWS}
-    return (*found.values(), *(topic for each in FUNCTIONS for topic in each.topics))
+    return (*found.values(), *(topic for _, topic, _ in FUNCTIONS if topic is not None))
 
 
 @cache
@@ -371,9 +575,8 @@ def _all() -> Iterator[tuple[str, Read]]:
     shared: dict[str, VehicleTopic] = {}
     for row in ROWS:
         yield row.message, _reader(row, shared.setdefault(row.name, row.topic))
-    for each in FUNCTIONS:
-        for message in each.messages:
-            yield message, each.read
+    for message, _, read in FUNCTIONS:
+        yield message, read
 
 
 def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
@@ -389,7 +592,7 @@ def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
         return MessageLayout(type, {**frames, **constants}).packer(*paths)
 
     def publish(fields: Any, names: MavrosNames) -> None:
-        if row.unless and not names.seen.isdisjoint(row.unless):
+        if row.unless and not names.last.keys().isdisjoint(row.unless):
             return
         if row.bits and not fields.fields_updated & row.bits:
             return
@@ -403,3 +606,21 @@ def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
         names.pack(topic, row.message, make, stamp_ns, values)
 
     return publish
+
+
+class MavrosVehicle(MavrosNames):
+    """Publishes a vehicle as MAVROS does. Belongs to the bridge's thread.
+
+    Args:
+        vehicle: The vehicle's telemetry, which has translated each message before.
+        frames: The names of frames in MAVROS' messages.
+        send: Called with a topic and its message as CDR.
+    """
+
+    def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Callable[[VehicleTopic, bytes], None]) -> None:
+        super().__init__(vehicle, frames, send, readers())
+
+    def disconnected(self) -> None:
+        """Publish that nothing is received from the vehicle, and forget which messages it sends."""
+        super().disconnected()
+        publish_state(self, connected=False)

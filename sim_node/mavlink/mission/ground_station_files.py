@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sim_node.mavlink.mission.items import item_fields
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import mark
@@ -236,16 +237,8 @@ def _rally(table: Table) -> Iterator[Fields]:
 def _fields(
     command: int, frame: int, params: list[float], place: tuple[float, float, float], goes_on: bool
 ) -> dict[str, Any]:
-    scale = _scale(frame)
-    return {
-        "frame": _INT_FRAMES.get(frame, frame),
-        "command": command,
-        "autocontinue": int(goes_on),
-        **{f"param{number}": value for number, value in enumerate(params, start=1)},
-        "x": _scaled(place[0], scale),
-        "y": _scaled(place[1], scale),
-        "z": place[2],
-    }
+    x, y = (_scaled(each, _scale(frame)) for each in place[:2])
+    return item_fields(command, _INT_FRAMES.get(frame, frame), params, x, y, place[2], goes_on)
 
 
 def _scale(frame: int) -> float:

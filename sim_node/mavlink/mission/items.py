@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from sim_node.spatial.frames import Heading
 from sim_node.world.readers.yaml_values import Table, Value
@@ -23,33 +24,79 @@ class Item:
     command: int
     params: tuple[float, ...] = ()
     place: tuple[float, float, float] | None = None
-    kind: str = ""
+
+
+class Param(NamedTuple):
+    """A key of items: which of the four params it is, its range, and its default; None where the key is required.
+
+    A yaw is in degrees counterclockwise from east in files, as in all of ROS, and clockwise from north in params, where
+    NaN leaves it to the autopilot. There, north is 360, since some autopilots give 0 back for what was never set.
+    """
+
+    number: int
+    low: float
+    high: float
+    default: float | None = None
+    is_yaw: bool = False
+
+    def read(self, value: Value | None) -> float:
+        """Return the param of a value; the default if there is none."""
+        given = self.default or 0.0 if value is None else value.number(self.low, self.high)
+        return Heading.of_yaw_degrees(given).degrees or 360.0 if self.is_yaw else given
+
+    def written(self, param: float) -> float | None:
+        """Return what a file has for the param; None for nothing."""
+        if not self.is_yaw:
+            return param
+        return Heading(param).to_yaw_degrees() if math.isfinite(param) and param != 0.0 else None
 
 
 @dataclass(frozen=True)
 class ItemKind:
-    """How items of a kind are read and written.
+    """A kind of items.
 
-    write: an item's keys beside type and position, for the file. Every kind's keys are known and none is more than
-    a number.
+    Attributes:
+        command: MAV_CMD.
+        place: Whether items have a position: "required", "optional", or "" for never.
+        keys: The keys beside type and position, each with the param that it is.
+        params: The params of an item without keys.
     """
 
     command: int
-    keys: tuple[str, ...]
-    placed: bool
-    read: Callable[[Table], tuple[float, ...]]
-    write: Callable[[tuple[float, ...]], dict[str, float]]
-    required: tuple[str, ...] = field(default=())
+    place: str
+    keys: Mapping[str, Param]
+    params: tuple[float, ...] = ()
+
+    def read(self, table: Table) -> tuple[float, ...]:
+        """Return the params of an item."""
+        params = list(self.params)
+        for name, param in self.keys.items():
+            params[param.number - 1] = param.read(table.get(name))
+        return tuple(params)
+
+    def written(self, params: Sequence[float]) -> dict[str, float]:
+        """Return the keys and numbers of an item's params."""
+        given = ((name, param.written(params[param.number - 1])) for name, param in self.keys.items())
+        return {name: number for name, number in given if number is not None}
 
 
-KINDS: dict[str, ItemKind] = {}
-
-
-def kind(name: str, made: ItemKind) -> None:
-    """Registers a kind of item. Raises ValueError for a name that is there already."""
-    if name in KINDS:
-        raise ValueError(f"mission item {name!r} is there already")
-    KINDS[name] = made
+_LONGEST = 86_400.0
+KINDS: Mapping[str, ItemKind] = {
+    "waypoint": ItemKind(
+        *(16, "required"),
+        {
+            "hold": Param(1, 0.0, _LONGEST, 0.0),
+            "radius": Param(2, 0.0, 1e4, 0.0),
+            "yaw_deg": Param(4, -360.0, 360.0, math.nan, is_yaw=True),
+        },
+        (0.0, 0.0, 0.0, math.nan),
+    ),
+    "loiter": ItemKind(19, "required", {"hold": Param(1, 0.0, _LONGEST)}, (0.0,)),
+    "takeoff": ItemKind(22, "", {"height": Param(1, 0.5, 1e4)}, (0.0,)),
+    "land": ItemKind(21, "optional", {}, (0.0, 0.0, 0.0, math.nan)),
+    "return": ItemKind(20, "", {}),
+    "speed": ItemKind(178, "", {"speed": Param(2, 0.1, 200.0)}, (1.0, 0.0, -1.0, 0.0)),
+}
 
 
 def read_item(value: Value, lla: bool) -> Item | None:
@@ -62,16 +109,12 @@ def read_item(value: Value, lla: bool) -> Item | None:
     if not word:
         return None
     made = KINDS[word]
-    required = (*made.required, *(("position",) if made.placed and word != "land" else ()))
-    table = value.table(("type", *(("position",) if made.placed else ()), *made.keys), required)
+    position = ["position"] if made.place else []
+    required = [name for name, param in made.keys.items() if param.default is None]
+    required += position if made.place == "required" else []
+    table = value.table(("type", *position, *made.keys), tuple(required))
     place = _place(table.get("position"), lla)
-    return Item(made.command, made.read(table), place, word)
-
-
-def number(table: Table, key: str, default: float, low: float, high: float) -> float:
-    """A number under a key, or the default."""
-    value = table.get(key)
-    return default if value is None else value.number(low, high, default)
+    return Item(made.command, made.read(table), place)
 
 
 def _place(value: Value | None, lla: bool) -> tuple[float, float, float] | None:
@@ -85,63 +128,14 @@ def _place(value: Value | None, lla: bool) -> tuple[float, float, float] | None:
     return numbers[0], numbers[1], numbers[2]
 
 
-def _yaw_in(table: Table) -> float:
-    """Degrees counterclockwise from east, as in all of ROS, to clockwise from north; NaN leaves it to the autopilot.
-
-    North is 360, since some autopilots give 0 back for what was never set.
-    """
-    yaw = number(table, "yaw_deg", math.nan, -360.0, 360.0)
-    return Heading.of_yaw_degrees(yaw).degrees or 360.0
-
-
-def _yaw_out(yaw: float) -> dict[str, float]:
-    if not math.isfinite(yaw) or yaw == 0.0:
-        return {}
-    return {"yaw_deg": Heading(yaw).to_yaw_degrees()}
+def item_fields(
+    command: int, frame: int, params: Sequence[float] = (), x: int = 0, y: int = 0, z: float = 0.0, goes_on: bool = True
+) -> dict[str, Any]:
+    """Return the fields of a MISSION_ITEM_INT but its number; params that are not given are zero."""
+    four = {f"param{number}": value for number, value in enumerate((*params, 0.0, 0.0, 0.0, 0.0)[:4], start=1)}
+    return {"frame": frame, "command": command, "autocontinue": int(goes_on), **four, "x": x, "y": y, "z": z}
 
 
-def _waypoint_in(table: Table) -> tuple[float, ...]:
-    hold, radius = number(table, "hold", 0.0, 0.0, 86_400.0), number(table, "radius", 0.0, 0.0, 1e4)
-    return hold, radius, 0.0, _yaw_in(table)
-
-
-def _waypoint_out(params: tuple[float, ...]) -> dict[str, float]:
-    return {"hold": params[0], "radius": params[1], **_yaw_out(params[3])}
-
-
-kind("waypoint", ItemKind(16, ("hold", "radius", "yaw_deg"), True, _waypoint_in, _waypoint_out))
-kind(
-    "loiter",
-    ItemKind(
-        19,
-        ("hold",),
-        True,
-        lambda table: (number(table, "hold", 0.0, 0.0, 86_400.0),),
-        lambda params: {"hold": params[0]},
-        ("hold",),
-    ),
-)
-kind(
-    "takeoff",
-    ItemKind(
-        22,
-        ("height",),
-        False,
-        lambda table: (number(table, "height", 1.0, 0.5, 1e4),),
-        lambda params: {"height": params[0]},
-        ("height",),
-    ),
-)
-kind("land", ItemKind(21, (), True, lambda table: (0.0, 0.0, 0.0, math.nan), lambda params: {}))
-kind("return", ItemKind(20, (), False, lambda table: (), lambda params: {}))
-kind(
-    "speed",
-    ItemKind(
-        178,
-        ("speed",),
-        False,
-        lambda table: (1.0, number(table, "speed", 1.0, 0.1, 200.0), -1.0, 0.0),
-        lambda params: {"speed": params[1]},
-        ("speed",),
-    ),
-)
+def numbered(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the fields of a mission's items with their numbers; the first is the current one."""
+    return [{**item, "seq": seq, "current": int(seq == 0)} for seq, item in enumerate(items)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sim_node.mavlink.mission.ground_station_files import WPL, Stored, is_qgc_plan, read_qgc_plan, read_wpl
-from sim_node.mavlink.mission.items import KINDS, Item, read_item
+from sim_node.mavlink.mission.items import KINDS, Item, item_fields, numbered, read_item
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
 from sim_node.spatial.frames import Frame, Position
 from sim_node.world.problems import Problem, WorldError
@@ -98,9 +98,7 @@ def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
     if autopilot == ARDUPILOT:
         at_home = Item(_WAYPOINT, (0.0, 0.0, 0.0, 0.0), (home.latitude, home.longitude, 0.0))
         messages.insert(0, _message(at_home, "lla", home))
-    for seq, message in enumerate(messages):
-        message |= {"seq": seq, "current": int(seq == 0)}
-    return messages
+    return numbered(messages)
 
 
 def fence_messages(plan: Plan) -> list[dict[str, Any]]:
@@ -123,7 +121,7 @@ def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot:
         for item in items:
             if item["command"] == _JUMP:
                 item["param1"] -= 1.0
-    return [item | {"seq": seq, "current": int(seq == 0)} for seq, item in enumerate(items)]
+    return numbered(items)
 
 
 def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
@@ -167,7 +165,7 @@ def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
 
 def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
     """Items without a place are in the frame MISSION: PX4 supports such commands in no other."""
-    params = [*item.params, *[0.0] * (4 - len(item.params))]
+    params: Sequence[float] = item.params
     latitude = longitude = height = 0.0
     if item.command == _TAKEOFF:
         params, latitude, longitude, height = [0.0, 0.0, 0.0, math.nan], home.latitude, home.longitude, item.params[0]
@@ -179,15 +177,9 @@ def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
         lla = Position(item.place, Frame.ENU, about).to(Frame.LLA)
         latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
         height = altitude - home.altitude_msl
-    return {
-        "frame": MISSION if item.place is None and item.command not in (_TAKEOFF, _LAND) else GLOBAL_RELATIVE_ALT_INT,
-        "command": item.command,
-        "autocontinue": 1,
-        **{f"param{number}": value for number, value in enumerate(params, start=1)},
-        "x": round(latitude * 1e7),
-        "y": round(longitude * 1e7),
-        "z": height,
-    }
+    is_bare = item.place is None and item.command not in (_TAKEOFF, _LAND)
+    frame_number = MISSION if is_bare else GLOBAL_RELATIVE_ALT_INT
+    return item_fields(item.command, frame_number, params, round(latitude * 1e7), round(longitude * 1e7), height)
 
 
 def _entry(fields: Any) -> dict[str, Any]:
@@ -198,6 +190,6 @@ def _entry(fields: Any) -> dict[str, Any]:
             continue
         if fields.command == _TAKEOFF:
             return {"type": name, "height": fields.z}
-        entry: dict[str, Any] = {"type": name, **kind.write(params)}
-        return entry | {"position": place} if kind.placed and (fields.x or fields.y) else entry
+        entry: dict[str, Any] = {"type": name, **kind.written(params)}
+        return entry | {"position": place} if kind.place and (fields.x or fields.y) else entry
     return {"type": "command", "command": fields.command, "params": list(params), "position": place}

@@ -1,5 +1,5 @@
 """Telemetry from NED/FRD to ENU/FLU and to ROS messages as bytes."""
 
-from sim_node.mavlink.translation.registry import TRANSLATIONS, reads, translates
+from sim_node.mavlink.translation.rows import TRANSLATIONS, reads, translates
 
 __all__ = ["TRANSLATIONS", "reads", "translates"]

@@ -8,7 +8,7 @@ from typing import Any
 from sim_node.mavlink.axes import finite
 from sim_node.mavlink.telemetry import SOURCE_TIMEOUT_NS, Telemetry
 from sim_node.mavlink.topics import topic
-from sim_node.mavlink.translation.registry import OK, diagnostic, reads, translates
+from sim_node.mavlink.translation.rows import OK, diagnostic, reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Heading, Ned
 

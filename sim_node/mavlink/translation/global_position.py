@@ -8,10 +8,9 @@ from typing import Any
 
 from sim_node.mavlink.telemetry import Home, Telemetry
 from sim_node.mavlink.topics import Profile, topic
-from sim_node.mavlink.translation import covariances
 from sim_node.mavlink.translation.health import keep
-from sim_node.mavlink.translation.registry import reads
-from sim_node.mavlink.translation.rows import Row
+from sim_node.mavlink.translation.local_position import UNKNOWN_COVARIANCE, twist_numbers
+from sim_node.mavlink.translation.rows import Row, reads
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Enu, Frame, Heading, Ned, convert_position
 
@@ -68,8 +67,8 @@ def _publish_odometry(fields: Any, vehicle: Telemetry, stamp_ns: int, place: Pla
         vehicle.drop(fields, "no attitude yet")
     else:
         position = Ned(convert_position(place, Frame.LLA, Frame.NED, vehicle.origin).tolist()).to_enu()
-        twist = covariances.twist(q.to_body(velocity), vehicle.rates)
-        vehicle.pack(ODOMETRY, stamp_ns, (*position, *q, *covariances.UNKNOWN, *twist))
+        twist = twist_numbers(q.to_body(velocity), vehicle.rates)
+        vehicle.pack(ODOMETRY, stamp_ns, (*position, *q, *UNKNOWN_COVARIANCE, *twist))
 
 
 @reads("GPS_RAW_INT", "place ellipsoid speed course h_acc v_acc eph epv")

@@ -8,7 +8,7 @@ from typing import Any
 from sim_node.mavlink.codec import enum_name
 from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.translation.registry import ERROR, OK, STALE, WARN, translates
+from sim_node.mavlink.translation.rows import ERROR, OK, STALE, WARN, translates
 
 # A report is stale after this time.
 STALE_NS = 10_000_000_000

@@ -11,8 +11,7 @@ from typing import Any
 from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import ARDUPILOT, Telemetry
 from sim_node.mavlink.topics import Profile, topic
-from sim_node.mavlink.translation.registry import reads, translates
-from sim_node.mavlink.translation.rows import Row
+from sim_node.mavlink.translation.rows import Row, reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Flu
 

@@ -1,19 +1,63 @@
-"""LOCAL_POSITION_NED and LOCAL_POSITION_NED_COV: the estimator's position and velocity."""
+"""LOCAL_POSITION_NED, LOCAL_POSITION_NED_COV and ODOMETRY: estimates of position and velocity, with covariances."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from sim_node.mavlink.codec import enum_name
+from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import topic
-from sim_node.mavlink.translation.covariances import UNKNOWN, known, symmetric, twist
-from sim_node.mavlink.translation.registry import reads
+from sim_node.mavlink.translation.rows import reads, translates
 from sim_node.messages import telemetry_messages as wire
-from sim_node.spatial.frames import Covariance, Enu, Frame
+from sim_node.spatial.frames import Covariance, Enu, Flu, Frame
 from sim_node.spatial.geometry.arrays import FloatArray
+
+UNKNOWN_COVARIANCE = (0.0,) * 36
+_NOT_KNOWN = -1.0
+_NOTHING = (0.0, 0.0, 0.0)
+# The first entries of the blocks of velocity and rates on the diagonal of a 6 x 6.
+_VELOCITY, _RATES = 0, 21
+
+
+def known(covariance: FloatArray) -> FloatArray:
+    """Return a covariance with zeros for entries that are not finite."""
+    return np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def symmetric(upper: Sequence[float], size: int) -> FloatArray:
+    """Return the matrix of MAVLink's row-major upper triangle, with NaN for entries that are not finite."""
+    matrix = np.full((size, size), np.nan)
+    matrix[np.triu_indices(size)] = np.where(np.isfinite(upper), upper, np.nan)
+    return np.where(np.isnan(matrix), matrix.T, matrix)
+
+
+def twist_numbers(
+    velocity: Flu | None, rates: Flu | None, covariance: Sequence[float] = UNKNOWN_COVARIANCE
+) -> tuple[float, ...]:
+    """Return the numbers of a TwistWithCovariance, of which nothing, a part or all may be known.
+
+    Args:
+        velocity: In m/s.
+        rates: In rad/s.
+        covariance: 36 entries, row-major.
+
+    Returns:
+        The six numbers of the twist, and the covariance.
+    """
+    if velocity is not None and rates is not None:
+        return (*velocity, *rates, *covariance)
+    entries = list(covariance)
+    if velocity is None:
+        entries[_VELOCITY] = _NOT_KNOWN
+    if rates is None:
+        entries[_RATES] = _NOT_KNOWN
+    return (*(velocity or _NOTHING), *(rates or _NOTHING), *entries)
+
 
 POSE = topic("local_position/pose", "geometry_msgs/PoseStamped", "map")
 ODOM = topic(
@@ -50,7 +94,7 @@ def local_position_cov(
         vehicle.pack(ACCELERATION, stamp_ns, (*acceleration, 0.0, 0.0, 0.0, *accelerations))
     else:
         vehicle.drop(fields, "acceleration is not finite")
-    positions, velocities = _block(in_enu[:3, :3]), list(UNKNOWN)
+    positions, velocities = _block(in_enu[:3, :3]), list(UNKNOWN_COVARIANCE)
     q = vehicle.attitude
     if q is not None:
         in_body = known(covariance.to_body(q, block=1).in_frames((Frame.ENU, Frame.FLU, Frame.ENU)))
@@ -100,8 +144,8 @@ def _publish(
         if covariances is None and body is not None:
             vehicle.pack_variant(ODOM, stamp_ns, pose + body, wire.odometry)
         else:
-            positions, velocities = covariances or (UNKNOWN, UNKNOWN)
-            moving = twist(linear, rates, velocities)
+            positions, velocities = covariances or (UNKNOWN_COVARIANCE, UNKNOWN_COVARIANCE)
+            moving = twist_numbers(linear, rates, velocities)
             vehicle.pack_variant(ODOM, stamp_ns, (*pose, *positions, *moving), wire.odometry_with_covariance)
     if is_pose:
         vehicle.pack(POSE, stamp_ns, pose)
@@ -117,3 +161,75 @@ def _block(covariance: FloatArray) -> list[float]:
     whole[:3, :3] = covariance
     entries: list[float] = whole.ravel().tolist()
     return entries
+
+
+LOCAL_NED, BODY_FRD, LOCAL_FRD = 1, 12, 20  # MAV_FRAME
+
+_IN_MAP = "position attitude velocity body_velocity rates"
+_IN_ODOM = "local_position local_attitude body_velocity body_velocity rates"
+# What is read, the topic's frame, and the frames of the covariance before and after, by the message's frame.
+_POSES = {
+    LOCAL_NED: (reader("ODOMETRY", _IN_MAP), "map", Frame.NED, Frame.ENU),
+    LOCAL_FRD: (
+        reader("ODOMETRY", _IN_ODOM),
+        "odom",
+        Frame.FRD,
+        Frame.FLU,
+    ),
+}
+# The frame is that of the message: odom where the sender does not know north.
+ODOMETRY = topic("odometry/in", "nav_msgs/Odometry", layout=wire.odometry_with_covariance)
+
+
+@translates("ODOMETRY")
+def odometry(fields: Any, vehicle: Telemetry) -> None:
+    """Translate the pose in its frame_id and the velocity in its child_frame_id, which is LOCAL_NED for PX4.
+
+    Messages with other frames than LOCAL_NED, LOCAL_FRD and BODY_FRD are counted. So are those of a pose in one local
+    frame and a velocity in the other: the heading between these is unknown.
+    """
+    found = _POSES.get(fields.frame_id)
+    if found is None or fields.child_frame_id not in (fields.frame_id, BODY_FRD):
+        vehicle.drop(fields, f"frames {_name(fields.frame_id)} and {_name(fields.child_frame_id)}")
+        return
+    read, frame, world, target = found
+    position, q, velocity, body_velocity, rates = read(fields)
+    if fields.quality < 0:
+        vehicle.drop(fields, "has failed")
+        return
+    if q is None:
+        vehicle.drop(fields, "no attitude")
+        return
+    if position is None:
+        vehicle.drop(fields, "position is not finite")
+        return
+    stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    if not vehicle.accepts(fields, "odometry", vehicle.component, stamp_ns):
+        return
+    pose_covariance = Covariance(_covariance(fields.pose_covariance), world).to(target)
+    # Rates are in the body already; the velocity is turned if it is along the world's axes.
+    if fields.child_frame_id == BODY_FRD:
+        twist_covariance = Covariance(_covariance(fields.velocity_covariance), Frame.FRD).to(Frame.FLU)
+    else:
+        body_velocity = None if velocity is None else q.to_body(velocity)
+        in_world = Covariance(_covariance(fields.velocity_covariance), (world, Frame.FRD)).to((target, Frame.FLU))
+        twist_covariance = in_world.to_body(q)
+    moving = twist_numbers(body_velocity, rates, _entries(twist_covariance.in_frames(Frame.FLU)))
+    values = (*position, *q, *_entries(pose_covariance.in_frames(target)), *moving)
+    vehicle.pack_variant(ODOMETRY, stamp_ns, values, vehicle.frames.named(frame), vehicle.frames.base)
+
+
+def _name(frame: int) -> str:
+    """Return the name of a MAV_FRAME, such as BODY_NED."""
+    return enum_name("MAV_FRAME", frame).removeprefix("MAV_FRAME_")
+
+
+def _covariance(upper: tuple[float, ...]) -> FloatArray:
+    """Return the 6x6 with NaN for what is unknown: everything, if the first entry is NaN."""
+    return np.full((6, 6), np.nan) if math.isnan(upper[0]) else symmetric(upper, 6)
+
+
+def _entries(covariance: FloatArray) -> list[float]:
+    """Return the entries in row-major order, with zeros for unknown ones, as in ROS."""
+    values: list[float] = known(covariance).ravel().tolist()
+    return values

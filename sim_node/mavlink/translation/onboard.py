@@ -12,7 +12,7 @@ from sim_node.mavlink.codec import enum_name
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import VehicleTopic, topic
 from sim_node.mavlink.translation.health import keep
-from sim_node.mavlink.translation.registry import reads, translates
+from sim_node.mavlink.translation.rows import reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import AttitudeFrd
 

@@ -9,7 +9,7 @@ from sim_node.mavlink.modes import mode_name
 from sim_node.mavlink.status_texts import StatusText
 from sim_node.mavlink.telemetry import Heartbeat, Telemetry
 from sim_node.mavlink.topics import Profile, topic
-from sim_node.mavlink.translation.registry import ERROR, OK, WARN, diagnostic, translates
+from sim_node.mavlink.translation.rows import ERROR, OK, WARN, diagnostic, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.messages.cdr import stamp
 from sim_node.text import printable

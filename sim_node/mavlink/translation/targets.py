@@ -10,7 +10,7 @@ from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import PX4, Telemetry
 from sim_node.mavlink.topics import Profile, topic
 from sim_node.mavlink.translation.global_position import NO_ORIGIN, NOT_ON_EARTH
-from sim_node.mavlink.translation.registry import reads, translates
+from sim_node.mavlink.translation.rows import reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Frame, Ned, convert_position
 

@@ -1,26 +1,102 @@
-"""The vehicles of a bridge that are published under MAVROS' names, too."""
+"""Vehicles of a bridge under MAVROS' names, too: what they publish, and what they subscribe to."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
+from typing import Any
 
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.mavros.telemetry import readers, topics
-from sim_node.mavlink.mavros.vehicle import MavrosVehicle
+from sim_node.mavlink.commands import Goto
+from sim_node.mavlink.mavros.setpoints import SETPOINTS, THRUST, THRUST_TYPE, TURNS, SetpointRow, message_of
+from sim_node.mavlink.mavros.telemetry import MavrosVehicle, readers, topics
+from sim_node.mavlink.setpoints import SetpointRefused, checked_thrust
+from sim_node.mavlink.topics import Profile
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.encoding import encode
 from sim_node.messages.topic import Outlet
-from sim_node.ros.bridge_parameters import Naming
-from sim_node.ros.mavros.commands import serve_commands
-from sim_node.ros.mavros.missions import serve_missions
-from sim_node.ros.mavros.parameters import serve_parameters
-from sim_node.ros.mavros.services import MavrosServices
-from sim_node.ros.mavros.topics import MavrosTopics
-from sim_node.ros.publishers import load_type_support, message_class
+from sim_node.ros.bridge_parameters import Naming, limits_of
+from sim_node.ros.mavros.services import MavrosServices, serve_commands, serve_missions, serve_parameters
+from sim_node.ros.newest_pair import NewestPair
+from sim_node.ros.publishers import load_type_support, message_class, profile
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
+
+
+class MavrosTopics:
+    """Subscriptions of a vehicle under MAVROS' names. Belongs to the executor's thread.
+
+    As MAVROS does, each setpoint is forwarded once. Unlike MAVROS, numbers that are not finite and those beyond the
+    limits of setpoints are refused; the log tells it.
+
+    Args:
+        services: The vehicle's services.
+    """
+
+    def __init__(self, services: MavrosServices) -> None:
+        self._services, self.node, self.bridge = services, services.node, services.bridge
+        self.vehicle, self._prefix = services.vehicle, services.prefix
+        timeout_s: float = self.node.get_parameter("setpoint_timeout").value
+        self._pair: NewestPair[tuple[SetpointRow, Any], float] = NewestPair(("attitude", "thrust"), timeout_s)
+        for row in SETPOINTS:
+            self._subscribe(row.name, row.type, row.profile, self._forward(row))
+        for row in TURNS:
+            self._subscribe(row.name, row.type, row.profile, self._turn(row))
+        self._subscribe(THRUST, THRUST_TYPE, Profile.RELIABLE, self._thrust)
+
+    def _subscribe(self, name: str, type: str, qos: Profile, receive: Callable[[Any], None]) -> None:
+        def callback(message: Any) -> None:
+            try:
+                receive(message)
+            except SetpointRefused as refusal:
+                self._services.refuse(name, str(refusal))
+            except Exception as error:
+                self.bridge.failed(f"{self._prefix}{name}", error)
+
+        # A best-effort subscription is compatible with reliable publishers, too.
+        qos = Profile.SENSOR if qos is Profile.RELIABLE else qos
+        self.node.create_subscription(message_class(type), self._prefix + name, callback, profile(qos.value))
+
+    def _forward(self, row: SetpointRow) -> Callable[[Any], None]:
+        def receive(message: Any) -> None:
+            self._put(row, message)
+
+        return receive
+
+    def _put(self, row: SetpointRow, message: Any, **more: Any) -> None:
+        vehicle = self.vehicle
+        fields = message_of(row, message, vehicle.telemetry, limits_of(self.node), **more)
+
+        def act(now_ns: int) -> None:
+            if row.is_setpoint:
+                vehicle.cancel(Goto.key, f"cancelled by {row.name}", now_ns)
+                vehicle.stream.stop()
+            vehicle.send(row.message, fields, now_ns)
+
+        self.bridge.post(act)
+
+    def _turn(self, row: SetpointRow) -> Callable[[Any], None]:
+        def receive(message: Any) -> None:
+            self._pair.put_first((row, message), time.monotonic_ns())
+            self._send_pair()
+
+        return receive
+
+    def _thrust(self, message: Any) -> None:
+        thrust = float(message.thrust)
+        self._pair.put_second(checked_thrust(thrust if math.isfinite(thrust) else -1.0), time.monotonic_ns())
+        self._send_pair()
+
+    def _send_pair(self) -> None:
+        try:
+            (row, message), thrust, _ = self._pair.complete(time.monotonic_ns())
+        except ValueError:
+            return  # as in MAVROS, which waits for both
+        self._put(row, message, thrust=thrust)
+
 
 _UNTURNED = (0.0, 0.0, 0.0, 1.0)
 
@@ -84,7 +160,7 @@ class MavrosVehicles:
         if made is None:
             return
         namespace = self._naming.mavros_namespace(vehicle.system)
-        services = MavrosServices(self._node, self._bridge, vehicle, namespace, made.names, commands)
+        services = MavrosServices(self._node, self._bridge, vehicle, namespace, made, commands)
         self._subscribed.append(MavrosTopics(services))
         for serve in (serve_commands, serve_missions, serve_parameters):
             serve(services)

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from rclpy.node import Node
 
 from sim_node.plugins import blamed
-from sim_node.ros.loop_calls import in_loop
-from sim_node.ros.preparing import Preparing
+from sim_node.ros.calls import Preparing, in_loop
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Refused

@@ -32,12 +32,15 @@ class Columns(Mapping[str, Array]):
     Args:
         owner: Who declares and claims through this object, for error messages; see `owned_by`.
         table: The data to share with other views of the same columns; None for new columns.
+
+    Attributes:
+        added: The names of the columns that were declared through this object.
     """
 
     def __init__(self, owner: str = "the simulation", table: ColumnTable | None = None) -> None:
         self._owner = owner
         self._table = ColumnTable() if table is None else table
-        self._added: list[str] = []
+        self.added: list[str] = []
 
     def owned_by(self, owner: str) -> Columns:
         """Return a view of the same columns for another owner.
@@ -238,11 +241,6 @@ class Columns(Mapping[str, Array]):
 
         return at
 
-    @property
-    def added(self) -> tuple[str, ...]:
-        """The names of the columns that were declared through this object."""
-        return tuple(self._added)
-
     def checkpoint(self, names: Iterable[str]) -> Checkpoint:
         """Make a checkpoint of columns, to save and restore often.
 
@@ -323,7 +321,7 @@ class Columns(Mapping[str, Array]):
         if name in self._table.entries:
             raise ValueError(f"column {name!r}: both {self._table.entries[name].owner} and {entry.owner}")
         self._table.entries[name] = entry
-        self._added.append(name)
+        self.added.append(name)
 
     def _entry(self, name: str) -> ColumnEntry:
         found = self._table.entries.get(name)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from sim_node.simulation.control.trajectories import BELOW, PHASE, STILL, glide
 from sim_node.simulation.control.trajectories import DONE as MISSION_DONE
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import yaw_of
-
-_Indices = npt.NDArray[np.int64]
-
 
 # Who leads the setpoint of a vehicle: its mission, or a hand, which has just taken over or has it stand or fly.
 MISSION, TAKEN_OVER, STANDING, FLYING = 0, 1, 2, 3
@@ -60,10 +54,10 @@ def fly_by_hand(
     period: float,
     integrals: FloatArray,
     missions: FloatArray,
-    modes: _Indices,
+    modes: IntArray,
     memory: FloatArray,
     setpoints: FloatArray,
-    running: _Indices,
+    running: IntArray,
 ) -> None:
     """Overwrite the setpoints (V, 11) and running (V,) that fly_missions wrote of the vehicles that a hand has.
 

@@ -6,14 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.simulation.control.airframe import MAX_TILT, MIN_HOVER, Airframe, allocation, gains
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import axes
 
-_Indices = npt.NDArray[np.int64]
 _SLOPE = math.tan(MAX_TILT)
 
 
@@ -24,7 +22,7 @@ def control_positions(
     gains: FloatArray,
     gravity: float,
     period: float,
-    running: _Indices,
+    running: IntArray,
     integrals: FloatArray,
     demands: FloatArray,
 ) -> None:
@@ -125,7 +123,7 @@ def control_attitudes(
 
 
 @kernel(nogil=True, error_model="numpy")
-def mix(wrenches: FloatArray, first: _Indices, rotors: FloatArray, running: _Indices, commands: FloatArray) -> None:
+def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntArray, commands: FloatArray) -> None:
     """Write commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1]; 0 where not running.
 
     rotors (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient, minimum and
@@ -199,7 +197,7 @@ class Controller:
         self._rotors = np.concatenate([_mixer_rows(a) for a in airframes])
         self._demands, self._wrenches = np.zeros((count, 5)), np.zeros((count, 4))
 
-    def fly(self, states: FloatArray, setpoints: FloatArray, running: _Indices, commands: FloatArray) -> None:
+    def fly(self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray) -> None:
         """Compute motor commands from states and setpoints.
 
         Args:
@@ -220,7 +218,7 @@ class Controller:
         )
         self.turn(states, self._demands, running, commands)
 
-    def turn(self, states: FloatArray, demands: FloatArray, running: _Indices, commands: FloatArray) -> None:
+    def turn(self, states: FloatArray, demands: FloatArray, running: IntArray, commands: FloatArray) -> None:
         """Compute motor commands from states and demands: `fly` without its position and velocity loops.
 
         Args:

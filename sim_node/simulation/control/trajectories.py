@@ -5,14 +5,9 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
-import numpy as np
-import numpy.typing as npt
-
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import yaw_of
-
-_Indices = npt.NDArray[np.int64]
 
 # A vehicle has landed if it is slower than this (m/s) while the setpoint is this far below it (m).
 STILL, BELOW = 0.1, 0.3
@@ -62,12 +57,12 @@ def profile(elapsed: float, length: float, speed: float, acceleration: float) ->
 def fly_missions(
     states: FloatArray,
     pilots: FloatArray,
-    first: _Indices,
+    first: IntArray,
     waypoints: FloatArray,
     period: float,
     memory: FloatArray,
     setpoints: FloatArray,
-    running: _Indices,
+    running: IntArray,
 ) -> None:
     """Write setpoints (V, 11) and running (V,), whether motors run, for the next period in s; advance memory.
 

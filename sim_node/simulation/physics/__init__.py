@@ -20,4 +20,4 @@ with public(__name__):
     from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine as RigidBodyEngine
     from sim_node.simulation.physics.wind import WindField as WindField
     from sim_node.world.forces import Force as Force
-    from sim_node.world.readers.yaml_forces import force as force
+    from sim_node.world.forces import force as force

@@ -1,29 +1,25 @@
-"""Actuators of joints, whose targets may oscillate and whose speeds may be limited."""
+"""Actuators of joints: their targets, which may oscillate, and how commands find them by joint and type."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
 from sim_node.simulation.columns import Column, Columns
-from sim_node.simulation.physics.drives import Drives, add_drive, integrator_of, name_of
+from sim_node.simulation.physics.compiled import Compiled, InitialState
+from sim_node.simulation.physics.drives import TYPES, Drives, add_drive, integrator_of, name_of
 from sim_node.simulation.physics.force_elements import ForceElement, force_element
-from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, mobility_of
+from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, mobility_of, terms_of
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_FORCE
-from sim_node.world.joint_checks import driven_joints
-from sim_node.world.joint_motion import Actuator
+from sim_node.world.joint_motion import Actuator, driven_joints
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key
-
-if TYPE_CHECKING:
-    from sim_node.simulation.physics.compiled import Compiled
 
 # The column of the targets that differ from MuJoCo's controls, because they oscillate or have a limited speed, or
 # because the drive is implicit.
@@ -76,14 +72,15 @@ def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
             drive.forcelimited, drive.forcerange = True, np.clip(actuator.forces, -MAX_FORCE, MAX_FORCE)
 
 
-def set_targets(model: mujoco.MjModel, world: World, qpos: FloatArray, ctrl: FloatArray) -> None:
-    """Write the initial targets to ctrl (nu,). The setpoint of a limited speed begins at the joint's position."""
+def set_targets(model: mujoco.MjModel, world: World, start: InitialState) -> None:
+    """Write the initial targets to the controls. The setpoint of a limited speed begins at the joint's position."""
     for actuator in world.actuators:
         index = model.actuator(name_of(actuator)).id
         if actuator.implicit:
             continue
         paced = actuator.type == "position" and actuator.speed is not None
-        ctrl[index] = qpos[model.jnt_qposadr[model.actuator_trnid[index, 0]]] if paced else actuator.begins_at()
+        here = start.qpos[model.jnt_qposadr[model.actuator_trnid[index, 0]]]
+        start.ctrl[index] = here if paced else actuator.begins_at()
 
 
 def check_damping(model: mujoco.MjModel, world: World) -> None:
@@ -200,3 +197,72 @@ class Targets:
         """Add the forces of implicit drives to qfrc_actuator, after the solver has found them."""
         if self._drives is not None:
             self._drives.add_efforts()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drive:
+    """The target of an actuator: an element of MuJoCo's `ctrl`, or of the column `target`.
+
+    Attributes:
+        name: The actuator's name in MuJoCo.
+        array: The array.
+        index: The element.
+    """
+
+    name: str
+    array: FloatArray
+    index: int
+
+    def get(self) -> float:
+        """Return the target."""
+        return float(self.array[self.index])
+
+    def set(self, target: float) -> None:
+        """Set the target. MuJoCo clips it to the range."""
+        self.array[self.index] = target
+
+
+def drives_of(model: mujoco.MjModel, data: mujoco.MjData, columns: Columns) -> dict[int, dict[str, Drive]]:
+    """Return the actuators of each joint of MuJoCo, by type.
+
+    Actuators of models count if they are MuJoCo's `position`, `velocity` or `motor`, with a gear of 1, so that their
+    controls are in the unit of the joint. Where a joint has two of a type, the first one counts.
+    """
+    own = {name: row for row, name in enumerate(columns.column(TARGET).entities or ())} if TARGET in columns else {}
+    found: dict[int, dict[str, Drive]] = {}
+    for index in range(model.nu):
+        name = str(model.actuator(index).name)
+        joint = _joint_of(model, index)
+        kind = TYPES.get(name.rpartition("#")[2]) if name in own else _type_of(model, index)
+        if kind is None or joint is None:
+            continue
+        array, at = (columns[TARGET], own[name]) if name in own else (data.ctrl, index)
+        found.setdefault(joint, {}).setdefault(kind, Drive(name, array, at))
+    return found
+
+
+def _joint_of(model: mujoco.MjModel, index: int) -> int | None:
+    """Return the joint that an actuator drives, directly or by a tendon of its own; None for another actuator."""
+    at = int(model.actuator_trnid[index, 0])
+    if model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT:
+        return at
+    drives = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_TENDON and model.tendon(at).name.endswith("#drive")
+    joints = terms_of(model, at)[0].tolist() if drives else []
+    return int(joints[0]) if len(joints) == 1 else None
+
+
+def _type_of(model: mujoco.MjModel, index: int) -> str | None:
+    """Return the type of an actuator of a joint; None for one whose control is something else."""
+    joint, one = mujoco.mjtTrn.mjTRN_JOINT, (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
+    scalar = model.actuator_trntype[index] == joint and model.jnt_type[model.actuator_trnid[index, 0]] in one
+    plain = model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_NONE and model.actuator_gear[index, 0] == 1.0
+    if not (scalar and plain and model.actuator_gaintype[index] == mujoco.mjtGain.mjGAIN_FIXED):
+        return None
+    gain, (constant, stiffness, damping) = model.actuator_gainprm[index, 0], model.actuator_biasprm[index, :3]
+    if model.actuator_biastype[index] == mujoco.mjtBias.mjBIAS_NONE:
+        return "effort" if gain == 1.0 else None
+    if model.actuator_biastype[index] != mujoco.mjtBias.mjBIAS_AFFINE or constant != 0.0:
+        return None
+    if gain == -stiffness:
+        return "position"
+    return "velocity" if stiffness == 0.0 and gain == -damping else None

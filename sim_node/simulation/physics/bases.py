@@ -1,22 +1,22 @@
-"""Wheeled bases: from commanded twists to wheels, or to the body itself, and from wheels to odometry."""
+"""Wheeled bases: from commanded twists to wheels, or to the body itself, and from wheels to odometry and its frames."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.simulation.columns import Column, Columns
+from sim_node.simulation.physics.engine import engine
 from sim_node.simulation.physics.force_elements import force_element
 from sim_node.simulation.physics.handles import BaseRecord
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.base_types import BaseType, Kinematics, kinematics_of
-from sim_node.world.base_types.motion import arcs
+from sim_node.world.base_types.motion import advance, arcs
 from sim_node.world.bases import Base
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -25,8 +25,8 @@ from sim_node.world.problems import Problem, WorldError, quoted
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
 
+    from sim_node.simulation.physics.actuators import Drive
     from sim_node.simulation.physics.compiled import Compiled
-    from sim_node.simulation.physics.joint_drives import Drive
 
 # [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels tell it.
 ODOMETRY = "base/odometry"
@@ -61,7 +61,7 @@ class Bases:
     def __init__(self, bases: tuple[Base, ...], compiled: Compiled, data: MjData, columns: Columns) -> None:
         import mujoco
 
-        from sim_node.simulation.physics.joint_drives import drives_of
+        from sim_node.simulation.physics.actuators import drives_of
 
         # Imported here: worlds without bases do not need compiled kernels.
         from sim_node.world.base_types.motion_kernels import approach_twists, count_odometry, unexpired
@@ -179,13 +179,8 @@ class Bases:
         data.qvel[self._body_qd] = qd
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Targets:
-    """Where targets of actuators are written: all in one array."""
-
-    array: FloatArray
-    at: IntArray
-    of: IntArray
+# Where targets of actuators are written: an array, the places in it, and the joints whose they are.
+_Targets = tuple[FloatArray, IntArray, IntArray]
 
 
 class _Group:
@@ -217,17 +212,17 @@ class _Group:
         self._driven, self._steered = driven, steered
         self._rates, self._wanted, self._before = np.zeros(len(driven)), np.zeros(len(steered)), np.zeros(len(driven))
         targets = _targets(bases, self.wheels, wheel_joints, "velocity", drives)
-        self._targets = [(True, each) for each in targets]
+        self._targets = [(self._rates, each) for each in targets]
         targets = _targets(bases, _named(bases, shape.steered), steering_joints, "position", drives)
-        self._targets += [(False, each) for each in targets]
+        self._targets += [(self._wanted, each) for each in targets]
 
     def command(self, rates: FloatArray, angles: FloatArray, data: MjData) -> None:
         """Set the targets of wheels to rates (G, D) and angles (G, S)."""
         self._rates[:], self._wanted[:] = rates.ravel()[self._driven], angles.ravel()[self._steered]
         if self.is_kinematic:
             self._before[:] = data.qpos[self.wheel_q]
-        for is_rate, targets in self._targets:
-            targets.array[targets.at] = (self._rates if is_rate else self._wanted)[targets.of]
+        for wanted, (array, at, of) in self._targets:
+            array[at] = wanted[of]
 
     def turn(self, data: MjData, seconds: float) -> None:
         """Turn the wheels of kinematic bases as they are commanded."""
@@ -296,7 +291,7 @@ def _targets(
         _, at, of = found.setdefault(id(drive.array), (drive.array, [], []))
         at.append(drive.index)
         of.append(row)
-    return [_Targets(array, np.array(at), np.array(of)) for array, at, of in found.values()]
+    return [(array, np.array(at), np.array(of)) for array, at, of in found.values()]
 
 
 def _free_joint(model: MjModel, base: Base) -> int:
@@ -334,3 +329,35 @@ def _heading(turns: FloatArray) -> tuple[FloatArray, FloatArray]:
     upright = length > math.ulp(1.0)
     length = np.where(upright, length, 1.0)
     return np.where(upright, cos / length, 1.0), sin / length
+
+
+@engine("bases")
+def open_base_frames(world: World, layout: Layout, columns: Columns) -> BaseFrames | None:
+    """Return the engine of the frames NAME/odom."""
+    bases = world.of(Base)
+    return BaseFrames(tuple(base.odom for base in bases), columns) if bases else None
+
+
+class BaseFrames:
+    """Writes where the frame of each odometry is in its base. The odometry is that of the force element of bases."""
+
+    def __init__(self, names: tuple[str, ...], columns: Columns) -> None:
+        self._rows, self._odometry = columns.claim("pose", names), columns[ODOMETRY]
+
+    def reset(self, seed: int) -> None:
+        """Do nothing: the odometry is a column of the force element."""
+
+    def step(self, steps: int) -> None:
+        """Do nothing: odometry is counted at each timestep of the bodies."""
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Write the inverse of each base's odometry to its row of poses (N, 7)."""
+        found = np.array(self._odometry[:, :3])
+        if ahead_ns:
+            advance(found, arcs(self._odometry[:, 3:6], ahead_ns * 1e-9))
+        x, y, yaw = found.T
+        cos, sin = np.cos(yaw), np.sin(yaw)
+        rows = np.zeros((len(found), 7))
+        rows[:, 0], rows[:, 1] = -cos * x - sin * y, sin * x - cos * y
+        rows[:, 5], rows[:, 6] = -np.sin(0.5 * yaw), np.cos(0.5 * yaw)
+        poses[self._rows] = rows

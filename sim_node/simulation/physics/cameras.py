@@ -13,8 +13,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import IO, Any
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -175,9 +174,7 @@ class CameraRenderer:
 
     def _request(self, *slots: int) -> None:
         """Have the process render the requests in some slots, in that order."""
-        try:
-            os.write(self._process.input.fileno(), bytes(slots))
-        except OSError:
+        if not self._process.request(bytes(slots)):
             self.collect()
 
     def _order(self) -> None:
@@ -247,18 +244,21 @@ class _Worker:
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, model, 0)
         views = slots.views(mmap.mmap(self._memory, slots.size))
-        order = {
-            "model": f"/dev/fd/{self._file}",
-            "memory": self._memory,
-            "slots": dataclasses.astuple(slots),
-            "groups": groups,
-        }
+        model_file, places = f"/dev/fd/{self._file}", dataclasses.astuple(slots)
+        order = {"model": model_file, "memory": self._memory, "slots": places, "groups": groups}
         if self._process is None:
             self._spawn(order)
         else:
-            with suppress(OSError):  # if it has ended, its missing answer tells
-                os.write(self.input.fileno(), bytes([RELOAD]) + json.dumps(order).encode() + b"\n")
+            self.request(bytes([RELOAD]) + json.dumps(order).encode() + b"\n")
         return views
+
+    def request(self, what: bytes) -> bool:
+        """Send a request. Return False if the process has ended: its missing answer tells."""
+        try:
+            os.write(self._input.fileno(), what)
+        except OSError:
+            return False
+        return True
 
     def exit_status(self) -> str:
         """Return how the process has ended."""
@@ -268,20 +268,6 @@ class _Worker:
         """End the process."""
         self._finalize()
 
-    @property
-    def input(self) -> IO[bytes]:
-        """Where requests are written."""
-        assert self._process is not None
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def output(self) -> IO[bytes]:
-        """Where replies are read."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        return self._process.stdout
-
     def _spawn(self, order: dict[str, Any]) -> None:
         given = os.environ.get(VARIABLE)
         backends = [given] if given else list(BACKENDS if sys.platform == "linux" else [])
@@ -289,7 +275,7 @@ class _Worker:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         if backends:
             environment[VARIABLE] = backends[0]
-        self._process = subprocess.Popen(
+        self._process = process = subprocess.Popen(
             command(order),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -299,7 +285,10 @@ class _Worker:
             # Ctrl-C must reach only this program, which then closes the input of the other.
             start_new_session=True,
         )
-        self._finalize = weakref.finalize(self, _end, self._process, (self._memory, self._file))
+        self._finalize = weakref.finalize(self, _end, process, (self._memory, self._file))
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._input, self.output = process.stdin, process.stdout
         self.replies.register(self.output, select.POLLIN)
 
 

@@ -10,7 +10,17 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class InitialState:
+    """The state in which a run begins: MuJoCo's positions, velocities, controls, and states of actuators."""
+
+    qpos: FloatArray
+    qvel: FloatArray
+    ctrl: FloatArray
+    act: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled(InitialState):
     """A MuJoCo model, its specification, and the places of the world's frames in it.
 
     Every frame except keyframed ones is fixed to a body of MuJoCo, its carrier, at a constant pose.
@@ -21,7 +31,6 @@ class Compiled:
         links: Of each link that joints move (L, 3): its row in the frame table, its body, and the body that its parent
             frame is fixed to.
         mounts: The pose (L, 7) of that parent frame in that body.
-        qpos, qvel, ctrl, act: The initial state.
         carriers: The MuJoCo body (N,) that each frame is fixed to, -1 for keyframed ones.
         offsets: The pose (N, 7) of each frame in that body.
         solids: The MuJoCo body (N,) whose shapes each frame is fixed to, keyframed ones included; 0 for none.
@@ -32,10 +41,6 @@ class Compiled:
     spec: mujoco.MjSpec
     links: IntArray
     mounts: FloatArray
-    qpos: FloatArray
-    qvel: FloatArray
-    ctrl: FloatArray
-    act: FloatArray
     carriers: IntArray
     offsets: FloatArray
     solids: IntArray

@@ -9,10 +9,13 @@ from itertools import combinations, product
 import mujoco
 
 from sim_node.simulation.physics.drives import MAX_PHASE
+from sim_node.simulation.physics.surfaces import friction_of
+from sim_node.world.bases import Base
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.layers import filter_of
+from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, Surface, largest_timestep, solref
+from sim_node.world.surfaces import IMPEDANCE, Surface, largest_timestep, solref
 
 Touching = tuple[mujoco.MjsGeom, Surface | None]
 # MuJoCo's bounds of impedances.
@@ -47,7 +50,8 @@ def add_contact_pairs(spec: mujoco.MjSpec, world: World, touching: Iterable[Touc
                 continue
             if not _is_filtered(*bodies, parents=parents):
                 pair = spec.add_pair(name=f"{_PAIR}{index}/{count}", geomname1=first.name, geomname2=second.name)
-                _set_friction(pair, material)
+                (sliding, torsional, rolling), pair.condim = friction_of(material)
+                pair.friction = [sliding, sliding, torsional, rolling, rolling]
 
 
 def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:
@@ -107,15 +111,6 @@ def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjMo
     return max(math.pi / math.sqrt(material.stiffness * max(mobility, mujoco.mjMINVAL)), shortest)
 
 
-def _set_friction(pair: mujoco.MjsPair, material: ContactMaterial) -> None:
-    given = (material.sliding, material.torsional, material.rolling)
-    sliding, torsional, rolling = (
-        default if own is None else own for own, default in zip(given, DEFAULT_FRICTION, strict=True)
-    )
-    pair.friction = [sliding, sliding, torsional, rolling, rolling]
-    pair.condim = 6 if material.rolling is not None else 4 if material.torsional is not None else 3
-
-
 def _is_filtered(first: mujoco.MjsBody, second: mujoco.MjsBody, *, parents: bool) -> bool:
     """Return whether MuJoCo makes no contact of two bodies: parts of one rigid body, or on a joint between them."""
     one, other = _rigid(first), _rigid(second)
@@ -136,3 +131,29 @@ def _rigid(body: mujoco.MjsBody) -> mujoco.MjsBody:
 def _is_fixed(body: mujoco.MjsBody) -> bool:
     """Return whether it is the fixed frame: before a specification is compiled, only that has an id."""
     return int(body.id) == 0
+
+
+def exclude_scenery(spec: mujoco.MjSpec, world: World, layout: Layout) -> None:
+    """Exclude contacts of what kinematic bases carry with all that is fixed to the fixed frame: it cannot stop them.
+
+    Those of kinematic bodies with that, and with each other, are excluded with what is fixed to them.
+    """
+    frames = layout.frames
+    bases = {frames.index(base.body) for base in world.of(Base) if base.drive == "kinematic"}
+    bodies = {row for row, body in layout.bodies if body.kinematic}
+    if not bases and not bodies:
+        return
+    still = ["world", *(frames.names[row] for row, _ in layout.links if frames.still[row])]
+    jointed = {row for row, link in layout.links if link.joints}
+    by_themselves: dict[int, list[str]] = {row: [] for row in bodies}
+    for row, _ in layout.links:
+        above = list(frames.chain(row))
+        carrier = next((each for each in above if each in jointed), 0)
+        if carrier in by_themselves:
+            by_themselves[carrier].append(frames.names[row])
+        if carrier in by_themselves or bases.intersection(above):
+            for scenery in still:
+                spec.add_exclude(bodyname1=frames.names[row], bodyname2=scenery)
+    for some, others in combinations(by_themselves.values(), 2):
+        for one, other in product(some, others):
+            spec.add_exclude(bodyname1=one, bodyname2=other)

@@ -10,9 +10,8 @@ import numpy as np
 
 from sim_node.simulation.columns import Column, Columns
 from sim_node.simulation.physics import drive_kernels as kernels
-from sim_node.simulation.physics.joint_motion import MIN_MOBILITY
+from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, terms_of
 from sim_node.simulation.physics.loop_closures import has_sliders
-from sim_node.simulation.physics.transmissions import terms_of
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joint_motion import RIGID, Actuator, Stop
 from sim_node.world.model import World

@@ -164,7 +164,7 @@ class Signalled(Protocol):
 Opener = Callable[[World, Layout, Columns], Engine | None]
 ENGINES: Registry[str, Opener] = Registry(
     "engine",
-    shipped=(*(f"sim_node.simulation.physics.{name}" for name in ("keyframes", "rigid_bodies", "base_frames")),),
+    shipped=(*(f"sim_node.simulation.physics.{name}" for name in ("keyframes", "rigid_bodies", "bases")),),
     group="sim_node.engines",
 )
 # Decorator that registers an Opener under a name.

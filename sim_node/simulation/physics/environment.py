@@ -13,7 +13,7 @@ from sim_node.simulation.physics.cameras import CameraRenderer
 from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.placing import joint_reader
 from sim_node.simulation.physics.wind import WindField
-from sim_node.simulation.sensors.context import Cameras, Echoes, Lens
+from sim_node.simulation.sensors.context import Cameras, Echoes, Environment, Lens
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 
@@ -24,7 +24,7 @@ _HIDDEN = 5
 _LUMA = np.array([0.2126, 0.7152, 0.0722])
 
 
-class BodyEnvironment:
+class BodyEnvironment(Environment):
     """The environment of sensors in a world of bodies, as in MuJoCo's `data` when it is called.
 
     evaluate: computes all forces of the present state in `data`, without changing what the next step computes, to the
@@ -40,7 +40,7 @@ class BodyEnvironment:
         evaluate: Callable[[], None],
     ) -> None:
         self._compiled, self._frames, self._live, self._evaluate = compiled, frames, data, evaluate
-        self.wind = wind.velocity
+        self._wind = wind
         # A copy, whose groups of shapes are changed.
         self._model = copy.copy(compiled.model)
         self._now = mujoco.MjData(self._model)
@@ -49,6 +49,10 @@ class BodyEnvironment:
         self._renderer: CameraRenderer | None = None
         self._rigid = _rigid_with(self._model)
         self._brightness = np.append(_colours(self._model) @ _LUMA, 0.0)
+
+    def wind(self, positions: FloatArray) -> FloatArray:
+        """Return the velocity of the air."""
+        return self._wind.velocity(positions)
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
         """Return the first hits within `reach`, by MuJoCo's rays: visible shapes that are not fully transparent."""
@@ -103,7 +107,7 @@ class BodyEnvironment:
         """Return what MuJoCo's force and torque sensors measure: cfrc_int, moved from the tree's centre of mass."""
         model, now = self._model, self._live
         self._evaluate()
-        bodies = self._carriers(frames)
+        bodies = np.array([self._carrier(frame) for frame in frames], dtype=np.intp)
         torque, force = now.cfrc_int[bodies, :3], now.cfrc_int[bodies, 3:]
         lever = now.subtree_com[model.body_rootid[bodies]] - about
         return np.concatenate([force, torque + np.cross(lever, force)], axis=1)
@@ -131,9 +135,6 @@ class BodyEnvironment:
     def _carrier(self, frame: str) -> int:
         """Return the MuJoCo body that a frame is fixed to; the fixed frame's for keyframes without shapes."""
         return int(self._compiled.solids[self._frames.index(frame)])
-
-    def _carriers(self, frames: Sequence[str]) -> npt.NDArray[np.intp]:
-        return np.array([self._carrier(frame) for frame in frames], dtype=np.intp)
 
     def _own_shapes(self, frame: str) -> npt.NDArray[np.intp]:
         """Return the shapes that a frame's rays ignore; none for the fixed frame."""

@@ -80,15 +80,11 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
         f"sim_node.simulation.physics.{name}"
         for name in (
             "actuators",
-            "ball_springs",
-            "buoyancy",
-            "constant_force",
-            "drag",
-            "point_gravity",
+            "forces",
             "vehicles",
             "bases",
             "kinematic_bodies",
-            "loop_drift",
+            "loop_closures",
         )
     ),
     group="sim_node.forces",

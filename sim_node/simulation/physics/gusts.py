@@ -7,10 +7,13 @@ import math
 import numpy as np
 
 from sim_node.randomness import stream
+from sim_node.simulation.columns import Array
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.world.forces import Gusts
 
+# Timesteps whose gusts are drawn at once, so that the cost of a numpy call is spread over them.
+BLOCK = 1024
 # States of the filters: one along the wind, two across it and two upwards.
 STATES = 5
 # Correlation times after which the past has no effect, to rounding.
@@ -18,33 +21,59 @@ MAX_STEP = 30.0
 
 
 class Dryden:
-    """Gusts (block, 3) along, across and above the wind, m/s, block after block of timesteps of `dt` seconds.
+    """Gusts drawn a block of BLOCK timesteps at a time, each block from a random stream of its own.
 
-    Each is white noise through the shaping filter of MIL-F-8785C (and MIL-HDBK-1797), T = scale_length / speed:
+    Restoring a state in the middle of a run draws only that block again. Gusts along, across and above the wind are
+    white noise through the shaping filter of MIL-F-8785C (and MIL-HDBK-1797), T = scale_length / speed:
 
         H_u(s) = sigma sqrt(2 T / pi) / (1 + T s)
         H_v(s), H_w(s) = sigma sqrt(T / pi) (1 + sqrt(3) T s) / (1 + T s)^2
 
     The filters are integrated exactly from one timestep to the next and begin in their stationary state, so that the
     standard deviation is the intensity and the spectrum is Dryden's, whatever the timestep.
+
+    Attributes:
+        table: Velocity, mean and gust (BLOCK, 9) of each timestep of the present block, in the fixed frame, m/s.
+        at: The present timestep within it.
     """
 
-    def __init__(self, gusts: Gusts, dt: float, block: int) -> None:
-        steps = [dt * gusts.speed / length for length in gusts.scale_length.tolist()]
-        self._intensity, self._block = gusts.intensity, block
+    def __init__(self, gusts: Gusts, mean: FloatArray, timestep: float) -> None:
+        steps = [timestep * gusts.speed / length for length in gusts.scale_length.tolist()]
+        self._intensity, self._turn = gusts.intensity, _along(mean)
         self._steps = np.array([_first_order(steps[0]), *(_second_order(step) for step in steps[1:])])
+        self.at, self.table = 0, np.empty((BLOCK, 9))
+        self.table[:, 3:6] = mean
 
-    def start(self, seed: int) -> FloatArray:
-        """Return the filters' state (STATES,) at the start of a run, drawn from their stationary distribution."""
+    def reset(self, seed: int) -> None:
+        """Go back to the start of a run, with filters drawn from their stationary distribution."""
+        self._seed = seed
         drawn = stream(seed, "wind", "start").standard_normal(STATES)
-        return np.asarray(drawn * (1.0, 0.5, 0.5, 0.5, 0.5))
+        self.go_on(0, 0, drawn * (1.0, 0.5, 0.5, 0.5, 0.5))
 
-    def block(self, seed: int, number: int, state: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the gusts of a block that begins in a state, and the state in which the next one begins."""
-        white = stream(seed, "wind", f"gusts {number}").standard_normal((self._block, STATES))
-        gusts, after = np.empty((self._block, 3)), np.array(state)
-        _shape(white, self._steps, self._intensity, after, gusts)
-        return gusts, after
+    def catch_up(self) -> None:
+        """Draw the blocks up to the one that `at` is in."""
+        while self.at >= BLOCK:
+            self.go_on(self._number + 1, self.at - BLOCK, self._next)
+
+    def present(self) -> tuple[Array, ...]:
+        """Return the number of the block, the timestep in it, and the state (STATES,) in which its filters began."""
+        return np.array([self._number]), np.array([self.at]), self._first
+
+    def go_on(self, number: int, at: int, first: FloatArray) -> None:
+        """Draw a block, whose filters begin in a state, and go to a timestep in it."""
+        self._number, self.at, self._first, self._next = number, at, first, np.array(first)
+        white = stream(self._seed, "wind", f"gusts {number}").standard_normal((BLOCK, STATES))
+        gusts = np.empty((BLOCK, 3))
+        _shape(white, self._steps, self._intensity, self._next, gusts)
+        self.table[:, 6:] = gusts @ self._turn
+        self.table[:, :3] = self.table[:, 3:6] + self.table[:, 6:]
+
+
+def _along(mean: FloatArray) -> FloatArray:
+    """Return rows: the directions along the horizontal wind (east without one), across it to the left, and up."""
+    speed = math.hypot(mean[0], mean[1])
+    east, north = (mean[0] / speed, mean[1] / speed) if speed > 0.0 else (1.0, 0.0)
+    return np.array([[east, north, 0.0], [-north, east, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _first_order(step: float) -> list[float]:

@@ -15,7 +15,7 @@ from sim_node.world.bounds import fault
 
 if TYPE_CHECKING:
     from sim_node.simulation.control import Airframe
-    from sim_node.simulation.physics.rotor_failures import RotorFailures
+    from sim_node.simulation.physics.rotors import RotorFailures
     from sim_node.world.base_types import BaseType
 
 # Time after the last velocity at which a multirotor brakes, s: as of bases.

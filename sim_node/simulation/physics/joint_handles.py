@@ -13,7 +13,7 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 
 if TYPE_CHECKING:
-    from sim_node.simulation.physics.joint_drives import Drive
+    from sim_node.simulation.physics.actuators import Drive
 
 
 class JointRecord(Protocol):

@@ -1,4 +1,4 @@
-"""Limits, stops, dry friction and mimics of joints in the MuJoCo model of a world."""
+"""Limits, stops, dry friction, mimics and transmissions of joints in the MuJoCo model of a world."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 import mujoco
 import numpy as np
 
-from sim_node.simulation.physics.loop_closures import MET, TIMESTEPS
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.simulation.physics.loop_closures import MET, equate, impedance
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.bodies import Body
-from sim_node.world.joint_checks import actuated_joints
-from sim_node.world.joint_motion import UNLIMITED, Stop
+from sim_node.world.joint_motion import UNLIMITED, Stop, actuated_joints, driven_joints
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, shown_key
@@ -39,7 +38,7 @@ def set_joint_motion(model: mujoco.MjModel, layout: Layout) -> None:
             model.dof_frictionloss[dofs] = body.friction_loss
             # With MuJoCo's default impedance a joint that should stand still creeps.
             model.dof_solref[dofs] = _time_constant(model), 1.0
-            model.dof_solimp[dofs] = _impedance(MET)
+            model.dof_solimp[dofs] = impedance(MET)
         if body.limits is not None:
             problems += _set_limits(model, body)
     if problems:
@@ -59,18 +58,11 @@ def add_mimics(spec: mujoco.MjSpec, world: World) -> None:
         if body.mimic is None:
             continue
         followed, multiplier = body.mimic.joint, body.mimic.multiplier
-        equality = spec.add_equality(
-            name=f"{body.name}#mimic",
-            type=mujoco.mjtEq.mjEQ_JOINT,
-            objtype=mujoco.mjtObj.mjOBJ_JOINT,
-            name1=joints[body.name],
-            name2=joints[followed],
-        )
+        ends = joints[body.name], joints[followed]
+        equality = equate(spec, mujoco.mjtEq.mjEQ_JOINT, f"{body.name}#mimic", ends, mujoco.mjtObj.mjOBJ_JOINT)
         # MuJoCo's polynomial is in the displacements from the joints' reference positions.
         offset = body.mimic.offset + multiplier * references.get(followed, 0.0)
         equality.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
-        equality.solref = (TIMESTEPS * spec.option.timestep, 1.0)
-        equality.solimp = _impedance(MET)
 
 
 def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
@@ -83,14 +75,14 @@ def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
         model.jnt_range[index] = pair
         if body.stop is None:
             model.jnt_solref[index] = _time_constant(model), 1.0
-            model.jnt_solimp[index] = _impedance(HARD)
+            model.jnt_solimp[index] = impedance(HARD)
             continue
         mobility = mobility_of(model, int(model.jnt_dofadr[index]))
         damping = _damping(body.stop, mobility)
         unstable = _unstable(body.stop, damping, mobility, float(model.opt.timestep))
         if unstable and body.stop.capped:
             model.jnt_solref[index] = _time_constant(model), 1.0
-            model.jnt_solimp[index] = _impedance(HARD)
+            model.jnt_solimp[index] = impedance(HARD)
             continue
         for key, message in unstable:
             where = f"{body.place.key or shown_key(body.name)}: stop.{key}"
@@ -98,7 +90,7 @@ def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
         # MuJoCo's stiffness and damping are per mass, and its force is d / (1 - d) times that: with the impedance d
         # towards zero it is that of a spring and a damper, to a part in 1 / SOFT.
         model.jnt_solref[index] = -body.stop.stiffness * mobility, -damping * mobility
-        model.jnt_solimp[index] = _impedance(SOFT)
+        model.jnt_solimp[index] = impedance(SOFT)
     return problems
 
 
@@ -128,6 +120,30 @@ def _time_constant(model: mujoco.MjModel) -> float:
     return max(STOP_TIMESTEPS * float(model.opt.timestep), STOP_TIME)
 
 
-def _impedance(value: float) -> FloatArray:
-    """Return MuJoCo's solimp of an impedance that does not depend on the depth."""
-    return np.array((value, value, 0.001, 0.5, 2.0))
+def add_transmissions(spec: mujoco.MjSpec, world: World) -> None:
+    """Add a fixed tendon for each transmission of a world, and a constraint for each that is held."""
+    joints = driven_joints(world) if world.transmissions else {}
+    for transmission in world.transmissions:
+        tendon = spec.add_tendon(name=transmission.name)
+        for joint, coefficient in transmission.joints:
+            tendon.wrap_joint(joints[joint], coefficient)
+        if transmission.held:
+            ends = transmission.name, ""
+            equate(spec, mujoco.mjtEq.mjEQ_TENDON, transmission.name, ends, mujoco.mjtObj.mjOBJ_TENDON)
+
+
+def set_transmissions(model: mujoco.MjModel, world: World, qpos: FloatArray) -> None:
+    """Hold transmissions at what they are in qpos; MuJoCo measures the length of tendons from the reference state."""
+    for transmission in world.transmissions:
+        if transmission.held:
+            tendon = int(model.tendon(transmission.name).id)
+            joints, coefficients = terms_of(model, tendon)
+            start = float(np.dot(coefficients, qpos[model.jnt_qposadr[joints]]))
+            model.equality(transmission.name).data[0] = start - model.tendon_length0[tendon]
+
+
+def terms_of(model: mujoco.MjModel, tendon: int) -> tuple[IntArray, FloatArray]:
+    """Return the joints of a fixed tendon and their coefficients, (J,) each."""
+    first = model.tendon_adr[tendon]
+    wraps = slice(first, first + model.tendon_num[tendon])
+    return np.asarray(model.wrap_objid[wraps]), np.asarray(model.wrap_prm[wraps])

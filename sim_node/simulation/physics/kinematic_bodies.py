@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import mujoco
 import numpy as np
+from mujoco import MjData, MjModel
 
 from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.force_elements import force_element
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-
-if TYPE_CHECKING:
-    from mujoco import MjData, MjModel
-
-    from sim_node.simulation.physics.compiled import Compiled
 
 # To the solver of contacts they are this much heavier than all that is in the world. From 1e3 to 1e5 a parcel on a belt
 # is within 0.3 mm of where friction takes it; from 1e6 on rounding turns it.
@@ -29,8 +25,6 @@ _XYZW = np.array([0, 1, 2, 4, 5, 6, 3])
 
 def make_heavy(model: MjModel, layout: Layout) -> None:
     """Give kinematic bodies an inertia that no contact moves, in a model whose constants are set."""
-    import mujoco
-
     dofs = kinematic_dofs(model, layout)
     if not dofs.size:
         return

@@ -1,4 +1,4 @@
-"""Loop closures as MuJoCo's equality constraints, between sites on bodies. A new kind is one entry."""
+"""Loop closures as MuJoCo's equality constraints between sites on bodies, held closed. A new kind is one entry."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from collections.abc import Callable
 
 import mujoco
 import numpy as np
+from mujoco import MjData, MjModel
 
 from sim_node.registry import Registry
+from sim_node.simulation.columns import Column, Columns
+from sim_node.simulation.physics import loop_kernels as kernels
+from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.force_elements import force_element
+from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.layout import Layout
@@ -22,6 +28,10 @@ HINGE_LENGTH = 0.1
 TIMESTEPS, MET = 2.0, 0.9999
 # A body that is lighter than the other by more than this is a slider.
 SLIDER = 1e3
+DRIFT = "loop_drift"
+# Rows of the types of equality constraints that LoopDrift is for. Welds are not: sliders, which weigh hardly anything,
+# hang on them, and slide without opening them.
+_ROWS = {"CONNECT": 3, "TENDON": 1}
 
 Nodes = dict[int, mujoco.MjsBody]
 Offsets = dict[int, tuple[int, FloatArray]]
@@ -37,7 +47,7 @@ loop_closure = LOOP_CLOSURES.add
 def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
     """Add a world's loop closures to its model. Raises WorldError for a kind without a constraint here."""
     if world.loop_closures and spec.option.integrator != mujoco.mjtIntegrator.mjINT_RK4:
-        # Islands have copies of the rows that loop_drift writes.
+        # Islands have copies of the rows that LoopDrift writes.
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
         # Like the implicit integrators, implicit damping adds up the forces on sliders again; see integrator_of.
         if has_sliders(world):
@@ -90,12 +100,12 @@ def _bodies_of(model: mujoco.MjModel, held: LoopClosure) -> tuple[int, int]:
 
 @loop_closure("lock")
 def _weld(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
-    _equate(spec, mujoco.mjtEq.mjEQ_WELD, held.name, _sites(held.name, bodies, ends))
+    equate(spec, mujoco.mjtEq.mjEQ_WELD, held.name, _sites(held.name, bodies, ends))
 
 
 @loop_closure("ball")
 def _connect(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
-    _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, held.name, _sites(held.name, bodies, ends))
+    equate(spec, mujoco.mjtEq.mjEQ_CONNECT, held.name, _sites(held.name, bodies, ends))
 
 
 @loop_closure("hinge")
@@ -104,7 +114,7 @@ def _pin(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray)
     for k, along in enumerate((-HINGE_LENGTH / 2.0, HINGE_LENGTH / 2.0)):
         name = f"{held.name}#{k}"
         points = poses.compose(ends, (0.0, 0.0, along, 0.0, 0.0, 0.0, 1.0))
-        _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, name, _sites(name, bodies, points))
+        equate(spec, mujoco.mjtEq.mjEQ_CONNECT, name, _sites(name, bodies, points))
 
 
 @loop_closure("distance")
@@ -112,7 +122,7 @@ def _rod(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray)
     tendon = spec.add_tendon(name=held.name)
     for site in _sites(held.name, bodies, ends):
         tendon.wrap_site(site)
-    equality = _equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
+    equality = equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
     if held.relaxation:  # an overdamped spring, whose slow time constant is twice solref's times the ratio squared
         shortest = TIMESTEPS * spec.option.timestep
         equality.solref = (shortest, max(math.sqrt(held.relaxation / (2.0 * shortest)), 1.0))
@@ -125,14 +135,83 @@ def _sites(name: str, bodies: Pair, ends: FloatArray) -> tuple[str, str]:
     return names
 
 
-def _equate(
+def equate(
     spec: mujoco.MjSpec,
     kind: mujoco.mjtEq,
     name: str,
     ends: tuple[str, str],
     of: mujoco.mjtObj = mujoco.mjtObj.mjOBJ_SITE,
 ) -> mujoco.MjsEquality:
+    """Add an equality constraint between two ends, as stiff as MuJoCo allows."""
     equality = spec.add_equality(name=name, type=kind, objtype=of, name1=ends[0], name2=ends[1])
     equality.solref = (TIMESTEPS * spec.option.timestep, 1.0)
-    equality.solimp = (MET, MET, 0.001, 0.5, 2.0)
+    equality.solimp = impedance(MET)
     return equality
+
+
+def impedance(value: float) -> FloatArray:
+    """Return MuJoCo's solimp of an impedance that does not depend on the depth."""
+    return np.array((value, value, 0.001, 0.5, 2.0))
+
+
+@force_element("loops")
+def open_loops(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> LoopDrift | None:
+    """Return what keeps the loops of a world closed; None if there are none, or rk4 does."""
+    if not world.loop_closures or compiled.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
+        return None
+    if all(held.kind == "lock" for held in world.loop_closures):
+        return None
+    return LoopDrift(world, compiled.model, data, columns)
+
+
+class LoopDrift:
+    """The reference accelerations of all loop closures. Its state is what the last timesteps added to their errors.
+
+    They keep loops closed under integrators of first order.
+
+    MuJoCo's equality constraints leave out how the constraint's direction changes within a timestep h: a loop that
+    moves opens by about h^2 / 2 times the acceleration along the constraint, and MuJoCo's springs, which must be
+    slower than two timesteps, close it only to some multiple of that. Here the reference acceleration brings the
+    error r back to zero within one timestep, and takes away beforehand what the next one will add, extrapolated
+    from what the last two added:
+
+        aref = -v / h - (r + c) / h^2,    c = 2 c' - c''
+
+    What is left is of fourth order in h. c is limited, so that a loop that cannot close does not build up a force.
+    Of the error of a distance that takes another value, only a share h / T is brought back within a timestep. The
+    stages of Runge-Kutta need none of this.
+    """
+
+    def __init__(self, world: World, model: MjModel, data: MjData, columns: Columns) -> None:
+        self._data, self._timestep = data, float(model.opt.timestep)
+        closures = {held.name for held in world.loop_closures}
+        self._first = np.full(max(model.neq, 1), -1, dtype=np.int64)
+        self._share = np.ones(max(model.neq, 1))
+        slow = {held.name: held.relaxation for held in world.loop_closures if held.relaxation}
+        rows: list[str] = []
+        for equality in range(model.neq):
+            name = model.equality(equality).name
+            kind = mujoco.mjtEq(model.eq_type[equality]).name.rpartition("_")[2]
+            if kind in _ROWS and (name in closures or name.rpartition("#")[0] in closures):
+                self._first[equality] = len(rows)
+                self._share[equality] = min(self._timestep / slow.get(name, self._timestep), 1.0)
+                rows += [f"{name}/{k}" for k in range(_ROWS[kind])]
+        meaning = (
+            "of each row of a loop closure: what the last timestep and the one before added to its error, what was "
+        )
+        meaning += "taken away beforehand, and the time of that; NaN at the start"
+        self._drift = columns.add(Column(DRIFT, tuple(rows), (4,), unit="m, rad, s", meaning=meaning))
+
+    def reset(self, seed: int) -> None:
+        """Forget the last timesteps."""
+        self._drift[:] = np.nan
+
+    def act(self) -> None:
+        """Set the reference accelerations, when MuJoCo's rows are known."""
+        data = self._data
+        kernels.close_loops(
+            *(self._first, self._share, self._drift, self._timestep, data.time, data.ne),
+            *(data.efc_id, data.efc_pos, data.efc_vel, data.efc_aref),
+        )

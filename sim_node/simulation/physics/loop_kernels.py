@@ -15,7 +15,7 @@ MOST = 1e4
 
 @kernel(nogil=True)
 def close_loops(first, share, drift, timestep, time, count, ids, errors, rates, references):
-    """Write the reference accelerations of equality constraints that are loop closures; see `loop_drift`.
+    """Write the reference accelerations of equality constraints that are loop closures; see `LoopDrift`.
 
     Args:
         first: The first row of `drift` of each equality constraint, or -1.

@@ -1,4 +1,4 @@
-"""From a world's bodies to a MuJoCo model: joints as slides, hinges and balls, shapes as geoms."""
+"""From a world's bodies and models to a MuJoCo model: joints as slides, hinges and balls, shapes as geoms."""
 
 from __future__ import annotations
 
@@ -11,32 +11,28 @@ import mujoco
 import numpy as np
 
 from sim_node.simulation.physics.actuators import add_actuators, check_damping, set_targets
-from sim_node.simulation.physics.attached_models import attach, start_models
-from sim_node.simulation.physics.base_contacts import exclude_scenery
-from sim_node.simulation.physics.compiled import Compiled
-from sim_node.simulation.physics.contact_materials import add_contact_pairs, set_contact_pairs
+from sim_node.simulation.physics.compiled import Compiled, InitialState
+from sim_node.simulation.physics.contact_materials import add_contact_pairs, exclude_scenery, set_contact_pairs
 from sim_node.simulation.physics.drives import integrator_of
-from sim_node.simulation.physics.joint_motion import add_mimics, set_joint_motion
+from sim_node.simulation.physics.joint_motion import add_mimics, add_transmissions, set_joint_motion, set_transmissions
 from sim_node.simulation.physics.kinematic_bodies import make_heavy
 from sim_node.simulation.physics.loop_closures import add_loop_closures, set_distances, set_weights
 from sim_node.simulation.physics.mocap_bodies import mocap_rows
 from sim_node.simulation.physics.scene import add_ground, add_lights_and_sky
 from sim_node.simulation.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
-from sim_node.simulation.physics.transmissions import add_transmissions, set_transmissions
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bases import Base
-from sim_node.world.bodies import Body
-from sim_node.world.body_checks import with_mass
-from sim_node.world.joints import JointType
+from sim_node.world.bodies import Body, with_mass
+from sim_node.world.joints import QD_SIZES, JointType
 from sim_node.world.layout import Layout
 from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
-from sim_node.world.model_settings import physics_of, touches
-from sim_node.world.models import Model
-from sim_node.world.mujoco_source import refusals
+from sim_node.world.models import Model, physics_of, touches
+from sim_node.world.mujoco_source import refusals, spec_of
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
+from sim_node.world.readers.model_links import places_in_mujoco
 from sim_node.world.shapes import SHAPES_WITHOUT_MASS, Geometry
 from sim_node.world.surfaces import Surface
 
@@ -87,7 +83,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for row, part in sorted(rows, key=lambda each: each[0]):
         if isinstance(part, Model):
             anchor, mount = offsets[row]
-            attach(spec, part, nodes[anchor], mount, has_contact=touches(part, world))
+            _attach(spec, part, nodes[anchor], mount, has_contact=touches(part, world))
             nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is part})
             continue
         anchor, mount = _mount(layout, offsets, row, part)
@@ -264,10 +260,10 @@ def _compiled(
     for each in noted if not world.models else ():  # those about models were reported when they were read
         message = f"MuJoCo warns: {' '.join(str(each.message).split())}"
         warnings.warn(WorldWarning(str(Problem(Where(world.source), "bodies", message))), stacklevel=2)
-    qpos, qvel, ctrl, act = np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na)
+    start = InitialState(np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na))
     for _, body in layout.bodies:
         if body.type.parts:
-            _start_body(model, body, world.physics.armature, qpos, qvel, is_free=body.name in free)
+            _start_body(model, body, world.physics.armature, start, is_free=body.name in free)
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
     make_heavy(model, layout)
@@ -276,9 +272,9 @@ def _compiled(
     set_contact_pairs(model, world)
     set_joint_motion(model, layout)
     check_damping(model, world)
-    start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)
-    set_targets(model, world, qpos, ctrl)
-    set_transmissions(model, world, qpos)
+    _start_models(model, world, layout, offsets, start)
+    set_targets(model, world, start)
+    set_transmissions(model, world, start.qpos)
 
     ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}
     ids |= {row: model.body(link.name).id for row, link in layout.links}
@@ -296,10 +292,7 @@ def _compiled(
         spec=spec,
         links=np.array([moving, solids[moving], solids[above]], dtype=np.int64).T.copy(),
         mounts=np.array([offsets[row][1] for row in above.tolist()]).reshape(-1, 7),
-        qpos=qpos,
-        qvel=qvel,
-        ctrl=ctrl,
-        act=act,
+        **vars(start),
         carriers=carriers,
         offsets=in_carrier,
         solids=solids,
@@ -307,18 +300,16 @@ def _compiled(
     )
 
 
-def _start_body(
-    model: mujoco.MjModel, body: Body, armature: float, qpos: FloatArray, qvel: FloatArray, *, is_free: bool
-) -> None:
-    """Write a body's initial state to qpos and qvel, and damping, armature and springs of its joints to the model."""
+def _start_body(model: mujoco.MjModel, body: Body, armature: float, start: InitialState, *, is_free: bool) -> None:
+    """Write a body's initial state, and damping, armature and springs of its joints to the model."""
     first, joint = model.joint(f"{body.name}#0").id, body.type
     # The numbers of a body's joints lie one after the other, those of the carriers before it too.
     q_at, qd_at = int(model.jnt_qposadr[first]), int(model.jnt_dofadr[first])
     q, qd = slice(q_at, q_at + joint.q_size), slice(qd_at, qd_at + joint.qd_size)
-    qpos[q] = _in_mujoco(joint, joint.neutral() if body.q is None else body.q)
+    start.qpos[q] = _in_mujoco(joint, joint.neutral() if body.q is None else body.q)
     if is_free:
-        qpos[q_at : q_at + 3] += model.body(body.name).pos
-    qvel[qd] = 0.0 if body.qd is None else body.qd
+        start.qpos[q_at : q_at + 3] += model.body(body.name).pos
+    start.qvel[qd] = 0.0 if body.qd is None else body.qd
     model.dof_damping[qd] = 0.0 if body.damping is None else body.damping
     model.dof_armature[qd] = armature + (0.0 if body.armature is None else body.armature)
     if body.spring_stiff is not None:
@@ -326,7 +317,7 @@ def _start_body(
         at = 0
         for index, part in enumerate(joint.parts, start=first):
             stiff = body.spring_stiff[at : at + part.qd_size]
-            # One for all axes of a ball; physics/ball_springs.py does those that differ.
+            # One for all axes of a ball; physics/forces.py does those that differ.
             model.jnt_stiffness[index] = stiff[0] if np.ptp(stiff) == 0.0 else 0.0
             at += part.qd_size
 
@@ -344,3 +335,51 @@ def _in_mujoco(joint: JointType, q: FloatArray) -> FloatArray:
 def _wxyz(quaternion: FloatArray) -> FloatArray:
     """Return [x y z w] in MuJoCo's order."""
     return np.asarray(quaternion[[3, 0, 1, 2]])
+
+
+def _attach(
+    spec: mujoco.MjSpec, model: Model, above: mujoco.MjsBody, mount: FloatArray, *, has_contact: bool = True
+) -> None:
+    """Attach a model to a body, at a pose (7,) in it; options are those of the world. Raises WorldError.
+
+    Without contact, none of its shapes touches anything.
+    """
+    with refusals(model.source):
+        child = spec_of(model.source)
+        for name in (name for name in dir(spec.option) if not name.startswith("_")):
+            setattr(child.option, name, getattr(spec.option, name))
+        for key in list(child.keys):
+            child.delete(key)
+        if not has_contact:
+            for geom in child.geoms:
+                geom.contype = geom.conaffinity = 0
+            for pair in list(child.pairs):
+                child.delete(pair)
+        frame = above.add_frame(pos=mount[:3], quat=mount[[6, 3, 4, 5]])
+        spec.attach(child, prefix=model.full_name("") if model.prefix else "", frame=frame)
+
+
+def _start_models(
+    model: mujoco.MjModel, world: World, layout: Layout, offsets: dict[int, tuple[int, FloatArray]], start: InitialState
+) -> None:
+    """Write the initial state of a world's models of a compiled model.
+
+    Args:
+        offsets: The pose of each frame in the body that carries it, by row; free joints are relative to the fixed
+            frame.
+    """
+    for each in world.models:
+        _, mount = offsets[layout.frames.index(each.parent)]
+        q = each.starts()
+        for joint in each.joints():
+            index = model.joint(each.full_name(joint.name)).id
+            at, dof = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
+            value = poses.compose(mount, q[joint.name]) if joint.kind == "free" else q[joint.name]
+            start.qpos[places_in_mujoco(joint.kind, at)] = value
+            start.qvel[dof : dof + QD_SIZES[joint.kind]] = each.start.qd.get(joint.name, 0.0)
+        if len(each.start.ctrl):
+            mine = [model.actuator(each.full_name(name)).id for name in each.actuators]
+            start.ctrl[mine] = each.start.ctrl
+            first = [int(model.actuator_actadr[index]) for index in mine]
+            states = [at + k for at, i in zip(first, mine, strict=True) for k in range(model.actuator_actnum[i])]
+            start.act[states] = each.start.act

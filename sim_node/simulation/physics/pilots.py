@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,35 +12,32 @@ from sim_node.simulation.control import by_hand
 from sim_node.simulation.control.airframe import Airframe
 from sim_node.simulation.control.controller import Controller
 from sim_node.simulation.control.trajectories import MEMORY, fly_missions
+from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.handles import PilotRecord
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.spatial.geometry.arrays import FloatArray, IntArray
-from sim_node.world.bodies import Body
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
 
-if TYPE_CHECKING:
-    from sim_node.simulation.physics.compiled import Compiled
-
-
 _EPSILON_S = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PilotState:
-    """The state of all pilots, in columns: a row for each vehicle that one flies."""
-
-    integrals: FloatArray
-    missions: FloatArray
-    commands: FloatArray
-    modes: IntArray
-    setpoints: FloatArray
-
-    @property
-    def arrays(self) -> list[Array]:
-        """All of them; zeros at the start."""
-        return [self.integrals, self.missions, self.commands, self.modes, self.setpoints]
+# The state of all pilots, a row for each vehicle that one flies: name, size of a row, type, unit and meaning.
+_STATE = (
+    ("integral", 3, np.float64, "m/s²", "integral of each controller"),
+    ("mission", MEMORY, np.float64, "", "phase, waypoint, times, begin of leg"),
+    (
+        "command",
+        5,
+        np.float64,
+        "m/s, rad/s, s",
+        "velocity by hand [ahead left up turn] along the heading, and the run's time at which it expires",
+    ),
+    ("by_hand", 0, np.int64, "", "0: mission; by hand 1: now, 2: stands, 3: flies"),
+    ("setpoint", by_hand.MEMORY, np.float64, "", "setpoint by hand, and the time on the ground"),
+)
 
 
 class PilotBank:
@@ -72,10 +67,10 @@ class PilotBank:
         self._waypoints = np.concatenate(missions)
         self._limits = np.array([[pilot.speed, pilot.yaw_rate, pilot.acceleration] for pilot in pilots])
 
-    def remember_in(self, state: PilotState, rows: slice, now: Callable[[], float]) -> None:
+    def remember_in(self, state: Sequence[Array], rows: slice, now: Callable[[], float]) -> None:
         """Use rows of the state of all pilots. now: returns the run's time, s."""
-        self._controller.integrals, self._memory = state.integrals[rows], state.missions[rows]
-        self._commands, self._modes, self._held = state.commands[rows], state.modes[rows], state.setpoints[rows]
+        own = (array[rows] for array in state)
+        self._controller.integrals, self._memory, self._commands, self._modes, self._held = own
         self._by_hand, self._now = self._modes.data, now  # looked at without numpy's overhead
 
     def command(self, states: FloatArray, commands: FloatArray) -> None:
@@ -128,26 +123,19 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
 
 def declare_pilots(
     banks: tuple[PilotBank, ...], names: list[str], columns: Columns, now: Callable[[], float]
-) -> tuple[PilotState, dict[str, int]]:
-    """Declare the state of pilots, and give each bank its rows of it. Return it, and the row of each vehicle."""
+) -> tuple[list[Array], dict[str, PilotRecord]]:
+    """Declare the state of pilots, and give each bank its rows of it. Return it, and access to each pilot by name."""
     flown = tuple(name for bank in banks for name in names[bank.rows])
-    meaning = "velocity by hand [ahead left up turn] along the heading, and the run's time at which it expires"
-    state = PilotState(
-        columns.add(Column("pilot/integral", flown, (3,), unit="m/s²", meaning="integral of each controller")),
-        columns.add(Column("pilot/mission", flown, (MEMORY,), meaning="phase, waypoint, times, begin of leg")),
-        columns.add(Column("pilot/command", flown, (5,), unit="m/s, rad/s, s", meaning=meaning)),
-        columns.add(
-            Column("pilot/by_hand", flown, dtype=np.int64, meaning="0: mission; by hand 1: now, 2: stands, 3: flies")
-        ),
-        columns.add(
-            Column("pilot/setpoint", flown, (by_hand.MEMORY,), meaning="setpoint by hand, and the time on the ground")
-        ),
-    )
+    state = [
+        columns.add(Column(f"pilot/{name}", flown, (size,) if size else (), dtype, unit, meaning))
+        for name, size, dtype, unit, meaning in _STATE
+    ]
     at = 0
     for bank in banks:
         bank.remember_in(state, slice(at, at + bank.count), now)
         at += bank.count
-    return state, {name: row for row, name in enumerate(flown)}
+    _, _, commands, modes, _ = state
+    return state, {name: PilotRecord(commands[row], modes[row : row + 1], now) for row, name in enumerate(flown)}
 
 
 def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:
@@ -188,10 +176,7 @@ def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Prob
         Controller([airframe], np.ones((1, 2)), 1.0)
     except ValueError as error:
         return [Problem(place.where, key, str(error))]
-    lift, weight = (
-        airframe.lift,
-        airframe.mass * np.linalg.norm(world.physics.gravity),
-    )
+    lift, weight = airframe.lift, airframe.mass * np.linalg.norm(world.physics.gravity)
     if lift <= weight:
         return [Problem(place.where, key, f"its rotors lift {lift:.4g} N at most, it weighs {weight:.4g} N")]
     return []
@@ -208,8 +193,9 @@ def _pilot_row(pilot: Pilot) -> tuple[float, ...]:
 def _waypoint_rows(vehicle: Multirotor, pilot: Pilot, layout: Layout, compiled: Compiled) -> FloatArray:
     """Return the take-off and the waypoints (W, 7) of a mission, in the fixed frame."""
     row, body = next((row, body) for row, body in layout.bodies if body.name == vehicle.body)
-    parent = _parent_pose(layout, compiled, row)
-    start = poses.compose(parent, _start(body))
+    # The parent is static.
+    parent = np.array(compiled.offsets[int(layout.frames.parents[row])])
+    start = poses.compose(parent, poses.compose(body.pose, body.start()))
     heading = float(quaternions.to_rpy(parent[3:])[2])
     rows = [[*start[:2], start[2] + pilot.take_off, np.nan, pilot.speed, 0.0, 0.5]]
     for waypoint in pilot.waypoints:
@@ -217,13 +203,3 @@ def _waypoint_rows(vehicle: Multirotor, pilot: Pilot, layout: Layout, compiled: 
         speed = pilot.speed if waypoint.speed is None else waypoint.speed
         rows.append([*poses.apply(parent, waypoint.position), yaw, speed, waypoint.hold, waypoint.radius])
     return np.array(rows)
-
-
-def _start(body: Body) -> FloatArray:
-    return poses.compose(body.pose, body.start())
-
-
-def _parent_pose(layout: Layout, compiled: Compiled, row: int) -> FloatArray:
-    """Return the pose of a body's parent frame in the fixed frame; the parent is static."""
-    parent = int(layout.frames.parents[row])
-    return np.array(compiled.offsets[parent])

@@ -6,21 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.actuators import Drive, drives_of
 from sim_node.simulation.physics.compiled import Compiled
-from sim_node.simulation.physics.joint_drives import Drive, drives_of
 from sim_node.simulation.physics.joint_handles import JointRecord
 from sim_node.spatial.geometry import quaternions
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.coupled_positions import coupled
 from sim_node.world.fields import NORM
 from sim_node.world.joints import Q_SIZES, QD_SIZES
 from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
 
-_Indices = npt.NDArray[np.intp]
 _KINDS = tuple(Q_SIZES)
 # x y z w of what MuJoCo keeps as w x y z.
 _XYZW = np.array([1, 2, 3, 0])
@@ -144,23 +142,20 @@ class PlacedJoint:
         name: str,
         model: mujoco.MjModel,
         data: mujoco.MjData,
-        q: list[int],
-        qd: list[int],
-        turns: list[int],
+        joints: list[int],
         drives: Mapping[str, Drive],
         evaluate: Callable[[], None],
     ) -> None:
         self.drives, self._evaluate = drives, evaluate
         self._name, self._model, self._data = name, model, data
-        self._q, self._qd, self._turns = np.array(q), np.array(qd), turns
-        self.q_size, self.qd_size = len(q), len(qd)
-        self.origin = np.zeros(len(q))
         # Indices of its numbers in qpos (q_size,) and qvel (qd_size,).
-        self.position_places, self.velocity_places = self._q, self._qd
+        self.position_places, self.velocity_places, self._turns = _places(model, joints)
+        self.q_size, self.qd_size = len(self.position_places), len(self.velocity_places)
+        self.origin = np.zeros(self.q_size)
 
     def position(self) -> FloatArray:
         """Return the position (q_size,)."""
-        return np.asarray(self._data.qpos[self._q] - self.origin)
+        return np.asarray(self._data.qpos[self.position_places] - self.origin)
 
     def set_position(self, position: FloatArray, *others: tuple[JointRecord, FloatArray]) -> None:
         """Set the position, and those of other joints at once. Joints that are coupled with them follow."""
@@ -174,20 +169,21 @@ class PlacedJoint:
         position = np.array(position)
         for at in self._turns:
             position[at : at + 4] = _unit(self._name, "position", position[at : at + 4])
-        self._data.qpos[self._q] = position + self.origin
+        self._data.qpos[self.position_places] = position + self.origin
 
     def velocity(self) -> FloatArray:
         """Return the velocity (qd_size,)."""
-        return np.asarray(self._data.qvel[self._qd])
+        return np.asarray(self._data.qvel[self.velocity_places])
 
     def set_velocity(self, velocity: FloatArray) -> None:
         """Set the velocity (qd_size,)."""
-        self._data.qvel[self._qd] = velocity
+        self._data.qvel[self.velocity_places] = velocity
 
     def effort(self) -> FloatArray:
         """Return the effort (qd_size,) of actuators and of `set_effort`."""
         self._evaluate()
-        return np.asarray(self._data.qfrc_actuator[self._qd] + self._data.qfrc_applied[self._qd])
+        data, dofs = self._data, self.velocity_places
+        return np.asarray(data.qfrc_actuator[dofs] + data.qfrc_applied[dofs])
 
     def set_effort(self, effort: FloatArray) -> None:
         """Set the target of its effort actuator, or apply the effort directly. Raises ValueError for a ball."""
@@ -197,7 +193,7 @@ class PlacedJoint:
         elif self._turns:
             raise ValueError(f"{self._name!r}: a ball has no effort along an axis; set the wrench of its body")
         else:
-            self._data.qfrc_applied[self._qd] = effort
+            self._data.qfrc_applied[self.velocity_places] = effort
 
 
 def bodies_of(
@@ -223,7 +219,7 @@ def joints_of(
     drives = drives_of(model, data, columns)
 
     def placed(name: str, joints: list[int]) -> PlacedJoint:
-        return PlacedJoint(name, model, data, *_places(model, joints), drives.get(joints[0], {}), evaluate)
+        return PlacedJoint(name, model, data, joints, drives.get(joints[0], {}), evaluate)
 
     found = {}
     for _, link in layout.links:
@@ -263,7 +259,7 @@ def joint_reader(
     return read
 
 
-def _places(model: mujoco.MjModel, joints: list[int]) -> tuple[list[int], list[int], list[int]]:
+def _places(model: mujoco.MjModel, joints: list[int]) -> tuple[IntArray, IntArray, list[int]]:
     """Return the places of MuJoCo joints in qpos and qvel, one after the other, and where quaternions begin."""
     q: list[int] = []
     qd: list[int] = []
@@ -279,7 +275,7 @@ def _places(model: mujoco.MjModel, joints: list[int]) -> tuple[list[int], list[i
         else:
             q.append(at)
         qd += range(dof, dof + QD_SIZES[kind])
-    return q, qd, turns
+    return np.array(q), np.array(qd), turns
 
 
 def _unit(name: str, what: str, quaternion: FloatArray) -> FloatArray:

@@ -167,10 +167,8 @@ class RigidBodyEngine:
         # The state whose motion and forces `data` holds, with that of the force elements.
         self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[:] = self.compiled.qpos
-        self.data.qvel[:] = self.compiled.qvel
-        self.data.ctrl[:] = self.compiled.ctrl
-        self.data.act[:] = self.compiled.act
+        for part in ("qpos", "qvel", "ctrl", "act"):
+            getattr(self.data, part)[:] = getattr(self.compiled, part)
         self._wrench[:] = bytes(self._wrench.nbytes)
         self._follow(0)
         self.wind.reset(seed)
@@ -326,7 +324,7 @@ class RigidBodyEngine:
             return
         for _ in range(timesteps):
             self._step(self.model, self.data, 1)
-            _call(self._settles)
+            FORCE_ELEMENTS.call(self._settles)
 
     def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
         """Advance again, one by one, to the timestep at which the state is not finite any more.
@@ -368,7 +366,7 @@ class RigidBodyEngine:
             done = False
             act()
             step2(model, data)
-            _call(self._settles)
+            FORCE_ELEMENTS.call(self._settles)
             advance()
 
     def _step_whole(self, timesteps: int) -> None:
@@ -381,7 +379,7 @@ class RigidBodyEngine:
             self._mujoco.mj_comVel(model, data)
             self._act()
             self._step(model, data, 1)
-            _call(self._settles)
+            FORCE_ELEMENTS.call(self._settles)
             self.wind.advance()
 
     def _pass(self, steps: int) -> None:
@@ -402,7 +400,7 @@ class RigidBodyEngine:
     def _act(self) -> None:
         """Apply all forces of the next timestep, by the positions and velocities in `data`."""
         self._applied[:] = self._wrench
-        _call(self._acts)
+        FORCE_ELEMENTS.call(self._acts)
 
     def _evaluate(self) -> None:
         """Compute all motion and forces of the present state, and restore what the next step starts from.
@@ -501,14 +499,3 @@ def _step_turning(
         before[:] = qvel
         step(model, data)
         correct(places, before, qpos, qvel, timestep)
-
-
-def _call(methods: Mapping[str, Callable[[], None]]) -> None:
-    """Call a method of each force element. Raises PluginFault for one of a plug-in that fails."""
-    name = ""
-    try:
-        for name, method in methods.items():  # noqa: B007  who failed, if one does
-            method()
-    except Exception as error:
-        FORCE_ELEMENTS.blame(name, error)
-        raise

@@ -1,18 +1,18 @@
-"""Rotors: their speeds, thrusts, torques and drag, and the drag of the bodies that carry them."""
+"""Rotors: their speeds, thrusts, torques, drag and failures, and the drag of the bodies that carry them."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import axes
 from sim_node.world.vehicles import SPINS, Rotor
 
-_Indices = npt.NDArray[np.int64]
+# Columns of the table of rotors: the coefficients of thrust and of drag.
+_BLADES = (6, 8)
 
 
 def rotor_rows(rotors: tuple[Rotor, ...], centre: FloatArray, timestep: float) -> FloatArray:
@@ -40,7 +40,7 @@ def observe(
     xquat: FloatArray,
     cvel: FloatArray,
     subtree_com: FloatArray,
-    bodies: _Indices,
+    bodies: IntArray,
     states: FloatArray,
 ) -> None:
     """Write states (V, 13) of vehicles from MuJoCo's arrays of bodies (B, ...); bodies (V, 2): theirs, their roots.
@@ -70,11 +70,11 @@ def push(
     xquat: FloatArray,
     cvel: FloatArray,
     subtree_com: FloatArray,
-    bodies: _Indices,
+    bodies: IntArray,
     states: FloatArray,
     air: FloatArray,
     drags: FloatArray,
-    first: _Indices,
+    first: IntArray,
     rotors: FloatArray,
     commands: FloatArray,
     speeds: FloatArray,
@@ -137,3 +137,49 @@ def push(
         w[3] += xx * mx + xy * my + xz * mz
         w[4] += yx * mx + yy * my + yz * mz
         w[5] += zx * mx + zy * my + zz * mz
+
+
+class RotorFailures:
+    """What stands between the commands of rotors and their motors, and between their speeds and the air.
+
+    It is no state of the rotors: a reset or another generation begins with sound ones.
+
+    Args:
+        rotors: The table (R, 17) of all rotors, which is changed in place; see `rotor_rows`.
+
+    Attributes:
+        commands: The commands (R,) that motors follow.
+    """
+
+    def __init__(self, rotors: FloatArray) -> None:
+        self._rotors, self._blades = rotors, rotors[:, _BLADES].copy()
+        self.commands = np.zeros(len(rotors))
+        self._gains, self._stuck = np.ones(len(rotors)), np.full(len(rotors), np.nan)
+        self._some = False
+
+    def set(self, rotor: int, *, gain: float = 1.0, stuck: float = np.nan, blades: float = 1.0) -> None:
+        """Let a rotor fail, or be sound again, in place of what was set before.
+
+        Args:
+            rotor: Its row.
+            gain: What the motor's command is multiplied by; 0 for one that is off.
+            stuck: The command that the motor follows whatever it is told; NaN for none.
+            blades: The part of thrust, torque and drag that is left of the propeller.
+        """
+        self._gains[rotor], self._stuck[rotor] = gain, stuck
+        self._rotors[rotor, _BLADES] = blades * self._blades[rotor]
+        self._some = True
+
+    def apply(self, commands: FloatArray) -> None:
+        """Make the commands that motors follow of those that they are given (R,)."""
+        if not self._some:
+            self.commands[:] = commands
+            return
+        np.multiply(commands, self._gains, out=self.commands)
+        np.copyto(self.commands, self._stuck, where=~np.isnan(self._stuck))
+
+    def clear(self) -> None:
+        """Let all rotors be sound."""
+        self._gains[:], self._stuck[:] = 1.0, np.nan
+        self._rotors[:, _BLADES] = self._blades
+        self._some = False

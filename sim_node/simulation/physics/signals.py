@@ -12,7 +12,7 @@ from sim_node.simulation.physics.actuators import TARGET
 from sim_node.simulation.physics.drives import ENGAGED, ENGAGEMENT, FORCE, name_of
 from sim_node.simulation.physics.signal_handles import SIGNAL, SignalRecord
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.joint_checks import driven_joints
+from sim_node.world.joint_motion import driven_joints
 from sim_node.world.model import World
 from sim_node.world.signals import OF_JOINTS, NamedSignal
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import mujoco
 
-from sim_node.world.bodies import Physics
+from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.image_textures import add_texture
 from sim_node.world.layers import DEFAULT, filter_of, masks_of
 from sim_node.world.mujoco_source import HIDDEN_GROUP
+from sim_node.world.physics import Physics
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
 
@@ -44,16 +45,15 @@ def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> 
 
 def _set_flag(option: mujoco.MjOption, name: str, *, is_on: bool) -> None:
     """Set a flag, which MuJoCo has among those that disable or, in some versions, among those that enable."""
-    disable = getattr(mujoco.mjtDisableBit, f"mjDSBL_{name.upper()}", None)
-    if disable is not None:
-        flags = int(option.disableflags)
-        option.disableflags = flags & ~int(disable) if is_on else flags | int(disable)
-        return
-    enable = getattr(mujoco.mjtEnableBit, f"mjENBL_{name.upper()}", None)
-    if enable is None:
-        raise ValueError(f"physics.flags.{name}: MuJoCo {mujoco.__version__} has no such flag")
-    flags = int(option.enableflags)
-    option.enableflags = flags | int(enable) if is_on else flags & ~int(enable)
+    disable, enable = mujoco.mjtDisableBit, mujoco.mjtEnableBit
+    kinds = (disable, "mjDSBL", "disableflags", False), (enable, "mjENBL", "enableflags", True)
+    for bits, prefix, flags, enables in kinds:
+        bit = getattr(bits, f"{prefix}_{name.upper()}", None)
+        if bit is not None:
+            present = int(getattr(option, flags))
+            setattr(option, flags, present | int(bit) if is_on == enables else present & ~int(bit))
+            return
+    raise ValueError(f"physics.flags.{name}: MuJoCo {mujoco.__version__} has no such flag")
 
 
 def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:
@@ -64,16 +64,21 @@ def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:
     """
     if not surface.decides:
         return
-    given = (surface.sliding, surface.torsional, surface.rolling)
     geom.priority = 1
-    geom.friction = [default if own is None else own for own, default in zip(given, DEFAULT_FRICTION, strict=True)]
-    geom.condim = 6 if surface.rolling is not None else 4 if surface.torsional is not None else 3
+    geom.friction, geom.condim = friction_of(surface)
     if surface.restitution is not None:
         geom.solref = solref(surface.restitution, surface.contact_time)
         geom.solimp = (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)
     else:
         # MuJoCo mixes impedances by weight: that of a shape with restitution counts.
         geom.solmix = _HARDLY
+
+
+def friction_of(surface: Surface | ContactMaterial) -> tuple[list[float], int]:
+    """Return sliding, torsional and rolling friction, and in how many dimensions there is some."""
+    given = (surface.sliding, surface.torsional, surface.rolling)
+    friction = [default if own is None else own for own, default in zip(given, DEFAULT_FRICTION, strict=True)]
+    return friction, 6 if surface.rolling is not None else 4 if surface.torsional is not None else 3
 
 
 def set_purpose(geom: mujoco.MjsGeom, only: str) -> None:

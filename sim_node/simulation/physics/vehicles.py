@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from mujoco import MjData
 
 from sim_node.simulation.columns import Array, Column, Columns
+from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.force_elements import force_element
 from sim_node.simulation.physics.handles import PilotRecord, VehicleRecord
-from sim_node.simulation.physics.rotor_failures import RotorFailures
 from sim_node.simulation.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-
-if TYPE_CHECKING:
-    from mujoco import MjData
-
-    from sim_node.simulation.physics.compiled import Compiled
 
 
 @force_element("vehicles")
@@ -39,7 +33,7 @@ class Vehicles:
     ) -> None:
         # Imported here: worlds without vehicles do not need compiled kernels.
         from sim_node.simulation.physics.pilots import airframe_of, declare_pilots, mission_of, pilot_banks
-        from sim_node.simulation.physics.rotors import observe, push, rotor_rows
+        from sim_node.simulation.physics.rotors import RotorFailures, observe, push, rotor_rows
 
         model, timestep = compiled.model, float(compiled.model.opt.timestep)
         ids = [model.body(vehicle.body).id for vehicle in world.vehicles]
@@ -65,12 +59,11 @@ class Vehicles:
             def now() -> float:
                 return float(data.time)
 
-            state, row_of = declare_pilots(banks, [vehicle.name for vehicle in world.vehicles], columns, now)
-            hands = {name: PilotRecord(state.commands[k], state.modes[k : k + 1], now) for name, k in row_of.items()}
+            state, hands = declare_pilots(banks, [vehicle.name for vehicle in world.vehicles], columns, now)
             timesteps = Column("pilot/timesteps", ("pilots",), dtype=np.int64, meaning="timesteps since the start")
             count = columns.add(timesteps)
             self._timesteps = count.data  # counted without numpy's overhead
-            self._memory += [*state.arrays, count]
+            self._memory += [*state, count]
         self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
         moved = data.xipos, data.xquat, data.cvel, data.subtree_com
         self._observe, self._observed = observe, (*moved, bodies, self._states)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.simulation.columns import Array, Column, Columns
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.forces import Gusts, Wind
+from sim_node.world.forces import Wind
 
-# Timesteps whose gusts are drawn at once, so that the cost of a numpy call is spread over them.
-BLOCK = 1024
+if TYPE_CHECKING:
+    from sim_node.simulation.physics.gusts import Dryden
+
 _FILTER = ("along", "across", "across rate", "up", "up rate")
 
 
@@ -38,9 +39,11 @@ class WindField:
         self.blows = wind is not None
         if wind is not None:
             self.air[9:] = 1.0 / wind.reference_height, wind.exponent
-        self._gusts: _Blocks | None = None
+        self._gusts: Dryden | None = None
         if wind is not None and wind.gusts is not None:
-            self._gusts = _Blocks(wind.gusts, self._mean, timestep)
+            from sim_node.simulation.physics.gusts import Dryden  # importing numba is slow; still air does not need it
+
+            self._gusts = Dryden(wind.gusts, self._mean, timestep)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -86,7 +89,7 @@ class WindField:
         gusts = self._gusts
         if gusts is not None:
             at = gusts.at = gusts.at + timesteps
-            if at >= BLOCK:
+            if at >= len(gusts.table):
                 gusts.catch_up()
             self._moving[:] = gusts.table[gusts.at]
             if self.added.any():
@@ -117,7 +120,7 @@ class WindField:
             return
 
         def put(kept: Sequence[Array]) -> None:
-            gusts.go_on(int(kept[0][0]), int(kept[1][0]), kept[2])
+            gusts.go_on(int(kept[0][0]), int(kept[1][0]), np.array(kept[2]))
             self._move()
 
         columns.compute(
@@ -129,51 +132,3 @@ class WindField:
             gusts.present,
             put,
         )
-
-
-class _Blocks:
-    """Gusts drawn a block at a time; table (BLOCK, 9): velocity, mean and gust of each timestep.
-
-    Each block has its own random stream: restoring a state in the middle of a run draws only that block again.
-    """
-
-    def __init__(self, gusts: Gusts, mean: FloatArray, timestep: float) -> None:
-        from sim_node.simulation.physics.gusts import Dryden  # importing numba is slow; still air does not need it
-
-        self._dryden = Dryden(gusts, timestep, BLOCK)
-        self._turn = _along(mean)
-        self.at = 0
-        self.table = np.empty((BLOCK, 9))
-        self.table[:, 3:6] = mean
-
-    def reset(self, seed: int) -> None:
-        self._seed = seed
-        self._begin(0, self._dryden.start(seed))
-
-    def catch_up(self) -> None:
-        """Draw the blocks up to the one that `at` is in."""
-        while self.at >= BLOCK:
-            at = self.at - BLOCK
-            self._begin(self._number + 1, self._next)
-            self.at = at
-
-    def present(self) -> tuple[Array, ...]:
-        return np.array([self._number]), np.array([self.at]), self._first
-
-    def go_on(self, number: int, at: int, first: FloatArray) -> None:
-        self._begin(number, np.array(first))
-        self.at = at
-
-    def _begin(self, number: int, first: FloatArray) -> None:
-        """Draw a block, whose filters begin in a state."""
-        self._number, self._first, self.at = number, first, 0
-        gusts, self._next = self._dryden.block(self._seed, number, first)
-        self.table[:, 6:] = gusts @ self._turn
-        self.table[:, :3] = self.table[:, 3:6] + self.table[:, 6:]
-
-
-def _along(mean: FloatArray) -> FloatArray:
-    """Return rows: the directions along the horizontal wind (east without one), across it to the left, and up."""
-    speed = math.hypot(mean[0], mean[1])
-    east, north = (mean[0] / speed, mean[1] / speed) if speed > 0.0 else (1.0, 0.0)
-    return np.array([[east, north, 0.0], [-north, east, 0.0], [0.0, 0.0, 1.0]])

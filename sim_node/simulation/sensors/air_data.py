@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Noise, Quantities
+from sim_node.simulation.sensors.noise import Noise
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
@@ -97,6 +97,11 @@ _BASE_TEMPERATURES, _BASE_RATIOS = _bases()
 _LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
 
 
+def _fluid_pressure(topic: str, variance: float) -> Message:
+    fields = {"fluid_pressure": channels(0), "variance": variance}
+    return Message(topic, "sensor_msgs/msg/FluidPressure", fields)
+
+
 @sensor("airspeed")
 @declared
 class Airspeed(SensorType):
@@ -111,14 +116,9 @@ class Airspeed(SensorType):
 
     channels: ClassVar = ("differential_pressure",)
 
-    def quantities(self) -> Quantities:
-        """Return one pressure."""
-        return ((self.noise, 1),)
-
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a sensor_msgs/FluidPressure."""
-        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
-        return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
+        return (_fluid_pressure("differential_pressure", self.noise.variance(self.rate)),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
@@ -152,14 +152,9 @@ class Barometer(SensorType):
 
     channels: ClassVar = ("pressure",)
 
-    def quantities(self) -> Quantities:
-        """Return one pressure."""
-        return ((self.noise, 1),)
-
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a sensor_msgs/FluidPressure."""
-        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
-        return (Message("pressure", "sensor_msgs/msg/FluidPressure", fields),)
+        return (_fluid_pressure("pressure", self.noise.variance(self.rate)),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:

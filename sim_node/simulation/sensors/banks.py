@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,14 @@ from sim_node.simulation.columns import Array, Column
 from sim_node.simulation.sensors.alteration import Alteration
 from sim_node.simulation.sensors.camera import CameraType, ReadyExposure
 from sim_node.simulation.sensors.context import Exposure, SensorContext
-from sim_node.simulation.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
+from sim_node.simulation.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of
 from sim_node.simulation.sensors.noise import NoiseBank
 from sim_node.simulation.sensors.registry import SENSORS, Disturb, Remembers, SensorType
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 
+# What is pending: values (S, ...), or images that are being rendered.
+P = TypeVar("P", Array, Exposure)
 # Meanings of the state of noise and sensors, by name.
 _MEANINGS = {
     "next": "measurements of the block of errors that are used",
@@ -60,88 +62,147 @@ class Group:
         return self.sensors[0].rate
 
 
-def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Column, ...]:
-    """Return the columns of every bank: a count, the pending measurements, and those published last, and when."""
-    count = Column(f"{label}/count", ("measurements",), dtype=np.int64, meaning="measurements since the start")
-    return (
-        count,
-        Column(f"{label}/held/step", None, dtype=np.int64, meaning="step at which each pending one will be published"),
-        Column(f"{label}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each pending one was measured"),
-        Column(f"{label}/held/values", None, row, dtype, meaning="values of each pending one"),
-        Column(
-            f"{label}/last/stamp", None, dtype=np.int64, unit="ns", meaning="when the last published ones were measured"
-        ),
-        Column(f"{label}/last/values", None, row, dtype, meaning="values of each of them"),
-        Column(f"{label}/last/new", ("published",), dtype=np.bool_, meaning="whether the last step published them"),
-    )
+class SensorBank(ABC, Generic[P]):
+    """The sensors of a group in a run, and what they have measured that is not published yet.
 
+    Args:
+        group: The sensors.
+        state: The motion of their frames.
+        context: Where they measure.
+        alterations: What may come between sensors and those who read them, by names, of the whole run; a sensor that
+            has one is alone in its bank.
+        dtype: The type of the numbers.
 
-def _queued(
-    count: int,
-    held: Sequence[tuple[int, int, Array]],
-    newest: Batch,
-    new: bool,
-    row: tuple[int, ...],
-    dtype: npt.DTypeLike,
-) -> tuple[Array, ...]:
-    """Return the arrays of those columns; held: step, stamp (ns) and values of each measurement not published yet."""
-    return (
-        np.array([count]),
-        np.array([step for step, _, _ in held], np.int64),
-        np.array([time_ns for _, time_ns, _ in held], np.int64),
-        # With the row's shape where there are none, too.
-        np.array([values for _, _, values in held], dtype).reshape(len(held), *row),
-        newest.stamps_ns,
-        np.asarray(newest.values, dtype),
-        np.array([new]),
-    )
-
-
-def _last(batch: Batch) -> Array | None:
-    return batch.values[-1] if len(batch.values) else None
-
-
-class Altered:
-    """What may come between the sensors of a bank and those who read them.
-
-    alterations: by the names of sensors, those of the whole run; a sensor that has one is alone in its bank.
+    Attributes:
+        kind, names: The type of the sensors, and their names.
+        schedule: When they measure, and what is pending.
+        newest: Those of their measurements that were published last; empty at the start.
+        dropped: Number of images that were lost or not started.
     """
 
-    alterations: Mapping[str, Alteration]
-    _group: Group
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the sensors."""
-        return self._group.names
+    def __init__(
+        self,
+        group: Group,
+        state: FrameState,
+        context: SensorContext,
+        alterations: Mapping[str, Alteration],
+        dtype: npt.DTypeLike = np.float64,
+    ) -> None:
+        self.kind, self.names, self.alterations, self.dropped = group.kind, group.names, alterations, 0
+        self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
+        self._row, self._dtype = (len(group.names), *group.shape), dtype
+        self._nothing = Batch(group.kind, group.names, np.empty(0, np.int64), np.empty((0, *self._row), dtype))
 
     @property
     def alteration(self) -> Alteration | None:
         """What alters the sensor, if one does."""
         return self.alterations.get(self.names[0]) if self.alterations and len(self.names) == 1 else None
 
+    def reset(self, seed: int) -> None:
+        """Go back to step 0, with noise drawn from `seed`."""
+        self.schedule: Schedule[P] = Schedule(self._group.rate, self._group.sensors[0].latency, self._step_ns)
+        self.newest, self.dropped = self._nothing, 0
 
-class Bank(Altered):
-    """The sensors of a group in a run; state: the motion of their frames.
+    @abstractmethod
+    def measure(self, time_ns: int, *, wait: bool) -> None:
+        """Measure at the present step."""
 
-    newest: those of their measurements that were published last; empty at the start.
-    """
+    @abstractmethod
+    def _out(self, step: int, *, wait: bool) -> list[tuple[int, npt.NDArray[Any]]]:
+        """Return stamps and values of what is to be published at a step."""
 
-    dropped = 0
+    def publish(self, step: int, *, wait: bool) -> Batch:
+        """Return what is due by a step and was not published yet."""
+        out = self._out(step, wait=wait)
+        if not out:
+            return self._nothing
+        self.newest = batch_of(self.kind, self.names, out)
+        return self.newest
+
+    def newest_by(self, step: int) -> Array | None:
+        """Return the newest values (S, ...) that are due by a step and available; None before the first."""
+        return _last(self.newest)
+
+    def succeed(self, count: int, pending: Sequence[tuple[int, int, P]], newest: Batch) -> None:
+        """Continue the clock of earlier sensors, and publish what they had pending."""
+        self.schedule.restore(count, pending)
+        self.newest = newest
+
+    def columns(self, label: str) -> tuple[Column, ...]:
+        """Return the layout of the result of `save`."""
+        of, row, dtype = f"sensor/{label}", self._row, self._dtype
+        stamped = "when the last published ones were measured"
+        return (
+            Column(f"{of}/count", ("measurements",), dtype=np.int64, meaning="measurements since the start"),
+            Column(f"{of}/held/step", None, dtype=np.int64, meaning="step at which each pending one will be published"),
+            Column(f"{of}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each pending one was measured"),
+            Column(f"{of}/held/values", None, row, dtype, meaning="values of each pending one"),
+            Column(f"{of}/last/stamp", None, dtype=np.int64, unit="ns", meaning=stamped),
+            Column(f"{of}/last/values", None, row, dtype, meaning="values of each of them"),
+            Column(f"{of}/last/new", ("published",), dtype=np.bool_, meaning="whether the last step published them"),
+            *self._own_columns(label),
+        )
+
+    def save(self, new: bool) -> Sequence[Array]:
+        """Return all that later measurements depend on, those published last, and whether the last step did."""
+        settled = [(step, time_ns, _settled(values)) for step, time_ns, values in self.schedule.pending]
+        held = [(step, time_ns, values) for step, time_ns, values in settled if values is not None]
+        return (
+            np.array([self.schedule.count]),
+            np.array([step for step, _, _ in held], np.int64),
+            np.array([time_ns for _, time_ns, _ in held], np.int64),
+            # With the row's shape where there are none, too.
+            np.array([values for _, _, values in held], self._dtype).reshape(len(held), *self._row),
+            self.newest.stamps_ns,
+            np.asarray(self.newest.values, self._dtype),
+            np.array([new]),
+            *self._save_own(),
+        )
+
+    def restore(self, saved: Sequence[Array]) -> Batch:
+        """Continue from the result of `save`; return what the last step published."""
+        count, steps, stamps, values, last_stamps, last_values, new, *own = saved
+        newest = Batch(self.kind, self.names, np.array(last_stamps), np.array(last_values))
+        held = map(self._held, np.array(values))
+        self.succeed(int(count[0]), list(zip(steps.tolist(), stamps.tolist(), held, strict=True)), newest)
+        self._restore_own(own)
+        return newest if new[0] else self._nothing
+
+    @abstractmethod
+    def _held(self, values: Array) -> P:
+        """Return restored values (S, ...) as they are pending."""
+
+    @abstractmethod
+    def _own_columns(self, label: str) -> Sequence[Column]: ...
+
+    @abstractmethod
+    def _save_own(self) -> Sequence[Array]: ...
+
+    @abstractmethod
+    def _restore_own(self, saved: Sequence[Array]) -> None: ...
+
+
+def _last(batch: Batch) -> Array | None:
+    return batch.values[-1] if len(batch.values) else None
+
+
+def _settled(values: Array | Exposure) -> Array | None:
+    """Return what is pending, waiting for images; None for those that are lost."""
+    return values if isinstance(values, np.ndarray) else values.result()
+
+
+class Bank(SensorBank[Array]):
+    """Sensors of numbers, with their noise and their subscriptions."""
 
     def __init__(
         self, group: Group, state: FrameState, context: SensorContext, alterations: Mapping[str, Alteration]
     ) -> None:
-        self.alterations = alterations
-        self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
-        self.kind = group.kind
+        super().__init__(group, state, context, alterations)
         self._foreign = not SENSORS.is_shipped(group.kind)
         self._measure = group.type.measure(group.sensors, context)
         self._report = group.type.report(group.sensors, context)
         parts: tuple[object, ...] = (self._measure, self._report)
         self._memories = [part for part in parts if isinstance(part, Remembers)]
-        self._nothing = no_batch(group.kind, group.names, group.shape)
-        self._row = (len(group.names), *group.shape)
         self._subscriptions: list[tuple[int, SensorSubscription]] = []
 
     def subscribe(self, name: str) -> SensorSubscription:
@@ -152,13 +213,12 @@ class Bank(Altered):
 
     def reset(self, seed: int) -> None:
         """Go back to step 0, with noise drawn from `seed`."""
+        super().reset(seed)
         group = self._group
-        self.schedule: Schedule[tuple[int, FloatArray]] = Schedule(group.rate, group.sensors[0].latency, self._step_ns)
         streams = [stream(seed, name, group.kind) for name in group.names]
         self._disturb = group.type.disturb(group.sensors, streams, group.rate)
         for memory in self._memories:
             memory.reset()
-        self.newest = self._nothing
         self._clear_subscriptions()
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
@@ -182,14 +242,14 @@ class Bank(Altered):
             return
         for column, subscription in self._subscriptions:
             subscription.record(out, values[column])
-        self.schedule.record((time_ns, values), out)
+        self.schedule.record(time_ns, values, out)
 
     def _altered(self, alteration: Alteration, values: FloatArray) -> tuple[int | None, FloatArray]:
         """Return the step at which altered values (1, ...) are published, None for never, and the values."""
-        step, held = self.schedule.due, self.schedule.state()[1]
+        step, pending = self.schedule.due, self.schedule.pending
         if (later := alteration.later(step)) is None:
             return None, values
-        before = held[-1][1][1] if held else _last(self.newest)
+        before = pending[-1][2] if pending else _last(self.newest)
         altered = alteration.altered(step, values[0], None if before is None else before[0])
         return self.schedule.out_after(later), np.asarray(altered, np.float64)[None]
 
@@ -204,67 +264,17 @@ class Bank(Altered):
                 f"measured values of {rows} sensors have shape {shape}, but quantities() has noise for {needed} of each"
             )
 
-    def publish(self, step: int, *, wait: bool) -> Batch:
-        """Return what is due by a step and was not published yet."""
-        out = self.schedule.out(step)
-        if not out:
-            return self._nothing
-        self.newest = batch_of(self._group.kind, self._group.names, out)
-        return self.newest
+    def _out(self, step: int, *, wait: bool) -> list[tuple[int, npt.NDArray[Any]]]:
+        return self.schedule.out(step)
 
     def newest_by(self, step: int) -> Array | None:
         """Return the newest values (S, ...) that are due by a step, published or not; None before the first."""
-        due = [values for out, (_, values) in self.schedule.state()[1] if out <= step]
+        due = [values for out, _, values in self.schedule.pending if out <= step]
         return due[-1] if due else _last(self.newest)
-
-    def columns(self, label: str) -> tuple[Column, ...]:
-        """Return the layout of the result of `save`."""
-        parts = [(f"noise/{label}", self._noise())]
-        parts += [(f"sensor/{label}/memory{k}", memory.state()) for k, memory in enumerate(self._memories)]
-        kept = [
-            Column(f"{prefix}/{name}", self.names, array.shape[1:], array.dtype, meaning=_MEANINGS.get(name, name))
-            for prefix, arrays in parts
-            for name, array in arrays.items()
-        ]
-        return (*_queues(f"sensor/{label}", self._row, np.float64), *kept)
-
-    def save(self, new: bool) -> Sequence[Array]:
-        """Return all that later measurements depend on, those published last, and whether the last step did."""
-        count = self.schedule.state()[0]
-        parts = (self._noise(), *(memory.state() for memory in self._memories))
-        return (
-            *_queued(count, self.pending(), self.newest, new, self._row, np.float64),
-            *(array for part in parts for array in part.values()),
-        )
-
-    def restore(self, saved: Sequence[Array]) -> Batch:
-        """Continue from the result of `save`; return what the last step published."""
-        count, steps, stamps, values, last_stamps, last_values, new, *kept = saved
-        held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
-        self.schedule.restore((int(count[0]), tuple(held)))
-        rest = iter(kept)
-        for part in self.parts():
-            part.restore({name: next(rest) for name in part.state()})
-        self._clear_subscriptions()
-        self.newest = Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
-        return self.newest if new[0] else self._nothing
 
     def parts(self) -> list[Disturb | Remembers]:
         """Return its noise and its parts that remember measurements, each with a row per sensor in its state."""
         return [*([] if self._disturb is None else [self._disturb]), *self._memories]
-
-    def pending(self) -> list[tuple[int, int, Array]]:
-        """Return step of publication, time of measurement (ns) and values (S, ...) of what is not published yet."""
-        return [(step, time_ns, values) for step, (time_ns, values) in self.schedule.state()[1]]
-
-    def begin_at(self, step: int) -> None:
-        """Measure from a step on."""
-        self.schedule.begin_at(step)
-
-    def succeed(self, count: int, pending: Sequence[tuple[int, int, Array]], newest: Batch) -> None:
-        """Continue the clock of earlier sensors, and publish what they had pending."""
-        self.schedule.restore((count, tuple((step, (time_ns, values)) for step, time_ns, values in pending)))
-        self.newest = newest
 
     def move_subscriptions(self, others: Mapping[str, Bank]) -> None:
         """Give the subscriptions to the banks that have the sensors now."""
@@ -272,8 +282,27 @@ class Bank(Altered):
             if (bank := others.get(self.names[row])) is not None:
                 bank._subscriptions.append((bank.names.index(self.names[row]), subscription))
 
-    def _noise(self) -> Mapping[str, Array]:
-        return {} if self._disturb is None else self._disturb.state()
+    def _held(self, values: Array) -> Array:
+        return values
+
+    def _own_columns(self, label: str) -> Sequence[Column]:
+        noise = {} if self._disturb is None else self._disturb.state()
+        parts = [(f"noise/{label}", noise)]
+        parts += [(f"sensor/{label}/memory{k}", memory.state()) for k, memory in enumerate(self._memories)]
+        return [
+            Column(f"{prefix}/{name}", self.names, array.shape[1:], array.dtype, meaning=_MEANINGS.get(name, name))
+            for prefix, arrays in parts
+            for name, array in arrays.items()
+        ]
+
+    def _save_own(self) -> Sequence[Array]:
+        return [array for part in self.parts() for array in part.state().values()]
+
+    def _restore_own(self, saved: Sequence[Array]) -> None:
+        rest = iter(saved)
+        for part in self.parts():
+            part.restore({name: next(rest) for name in part.state()})
+        self._clear_subscriptions()
 
     def _clear_subscriptions(self) -> None:
         for _, subscription in self._subscriptions:
@@ -302,108 +331,49 @@ class _AlteredExposure:
         return np.asarray(altered, images.dtype)[None]
 
 
-class CameraBank(Altered):
-    """A Bank of cameras, whose images may not be rendered yet when they are due. They are published in order.
-
-    dropped: number of images that were lost or not started. newest: as in Bank.
-    """
+class CameraBank(SensorBank[Exposure]):
+    """Cameras, whose images may not be rendered yet when they are due. They are published in order."""
 
     def __init__(
         self, group: Group, state: FrameState, context: SensorContext, alterations: Mapping[str, Alteration]
     ) -> None:
-        self.alterations = alterations
         assert issubclass(group.type, CameraType)
-        self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
-        self.kind = group.kind
         cameras = [each for each in group.sensors if isinstance(each, CameraType)]
+        super().__init__(group, state, context, alterations, cameras[0].lens().dtype)
         self._expose = group.type.expose(cameras, context)
-        lens = cameras[0].lens()
-        self._row = (len(group.names), *lens.shape)
-        nothing = np.empty((0, *self._row), lens.dtype)
-        self._nothing = Batch(group.kind, group.names, np.empty(0, np.int64), nothing)
-
-    def reset(self, seed: int) -> None:
-        """Go back to step 0, with noise drawn from `seed`."""
-        group = self._group
-        self.schedule: Schedule[tuple[int, Exposure | None]] = Schedule(
-            group.rate, group.sensors[0].latency, self._step_ns
-        )
-        self._due: deque[tuple[int, Exposure]] = deque()
-        self.newest = self._nothing
-        self.dropped = 0
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
         """Start rendering at the present step."""
-        out: int | None = self.schedule.next_out
-        alteration, step = self.alteration, self.schedule.due
-        if alteration is not None:
-            later = alteration.later(step)
-            out = None if later is None else self.schedule.out_after(later)
-        if out is None:
-            self.schedule.skip()
+        schedule, alteration, step = self.schedule, self.alteration, self.schedule.due
+        later = 0 if alteration is None else alteration.later(step)
+        exposure = None
+        if later is not None:
+            exposure = self._expose(self._state, wait)
+            self.dropped += (exposure is None) * len(self.names)
+        if exposure is None or later is None:
+            schedule.skip()
             return
-        exposure = self._expose(self._state, wait)
-        self.dropped += (exposure is None) * len(self._group.names)
-        if exposure is not None and alteration is not None:
-            pending = self.pending()
-            last = _last(self.newest)
+        out = schedule.next_out
+        if alteration is not None:
+            pending, last = schedule.pending, _last(self.newest)
             before = pending[-1][2] if pending else None if last is None else ReadyExposure(last)
-            exposure = _AlteredExposure(exposure, before, alteration, step)
-        self.schedule.record((time_ns, exposure), out)
+            out, exposure = schedule.out_after(later), _AlteredExposure(exposure, before, alteration, step)
+        schedule.record(time_ns, exposure, out)
 
-    def publish(self, step: int, *, wait: bool) -> Batch:
-        """Return what is due by a step and was not published yet."""
-        self._due.extend((stamp, exposure) for stamp, exposure in self.schedule.out(step) if exposure is not None)
-        published: list[tuple[int, npt.NDArray[Any]]] = []
-        while self._due and (wait or self._due[0][1].done()):
-            stamp, exposure = self._due.popleft()
-            images = exposure.result()
-            if images is None:
-                self.dropped += len(self._group.names)
-            else:
-                published.append((stamp, images))
-        if not published:
-            return self._nothing
-        self.newest = batch_of(self._group.kind, self._group.names, published)
-        return self.newest
+    def _out(self, step: int, *, wait: bool) -> list[tuple[int, npt.NDArray[Any]]]:
+        due = self.schedule.out(step, lambda exposure: wait or exposure.done())
+        found = [(stamp, images) for stamp, exposure in due if (images := exposure.result()) is not None]
+        self.dropped += (len(due) - len(found)) * len(self.names)
+        return found
 
-    def newest_by(self, step: int) -> Array | None:
-        """Return the newest images (S, ...) that are published: others may not be rendered. None before the first."""
-        return _last(self.newest)
+    def _held(self, values: Array) -> Exposure:
+        return ReadyExposure(values)
 
-    def pending(self) -> list[tuple[int, int, Exposure]]:
-        """Return step of publication, time (ns) and images of what is not published yet; step 0 for what is due."""
-        held = self.schedule.state()[1]
-        waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
-        return waiting + [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
+    def _own_columns(self, label: str) -> Sequence[Column]:
+        return [Column(f"sensor/{label}/dropped", ("images",), dtype=np.int64, meaning="images that were dropped")]
 
-    def begin_at(self, step: int) -> None:
-        """Render from a step on."""
-        self.schedule.begin_at(step)
+    def _save_own(self) -> Sequence[Array]:
+        return [np.array([self.dropped])]
 
-    def succeed(self, count: int, pending: Sequence[tuple[int, int, Exposure]], newest: Batch) -> None:
-        """Continue the clock of earlier cameras, and publish what they had pending."""
-        self.schedule.restore((count, tuple((step, (time_ns, images)) for step, time_ns, images in pending)))
-        self.newest = newest
-
-    def columns(self, label: str) -> tuple[Column, ...]:
-        """Return the layout of the result of `save`."""
-        dropped = Column(f"sensor/{label}/dropped", ("images",), dtype=np.int64, meaning="images that were dropped")
-        return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
-
-    def save(self, new: bool) -> Sequence[Array]:
-        """Wait for images that are being rendered; those due and not published yet remain so after a restore."""
-        count = self.schedule.state()[0]
-        done = [(step, time_ns, exposure.result()) for step, time_ns, exposure in self.pending()]
-        kept = [(step, time_ns, images) for step, time_ns, images in done if images is not None]
-        queued = _queued(count, kept, self.newest, new, self._row, self._nothing.values.dtype)
-        return (*queued, np.array([self.dropped]))
-
-    def restore(self, saved: Sequence[Array]) -> Batch:
-        """Continue from the result of `save`; return what the last step published."""
-        count, steps, stamps, values, last_stamps, last_values, new, dropped = saved
-        held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
-        self.schedule.restore((int(count[0]), tuple((s, (ns, ReadyExposure(images))) for s, ns, images in held)))
-        self.dropped = int(dropped[0])
-        self.newest = Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
-        return self.newest if new[0] else self._nothing
+    def _restore_own(self, saved: Sequence[Array]) -> None:
+        self.dropped = int(saved[0][0])

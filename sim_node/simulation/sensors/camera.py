@@ -13,7 +13,6 @@ import numpy.typing as npt
 from sim_node.names import OPTICAL
 from sim_node.simulation.sensors.compression import DEPTH, JPEG, compressed_depth, jpeg
 from sim_node.simulation.sensors.context import Exposure, Lens, SensorContext
-from sim_node.simulation.sensors.noise import Quantities
 from sim_node.simulation.sensors.parameters import parameter, whole
 from sim_node.simulation.sensors.registry import Channels, Encoded, Message, SensorType, sensor
 from sim_node.simulation.sensors.truth import FrameState
@@ -62,6 +61,8 @@ class CameraType(SensorType):
     near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
     far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
+    transports: tuple[str, ...] = _transports("compressed")
+
     # The format of the type's further transport, as image_transport names it.
     pressed: ClassVar[str]
     encoding: ClassVar[str]
@@ -76,10 +77,6 @@ class CameraType(SensorType):
         """Return the shape of an image."""
         return self.lens().shape
 
-    def further(self) -> tuple[str, ...]:
-        """Return the transports of image_transport besides `raw`."""
-        return ()
-
     def press(self, image: npt.NDArray[Any]) -> bytes:
         """Press an image for the further transport.
 
@@ -90,10 +87,6 @@ class CameraType(SensorType):
             Its bytes.
         """
         raise NotImplementedError
-
-    def quantities(self) -> Quantities:
-        """Return nothing: images have no noise."""
-        return ()
 
     def matrix(self) -> FloatArray:
         """Return the camera matrix K (3, 3), pixels.
@@ -117,7 +110,7 @@ class CameraType(SensorType):
             Message("camera_info", "sensor_msgs/msg/CameraInfo", {**size, **camera}),
             *(
                 Message(f"image_raw/{transport}", "sensor_msgs/msg/CompressedImage", pressed)
-                for transport in dict.fromkeys(self.further())
+                for transport in dict.fromkeys(self.transports)
             ),
         )
 
@@ -146,8 +139,6 @@ class Camera(CameraType):
     rendering falls behind.
     """
 
-    transports: tuple[str, ...] = _transports("compressed")
-
     channels: ClassVar = ("red", "green", "blue")
     encoding: ClassVar = "rgb8"
     pressed: ClassVar = JPEG
@@ -162,10 +153,6 @@ class Camera(CameraType):
             It as JPEG.
         """
         return jpeg(image)
-
-    def further(self) -> tuple[str, ...]:
-        """Return the transports of image_transport besides `raw`."""
-        return self.transports
 
 
 @sensor("depth_camera")
@@ -195,7 +182,3 @@ class DepthCamera(CameraType):
             Its bytes.
         """
         return compressed_depth(image)
-
-    def further(self) -> tuple[str, ...]:
-        """Return the transports of image_transport besides `raw`."""
-        return self.transports

@@ -66,8 +66,8 @@ class Cameras(Protocol):
         """
 
 
-class Environment(Protocol):
-    """A world at the present step of a run; vectors are along the fixed frame's axes.
+class Environment:
+    """A world at the present step of a run; vectors are along the fixed frame's axes. This one is open air.
 
     Frames are given by their names in the world; rays from a frame ignore the shapes of its own body.
     """
@@ -81,6 +81,7 @@ class Environment(Protocol):
         Returns:
             Velocities (S, 3), m/s.
         """
+        return np.zeros_like(positions)
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
         """Return the first hits of rays.
@@ -94,6 +95,7 @@ class Environment(Protocol):
         Returns:
             The hits (S, R).
         """
+        return Echoes(np.full(directions.shape[:-1], np.inf), np.zeros(directions.shape[:-1]))
 
     def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
         """Return the wrenches of all contacts on the bodies of frames.
@@ -105,6 +107,7 @@ class Environment(Protocol):
         Returns:
             Wrenches (S, 6) [force, torque], N and N m.
         """
+        return np.zeros((len(about), 6))
 
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
         """Return the wrenches on the bodies of frames through their joints.
@@ -116,6 +119,7 @@ class Environment(Protocol):
         Returns:
             Wrenches (S, 6) [force, torque], N and N m.
         """
+        return np.zeros((len(about), 6))
 
     def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
         """Return cameras, before the first image.
@@ -126,6 +130,7 @@ class Environment(Protocol):
         Returns:
             The cameras; None where nothing can be seen.
         """
+        return None
 
     def close(self) -> None:
         """End the processes that render images. The next image starts them again."""
@@ -139,41 +144,11 @@ class Environment(Protocol):
         Returns:
             Returns (3, J): positions in rad or m, velocities, and efforts of actuators in N m or N.
         """
-
-
-class OpenAir:
-    """An Environment without wind, shapes and joints."""
-
-    def wind(self, positions: FloatArray) -> FloatArray:
-        """Return still air."""
-        return np.zeros_like(positions)
-
-    def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
-        """Return no hits."""
-        return Echoes(np.full(directions.shape[:-1], np.inf), np.zeros(directions.shape[:-1]))
-
-    def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """Return no contact wrenches."""
-        return np.zeros((len(about), 6))
-
-    def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """Return no joint wrenches."""
-        return np.zeros((len(about), 6))
-
-    def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
-        """Return None: nothing can be seen."""
-        return None
-
-    def close(self) -> None:
-        """Do nothing: no process renders."""
-
-    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """Return joints at rest."""
         still = np.zeros((3, len(names)))
         return lambda: still
 
 
-OPEN_AIR = OpenAir()
+OPEN_AIR = Environment()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

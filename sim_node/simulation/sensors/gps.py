@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import UNKNOWN_VARIANCE, Noise, Quantities, covariance
+from sim_node.simulation.sensors.noise import UNKNOWN_VARIANCE, Noise, covariance
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, Report, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
@@ -31,17 +31,13 @@ class Gps(SensorType):
 
     rate: float = parameter(5.0, "Hz", "fixes per second", above=0.0)
     horizontal: Noise = group(
-        Noise(deviation=0.3, bias_instability=2.1, correlation_time=60.0), "m", "position east and north"
+        Noise(deviation=0.3, bias_instability=2.1, correlation_time=60.0), "m", "position east and north", axes=2
     )
     vertical: Noise = group(Noise(deviation=0.5, bias_instability=3.5, correlation_time=60.0), "m", "altitude")
-    velocity: Noise = group(Noise(deviation=0.05), "m/s", "velocity")
+    velocity: Noise = group(Noise(deviation=0.05), "m/s", "velocity", axes=3)
 
     channels: ClassVar = ("latitude", "longitude", "altitude", "velocity_east", "velocity_north", "velocity_up")
     needs_origin: ClassVar = True
-
-    def quantities(self) -> Quantities:
-        """Return the positions east, north and up, and the velocity."""
-        return (self.horizontal, 1), (self.horizontal, 1), (self.vertical, 1), (self.velocity, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return the fix, and the velocity along the fixed frame's axes, which are east, north, up.

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Noise, Quantities, covariance
+from sim_node.simulation.sensors.noise import Noise, covariance
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
+
+# Of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
+_GYROSCOPE = Noise(density=1.9e-4, bias_instability=7.0e-5, turn_on_bias=8.7e-3, saturation=17.45)
+_ACCELEROMETER = Noise(density=1.8e-3, bias_instability=2.5e-3, turn_on_bias=0.196, saturation=176.5)
 
 
 @sensor("imu")
@@ -23,18 +27,10 @@ class Imu(SensorType):
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    gyroscope: Noise = group(
-        Noise(density=1.9e-4, bias_instability=7.0e-5, turn_on_bias=8.7e-3, saturation=17.45), "rad/s", "angular rate"
-    )
-    accelerometer: Noise = group(
-        Noise(density=1.8e-3, bias_instability=2.5e-3, turn_on_bias=0.196, saturation=176.5), "m/s²", "specific force"
-    )
+    gyroscope: Noise = group(_GYROSCOPE, "rad/s", "angular rate", axes=3)
+    accelerometer: Noise = group(_ACCELEROMETER, "m/s²", "specific force", axes=3)
 
     channels: ClassVar = ("rate_x", "rate_y", "rate_z", "force_x", "force_y", "force_z")
-
-    def quantities(self) -> Quantities:
-        """Return gyroscope and accelerometer, three axes each."""
-        return (self.gyroscope, 3), (self.accelerometer, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a sensor_msgs/Imu: the first orientation covariance is -1, since orientation is not measured."""

@@ -9,11 +9,9 @@ import numpy as np
 
 from sim_node.simulation.sensors import rays
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Quantities
 from sim_node.simulation.sensors.parameters import group, parameter, whole
 from sim_node.simulation.sensors.rays import RangeNoise, RangeNoiseBank
 from sim_node.simulation.sensors.registry import Channels, Disturb, Measure, Message, Report, SensorType, sensor
-from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
@@ -55,10 +53,6 @@ class Lidar2d(SensorType):
         """Return (samples,): a range per ray."""
         return (self.samples,)
 
-    def quantities(self) -> Quantities:
-        """Return nothing: RangeNoise disturbs all rays at once."""
-        return ()
-
     def fan(self) -> FloatArray:
         """Return the unit directions (samples, 3) of the rays."""
         return rays.directions(np.linspace(self.angle_min, self.angle_max, self.samples), np.zeros(1))
@@ -80,8 +74,7 @@ class Lidar2d(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Measure:
         """Return the function for distances (S, samples), m."""
-        fans = np.array([each.fan() for each in sensors])
-        cast = rays.caster(fans, max(each.range_max for each in sensors), context)
+        cast = rays.caster(np.array([each.fan() for each in sensors]), sensors, context)
         return lambda state: cast(state).distances
 
     @classmethod
@@ -92,8 +85,7 @@ class Lidar2d(SensorType):
     @classmethod
     def report(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Report:
         """Return the function that replaces distances out of range by -inf and inf."""
-        nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
-        return lambda measured: rays.classified(measured, nearest, farthest)
+        return rays.classifier(sensors)
 
 
 @sensor("lidar_3d")
@@ -124,10 +116,6 @@ class Lidar3d(SensorType):
         """Return (rings, samples, 4)."""
         return (self.rings, self.samples, len(self.channels))
 
-    def quantities(self) -> Quantities:
-        """Return nothing: RangeNoise disturbs all rays at once."""
-        return ()
-
     def fan(self) -> FloatArray:
         """Return the unit directions (rings * samples, 3) of the rays, ring by ring."""
         share = (self.angle_max - self.angle_min) / self.samples
@@ -155,13 +143,9 @@ class Lidar3d(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Measure:
         """Return the function for distances (m) and brightness (S, 2 * rings * samples)."""
-        fans = np.array([each.fan() for each in sensors])
-        cast = rays.caster(fans, max(each.range_max for each in sensors), context)
+        cast = rays.caster(np.array([each.fan() for each in sensors]), sensors, context)
 
-        def read(state: FrameState) -> FloatArray:
-            return np.concatenate(cast(state), axis=1)
-
-        return read
+        return lambda state: np.concatenate(cast(state), axis=1)
 
     @classmethod
     def disturb(cls, sensors: Sequence[Lidar3d], streams: Sequence[np.random.Generator], rate: float) -> Disturb:
@@ -172,7 +156,7 @@ class Lidar3d(SensorType):
     def report(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Report:
         """Return the function that converts distances and brightness to points along the sensors' own axes."""
         fans = np.array([each.fan() for each in sensors])
-        nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
+        nearest, farthest = rays.limits(sensors)
         count = fans.shape[1]
 
         def cloud(measured: FloatArray) -> FloatArray:

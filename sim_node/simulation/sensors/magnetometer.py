@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Noise, Quantities, covariance
+from sim_node.simulation.sensors.noise import Noise, covariance
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
@@ -88,15 +88,11 @@ class Magnetometer(SensorType):
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
     year: float = parameter(2026.0, "year", "date of the field, in decimal years", low=FIRST_YEAR, high=LAST_YEAR)
-    noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field")
+    noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field", axes=3)
 
     channels: ClassVar = ("field_x", "field_y", "field_z")
     needs_origin: ClassVar = True
     needs_package: ClassVar = "pygeomag"
-
-    def quantities(self) -> Quantities:
-        """Return three axes."""
-        return ((self.noise, 3),)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a sensor_msgs/MagneticField."""

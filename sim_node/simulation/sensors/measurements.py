@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -98,11 +98,6 @@ def batch_of(kind: str, names: tuple[str, ...], pairs: Sequence[tuple[int, npt.N
     return Batch(kind, names, np.array([stamp for stamp, _ in pairs]), np.array([values for _, values in pairs]))
 
 
-def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:
-    """Return an empty batch of measurements of a shape."""
-    return Batch(kind, names, np.empty(0, dtype=np.int64), np.empty((0, len(names), *shape)))
-
-
 class SensorSubscription:
     """The measurements of one sensor, queued until they are read."""
 
@@ -131,8 +126,15 @@ T = TypeVar("T")
 class Schedule(Generic[T]):
     """The steps at which sensors of one rate measure, and those at which they publish.
 
-    rate: Hz of simulation time, at most one measurement per step; latency: s from measurement to publication; step_ns:
-    length of a step. due: the step of the next measurement, beginning with step 0.
+    Args:
+        rate: Hz of simulation time, at most one measurement per step.
+        latency: s from measurement to publication.
+        step_ns: Length of a step.
+
+    Attributes:
+        due: The step of the next measurement, beginning with step 0.
+        count: Number of measurements.
+        pending: Step of publication, time of measurement (ns) and values of each one not published yet.
     """
 
     def __init__(self, rate: float, latency: float, step_ns: int) -> None:
@@ -140,16 +142,16 @@ class Schedule(Generic[T]):
         period = Fraction(10**9, step_ns) / Fraction(str(rate))
         self._period = period.numerator, period.denominator
         self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
-        self.restore((0, ()))
+        self.restore(0, ())
 
     @property
     def next_out(self) -> int:
         """The step at which the measurement of step `due` will be published."""
         return self.due + self._delay
 
-    def record(self, measurement: T, out: int | None = None) -> None:
+    def record(self, time_ns: int, values: T, out: int | None = None) -> None:
         """Add the measurement of step `due`, to be published at step `out`, and advance `due`."""
-        self._held.append((self.next_out if out is None else out, measurement))
+        self.pending.append((self.next_out if out is None else out, time_ns, values))
         self.skip()
 
     def out_after(self, later: int) -> int:
@@ -157,36 +159,32 @@ class Schedule(Generic[T]):
 
         No measurement overtakes another one.
         """
-        return max(self.next_out + later, self._held[-1][0] if self._held else 0)
+        return max(self.next_out + later, self.pending[-1][0] if self.pending else 0)
 
     def skip(self) -> None:
         """Advance `due`, without a measurement."""
-        self._count += 1
-        self._find_due()
+        self._go_to(self.count + 1)
 
-    def out(self, step: int) -> list[T]:
-        """Return the measurements published by `step` and not returned before."""
-        held, measurements = self._held, []
-        while held and held[0][0] <= step:
-            measurements.append(held.popleft()[1])
-        return measurements
+    def out(self, step: int, is_ready: Callable[[T], bool] | None = None) -> list[tuple[int, T]]:
+        """Return stamps and values that are published by `step` and were not returned before.
 
-    def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:
-        """Return the number of measurements, and (step of publication, measurement) for each one not published yet."""
-        return self._count, tuple(self._held)
+        is_ready: Whether values can be published; if not, those after them are not, either.
+        """
+        pending, found = self.pending, []
+        while pending and pending[0][0] <= step and (is_ready is None or is_ready(pending[0][2])):
+            found.append(pending.popleft()[1:])
+        return found
 
-    def restore(self, state: tuple[int, tuple[tuple[int, T], ...]]) -> None:
-        """Continue from a state."""
-        self._count, held = state
-        self._held: deque[tuple[int, T]] = deque(held)
-        self._find_due()
+    def restore(self, count: int, pending: Iterable[tuple[int, int, T]]) -> None:
+        """Continue after so many measurements, of which some are pending."""
+        self.pending: deque[tuple[int, int, T]] = deque(pending)
+        self._go_to(count)
 
     def begin_at(self, step: int) -> None:
         """Let the next measurement be the first one at or after a step."""
         steps, measurements = self._period
-        self._count = (step - 1) * measurements // steps + 1
-        self._find_due()
+        self._go_to((step - 1) * measurements // steps + 1)
 
-    def _find_due(self) -> None:
+    def _go_to(self, count: int) -> None:
         steps, measurements = self._period
-        self.due = -(-self._count * steps // measurements)
+        self.count, self.due = count, -(-count * steps // measurements)

@@ -31,8 +31,8 @@ class Odometry(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    linear: Noise = group(Noise(density=0.01, scale_error=0.01), "m/s", "linear velocity")
-    angular: Noise = group(Noise(density=1e-3, bias_instability=5e-4), "rad/s", "angular velocity")
+    linear: Noise = group(Noise(density=0.01, scale_error=0.01), "m/s", "linear velocity", axes=3)
+    angular: Noise = group(Noise(density=1e-3, bias_instability=5e-4), "rad/s", "angular velocity", axes=3)
 
     channels: ClassVar = (
         *("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z"),
@@ -41,7 +41,7 @@ class Odometry(SensorType):
 
     def quantities(self) -> Quantities:
         """Return the twist, and the time between two measurements, which has no noise."""
-        return (self.linear, 3), (self.angular, 3), (Noise(), 1)
+        return (*SensorType.quantities(self), (Noise(), 1))
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a nav_msgs/Odometry in FRAME/odom; the variances of the pose are the diagonal of its covariance."""
@@ -150,10 +150,6 @@ class GroundTruth(SensorType):
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
 
     channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
-
-    def quantities(self) -> Quantities:
-        """Return nothing: it has no noise."""
-        return ()
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a nav_msgs/Odometry in the fixed frame, with covariances of zero."""

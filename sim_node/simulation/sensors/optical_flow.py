@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Noise, Quantities
+from sim_node.simulation.sensors.noise import Noise
 from sim_node.simulation.sensors.parameters import group, parameter
-from sim_node.simulation.sensors.rays import caster
+from sim_node.simulation.sensors.rays import caster, limits
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -33,13 +33,9 @@ class OpticalFlow(SensorType):
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
     range_min: float = parameter(0.08, "m", "minimum range", low=0.0, high=1e6)
     range_max: float = parameter(30.0, "m", "maximum range", above=0.0, high=1e6)
-    noise: Noise = group(Noise(deviation=0.05, saturation=7.4), "rad/s", "flow")
+    noise: Noise = group(Noise(deviation=0.05, saturation=7.4), "rad/s", "flow", axes=2)
 
     channels: ClassVar = ("flow_y", "flow_z")
-
-    def quantities(self) -> Quantities:
-        """Return the flow about two axes."""
-        return ((self.noise, 2),)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a geometry_msgs/Vector3Stamped, because ROS has no message for optical flow."""
@@ -49,13 +45,12 @@ class OpticalFlow(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[OpticalFlow], context: SensorContext) -> Measure:
         """Return the function for the flow at the points where the axes of the sensors meet something."""
-        reach = np.array([each.range_max for each in sensors])
-        nearest = np.array([each.range_min for each in sensors])
-        cast = caster(np.tile(_AHEAD, (len(sensors), 1, 1)), float(np.max(reach)), context)
+        nearest, farthest = limits(sensors)
+        cast = caster(np.tile(_AHEAD, (len(sensors), 1, 1)), sensors, context)
 
         def read(state: FrameState) -> FloatArray:
-            distance = cast(state).distances[:, 0]
-            distance = np.where((nearest <= distance) & (distance <= reach), distance, np.nan)
+            distance = cast(state).distances
+            distance = np.where((nearest <= distance) & (distance <= farthest), distance, np.nan)[:, 0]
             velocity, rate = state.to_frame(state.twist[:, :3]), state.to_frame(state.twist[:, 3:])
             return np.stack([rate[:, 1] - velocity[:, 2] / distance, rate[:, 2] + velocity[:, 1] / distance], axis=1)
 

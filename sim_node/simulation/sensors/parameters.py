@@ -25,10 +25,11 @@ _T = TypeVar("_T")
 class ParameterGroup(PartOf):
     """A nested dataclass of parameters, or `none` for one that does nothing.
 
-    unit: stands for "unit" in the units of its parameters.
+    unit: stands for "unit" in the units of its parameters. axes: of a noise, the number of values that have it.
     """
 
     unit: str = ""
+    axes: int = 1
 
     def form(self, about: str) -> Form:
         """Return the form of the word, or of the mapping."""
@@ -74,18 +75,25 @@ def listing(meaning: str) -> Any:
     return given(ListOf(Text(), 1), meaning, default=())
 
 
-def group(default: object, unit: str, meaning: str) -> Any:
+def group(default: object, unit: str, meaning: str, *, axes: int = 1) -> Any:
     """Declare a nested dataclass of parameters, such as a Noise, as a field of a sensor's dataclass.
 
     Args:
         default: The dataclass with its defaults.
         unit: Replaces "unit" in the units of its parameters.
         meaning: What it is, in a few words.
+        axes: Of a Noise, the number of measured values that have it, one after the other.
 
     Returns:
         The field.
     """
-    return given(ParameterGroup(type(default), unit=unit), meaning, unit, default=default)
+    return given(ParameterGroup(type(default), unit=unit, axes=axes), meaning, unit, default=default)
+
+
+def axes_of(kind: type[Any], noise: type[Any]) -> dict[str, int]:
+    """Return the parameters of a dataclass that are noise, with the number of values that have each."""
+    groups = ((name, said.holds) for name, _, said in plan_of(kind).fields)
+    return {name: held.axes for name, held in groups if isinstance(held, ParameterGroup) and held.kind is noise}
 
 
 def names_in(kind: type[Any]) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Noise, Quantities
+from sim_node.simulation.sensors.noise import Noise
 from sim_node.simulation.sensors.parameters import group, parameter
-from sim_node.simulation.sensors.rays import caster, classified
+from sim_node.simulation.sensors.rays import caster, classifier
 from sim_node.simulation.sensors.registry import Measure, Message, Report, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -39,10 +39,6 @@ class Rangefinder(SensorType):
 
     channels: ClassVar = ("range",)
 
-    def quantities(self) -> Quantities:
-        """Return one range."""
-        return ((self.noise, 1),)
-
     def fan(self) -> FloatArray:
         """Return the unit directions (37, 3) of its rays."""
         step = 0.5 * self.field_of_view / RINGS
@@ -68,7 +64,7 @@ class Rangefinder(SensorType):
         fans = np.array([each.fan() for each in sensors])
         if not any(each.field_of_view for each in sensors):
             fans = fans[:, :1]
-        cast = caster(fans, max(each.range_max for each in sensors), context)
+        cast = caster(fans, sensors, context)
 
         def read(state: FrameState) -> FloatArray:
             nearest: FloatArray = np.min(cast(state).distances, axis=1)
@@ -79,5 +75,4 @@ class Rangefinder(SensorType):
     @classmethod
     def report(cls, sensors: Sequence[Rangefinder], context: SensorContext) -> Report:
         """Return the function that replaces distances out of range by -inf and inf."""
-        nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
-        return lambda measured: classified(measured, nearest, farthest)
+        return classifier(sensors)

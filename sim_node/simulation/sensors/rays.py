@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import Echoes, SensorContext
 from sim_node.simulation.sensors.noise import philox, set_philox
 from sim_node.simulation.sensors.parameters import parameter
+from sim_node.simulation.sensors.registry import Report
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
@@ -26,12 +28,12 @@ def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray
     return np.stack(parts, axis=-1)
 
 
-def caster(fans: FloatArray, reach: float, context: SensorContext) -> Cast:
-    """Return the function that casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
+def caster(fans: FloatArray, sensors: Sequence[Any], context: SensorContext) -> Cast:
+    """Return the function that casts rays along fans (S, R, 3) of the sensors' own axes, as far as they can reach."""
     # Here and not above: what only describes sensors does without numba.
     from sim_node.simulation.sensors.kernels import turn_rays
 
-    turned = np.empty(fans.shape)
+    turned, reach = np.empty(fans.shape), max(each.range_max for each in sensors)
     fans = np.ascontiguousarray(fans)
 
     def cast(state: FrameState) -> Echoes:
@@ -39,6 +41,18 @@ def caster(fans: FloatArray, reach: float, context: SensorContext) -> Cast:
         return context.environment.cast(context.frames, state.pose[:, :3], turned, reach)
 
     return cast
+
+
+def limits(sensors: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
+    """Return the minimum and maximum ranges (S, 1) of sensors, m."""
+    nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
+    return nearest, farthest
+
+
+def classifier(sensors: Sequence[Any]) -> Report:
+    """Return the function that replaces distances out of the sensors' ranges by -inf and inf."""
+    nearest, farthest = limits(sensors)
+    return lambda measured: classified(measured, nearest, farthest)
 
 
 def classified(distances: FloatArray, nearest: FloatArray, farthest: FloatArray) -> FloatArray:

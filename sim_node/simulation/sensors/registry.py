@@ -13,8 +13,8 @@ import numpy.typing as npt
 from sim_node.registry import Registry
 from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import NoiseBank, Quantities
-from sim_node.simulation.sensors.parameters import names_in, parameter
+from sim_node.simulation.sensors.noise import Noise, NoiseBank, Quantities
+from sim_node.simulation.sensors.parameters import axes_of, names_in, parameter
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, keys_of
@@ -182,9 +182,9 @@ class SensorType(ABC):
         """
         return self
 
-    @abstractmethod
     def quantities(self) -> Quantities:
-        """Return the noise of each measured quantity and its number of axes; nothing for a sensor without noise."""
+        """Return the noise of each measured quantity and its number of axes: those declared, unless overridden."""
+        return tuple((getattr(self, name), axes) for name, axes in axes_of(type(self), Noise).items())
 
     @abstractmethod
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:

@@ -60,28 +60,30 @@ def succeed(bank: Bank | CameraBank, group: Group, records: Mapping[str, SensorR
     """
     sources = [source for source in _sources(group, records) if source is not None]
     if not sources:
-        bank.begin_at(step + 1)
+        bank.schedule.begin_at(step + 1)
         return
     first = sources[0].bank
-    count = first.schedule.state()[0]
     batches = [source.bank.newest.values[:, source.row] for source in sources]
     newest = Batch(group.kind, group.names, first.newest.stamps_ns, np.stack(batches, axis=1))
+    pending = [
+        (out, time_ns, _together([(source.bank.schedule.pending[k][2], source.row) for source in sources]))
+        for k, (out, time_ns, _) in enumerate(first.schedule.pending)
+    ]
+    bank.succeed(first.schedule.count, pending, newest)
     if isinstance(bank, CameraBank):
-        bank.succeed(count, _images(sources), newest)
         bank.dropped = sum(source.bank.dropped // len(source.group.names) for source in sources)
         return
     banks = [source.bank for source in sources if isinstance(source.bank, Bank)]
-    rows = [source.row for source in sources]
-    each_once = {id(each): each for each in banks}
-    queues = {key: each.pending() for key, each in each_once.items()}
-    pending = [
-        (step, time_ns, np.stack([queues[id(b)][k][2][row] for b, row in zip(banks, rows, strict=True)]))
-        for k, (step, time_ns, _) in enumerate(queues[id(banks[0])])
-    ]
-    bank.succeed(count, pending, newest)
-    states = {key: [_state(part) for part in each.parts()] for key, each in each_once.items()}
+    states = {id(each): [_state(part) for part in each.parts()] for each in dict.fromkeys(banks)}
     for k, part in enumerate(bank.parts()):
-        _restore(part, [(states[id(b)][k], row) for b, row in zip(banks, rows, strict=True)])
+        _restore(part, [(states[id(source.bank)][k], source.row) for source in sources])
+
+
+def _together(parts: Sequence[tuple[Any, int]]) -> Any:
+    """Return rows of values that are pending, or an Exposure of rows of images."""
+    if all(isinstance(values, np.ndarray) for values, _ in parts):
+        return np.stack([values[row] for values, row in parts])
+    return _Rearranged(tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,6 @@ class _Rearranged:
         return np.stack(images) if len(images) == len(found) else None
 
 
-def _images(sources: Sequence[SensorRecord]) -> list[tuple[int, int, Exposure]]:
-    queues = {id(each.bank): each.bank.pending() for each in sources if isinstance(each.bank, CameraBank)}
-    return [
-        (step, time_ns, _Rearranged(tuple((queues[id(each.bank)][k][2], each.row) for each in sources)))
-        for k, (step, time_ns, _) in enumerate(queues[id(sources[0].bank)])
-    ]
-
-
 def _sources(group: Group, records: Mapping[str, SensorRecord]) -> list[SensorRecord | None]:
     """Return the earlier sensor of each name, if it measured alike."""
     found = [records.get(name) for name in group.names]
@@ -126,8 +120,8 @@ def _clock(source: SensorRecord | None) -> Any:
     name = source.group.names[source.row]
     if name in bank.alterations:
         return name
-    queue = tuple((step, time_ns) for step, time_ns, _ in bank.pending())
-    return bank.schedule.state()[0], queue, tuple(bank.newest.stamps_ns.tolist())
+    queue = tuple((step, time_ns) for step, time_ns, _ in bank.schedule.pending)
+    return bank.schedule.count, queue, tuple(bank.newest.stamps_ns.tolist())
 
 
 def _split(groups: Sequence[Group], keys: Sequence[Sequence[Any]]) -> tuple[Group, ...]:

@@ -120,6 +120,7 @@ class Suite:
 
     Attributes:
         groups: The groups of sensors that measure together.
+        banks: What measures for each group.
         alterations: What alters their measurements, by their names.
         frames: Names of the sensors' frames, in the order of the rows of `state`.
         state: The motion of the sensors' frames; callers fill it before `measure`.
@@ -144,14 +145,14 @@ class Suite:
         self.state = FrameState.at_rest(len(self.frames), gravity)
         self.published = NO_MEASUREMENTS
         self.due: float = math.inf
-        self._banks: list[Bank | CameraBank] = []
+        self.banks: list[Bank | CameraBank] = []
         at = 0
         for group in self.groups:
             end = at + len(group.names)
             context = SensorContext(world, group.names, environment)
             bank = CameraBank if issubclass(group.type, CameraType) else Bank
             with SENSORS.blaming(group.kind):
-                self._banks.append(bank(group, self.state.rows(slice(at, end)), context, alterations))
+                self.banks.append(bank(group, self.state.rows(slice(at, end)), context, alterations))
             at = end
         self.reset(seed)
 
@@ -161,7 +162,7 @@ class Suite:
         Args:
             seed: The run's seed, from which all noise is drawn.
         """
-        for bank in self._banks:
+        for bank in self.banks:
             with SENSORS.blaming(bank.kind):
                 bank.reset(seed)
         self.find_due()
@@ -169,7 +170,7 @@ class Suite:
     @property
     def dropped(self) -> int:
         """Number of images that were dropped since the last reset."""
-        return sum(bank.dropped for bank in self._banks)
+        return sum(bank.dropped for bank in self.banks)
 
     def measure(self, step: int, time_ns: int, *, wait: bool = True) -> None:
         """Measure what is due at a step, with the frames as in `state`.
@@ -179,7 +180,7 @@ class Suite:
             time_ns: Simulation time, ns.
             wait: Whether to wait when too many images are being rendered; otherwise new ones are dropped.
         """
-        for bank in self._banks:
+        for bank in self.banks:
             if bank.schedule.due == step:
                 try:
                     bank.measure(time_ns, wait=wait)
@@ -198,8 +199,8 @@ class Suite:
         Returns:
             The measurements.
         """
-        if self._banks:
-            self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
+        if self.banks:
+            self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self.banks]))
         return self.published
 
     def subscribe(self, name: str) -> SensorSubscription:
@@ -214,7 +215,7 @@ class Suite:
         Raises:
             KeyError: There is no such sensor, or it is a camera.
         """
-        for bank in self._banks:
+        for bank in self.banks:
             if isinstance(bank, Bank) and name in bank.names:
                 return bank.subscribe(name)
         raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self.frames)}")
@@ -223,14 +224,9 @@ class Suite:
         """Return access to the newest measurement of each sensor, by name."""
         return {
             name: SensorRecord(group, row, bank)
-            for bank, group in zip(self._banks, self.groups, strict=True)
+            for bank, group in zip(self.banks, self.groups, strict=True)
             for row, name in enumerate(group.names)
         }
-
-    @property
-    def banks(self) -> tuple[Bank | CameraBank, ...]:
-        """The banks of the groups, in their order."""
-        return tuple(self._banks)
 
     def adopt(self, before: Suite) -> None:
         """Take over the subscriptions of the last generation's sensors.
@@ -238,10 +234,10 @@ class Suite:
         Args:
             before: The suite of that generation.
         """
-        banks = {name: bank for bank in self._banks if isinstance(bank, Bank) for name in bank.names}
-        for bank in before._banks:
+        present = {name: bank for bank in self.banks if isinstance(bank, Bank) for name in bank.names}
+        for bank in before.banks:
             if isinstance(bank, Bank):
-                bank.move_subscriptions(banks)
+                bank.move_subscriptions(present)
 
     def declare(self, columns: Columns) -> None:
         """Declare all that later measurements depend on besides the world and its seed, and what was published last.
@@ -252,19 +248,19 @@ class Suite:
             columns: The columns of the run.
         """
         seen: Counter[str] = Counter()
-        for place, bank in enumerate(self._banks):
+        for place, bank in enumerate(self.banks):
             seen[bank.kind] += 1
             label = bank.kind if seen[bank.kind] == 1 else f"{bank.kind}#{seen[bank.kind]}"
             with SENSORS.blaming(bank.kind):
                 columns.compute(bank.columns(label), partial(self._save, place), partial(self._restore, place))
 
     def _save(self, place: int) -> Sequence[Array]:
-        bank = self._banks[place]
+        bank = self.banks[place]
         with SENSORS.blaming(bank.kind):
             return bank.save(bool(len(self.published.batches[place].stamps_ns)))
 
     def _restore(self, place: int, saved: Sequence[Array]) -> None:
-        bank, batches = self._banks[place], list(self.published.batches)
+        bank, batches = self.banks[place], list(self.published.batches)
         with SENSORS.blaming(bank.kind):
             batches[place] = bank.restore(saved)
         self.published = Measurements(tuple(batches))
@@ -272,4 +268,4 @@ class Suite:
 
     def find_due(self) -> None:
         """Set `due` to the step of the next measurement."""
-        self.due = min([bank.schedule.due for bank in self._banks], default=math.inf)
+        self.due = min([bank.schedule.due for bank in self.banks], default=math.inf)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from sim_node.simulation.sensors.context import SensorContext
-from sim_node.simulation.sensors.noise import Noise, Quantities
+from sim_node.simulation.sensors.noise import Noise
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.world.declared import declared
@@ -17,14 +17,10 @@ class WrenchSensor(SensorType):
     """Base of sensors of a force (N) and a torque (N m) about their frame's origin, along its axes."""
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    force: Noise = group(Noise(), "N", "force")
-    torque: Noise = group(Noise(), "N m", "torque")
+    force: Noise = group(Noise(), "N", "force", axes=3)
+    torque: Noise = group(Noise(), "N m", "torque", axes=3)
 
     channels: ClassVar = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
-
-    def quantities(self) -> Quantities:
-        """Return force and torque, three axes each."""
-        return (self.force, 3), (self.torque, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a geometry_msgs/WrenchStamped."""

@@ -25,14 +25,14 @@ with public(__name__):
     from sim_node.spatial.frames.conversions import yaw_enu_from_ned as yaw_enu_from_ned
     from sim_node.spatial.frames.conversions import yaw_ned_from_enu as yaw_ned_from_enu
     from sim_node.spatial.frames.positions import convert_position as convert_position
+    from sim_node.spatial.frames.tagged import Altitude as Altitude
+    from sim_node.spatial.frames.tagged import Covariance as Covariance
     from sim_node.spatial.frames.tagged import Displacement as Displacement
     from sim_node.spatial.frames.tagged import Orientation as Orientation
     from sim_node.spatial.frames.tagged import Position as Position
     from sim_node.spatial.frames.tagged import Transform as Transform
     from sim_node.spatial.frames.tagged import Velocity as Velocity
     from sim_node.spatial.frames.tagged import convert as convert
-    from sim_node.spatial.frames.tagged_altitudes import Altitude as Altitude
-    from sim_node.spatial.frames.tagged_covariances import Covariance as Covariance
     from sim_node.spatial.frames.vectors import AttitudeEnu as AttitudeEnu
     from sim_node.spatial.frames.vectors import AttitudeFlu as AttitudeFlu
     from sim_node.spatial.frames.vectors import AttitudeFrd as AttitudeFrd

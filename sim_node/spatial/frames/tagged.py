@@ -18,9 +18,19 @@ from typing import TYPE_CHECKING, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.spatial.frames.altitudes import VerticalDatum, convert_altitude
 from sim_node.spatial.frames.conventions import Frame, FrameKind, FrameMismatch
-from sim_node.spatial.frames.conversions import FramePair, convert_orientation, convert_transform, convert_velocity
+from sim_node.spatial.frames.conversions import (
+    FramePair,
+    convert_covariance,
+    convert_orientation,
+    convert_transform,
+    convert_velocity,
+    per_block,
+    rotated_covariance,
+)
 from sim_node.spatial.frames.positions import convert_position
+from sim_node.spatial.frames.vectors import AttitudeEnu, AttitudeFlu
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, as_rows
 
@@ -415,6 +425,149 @@ def _frozen(values: npt.ArrayLike, width: int, what: str, *frames: Frame) -> Flo
     for frame in frames:
         if not isinstance(frame, Frame):
             raise TypeError(f"{frame!r} is not a Frame; Frame.named() finds one by its name")
-    own = np.array(as_rows(values, width, what))
+    return _copied(as_rows(values, width, what))
+
+
+def _copied(values: npt.ArrayLike) -> FloatArray:
+    """Return a read-only copy."""
+    own = np.array(values, dtype=np.float64)
     own.flags.writeable = False
     return own
+
+
+@dataclass(frozen=True, eq=False)
+class Altitude(Tagged):
+    """Altitudes above a vertical datum.
+
+    Args:
+        values: Metres above `datum`, of any shape. It is copied.
+        datum: The reference surface.
+    """
+
+    values: FloatArray
+    datum: VerticalDatum
+
+    def __init__(self, values: npt.ArrayLike, datum: VerticalDatum) -> None:
+        object.__setattr__(self, "values", _copied(values))
+        object.__setattr__(self, "datum", datum)
+
+    def to(self, datum: VerticalDatum, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Altitude:
+        """Convert to another datum, as convert_altitude does.
+
+        Args:
+            datum: The datum to convert to.
+            latitude: Degrees.
+            longitude: Degrees.
+
+        Returns:
+            The converted altitude.
+
+        Raises:
+            InvalidCoordinates: A latitude or longitude is out of range.
+        """
+        return Altitude(convert_altitude(self.values, self.datum, datum, latitude, longitude), datum)
+
+    def above(self, datum: VerticalDatum) -> FloatArray:
+        """Return the array if its datum is `datum`.
+
+        Args:
+            datum: The expected datum.
+
+        Returns:
+            The altitudes in metres, read-only.
+
+        Raises:
+            FrameMismatch: The altitude has another datum.
+        """
+        if self.datum is not datum:
+            raise FrameMismatch(f"altitude is above {self.datum.value}, above {datum.value} was expected")
+        return self.values
+
+    def __sub__(self, other: Altitude) -> FloatArray:
+        """Return the difference in height, in metres."""
+        if not isinstance(other, Altitude):
+            return NotImplemented
+        return np.asarray(self.values - other.above(self.datum))
+
+
+Frames = Frame | tuple[Frame, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance(Tagged):
+    """Covariances of position, orientation and so on, in blocks of three components.
+
+    Args:
+        values: Array-like (..., 3, 3), (..., 6, 6) or (..., 9, 9); NaN for what is not known. It is copied.
+        frames: The frame of all blocks, or a tuple with that of each.
+
+    Raises:
+        ValueError: There are not as many frames as blocks.
+    """
+
+    values: FloatArray
+    frames: tuple[Frame, ...]
+
+    def __init__(self, values: npt.ArrayLike, frames: Frames) -> None:
+        own = _copied(values)
+        object.__setattr__(self, "values", own)
+        object.__setattr__(self, "frames", per_block(frames, own.shape[-1] if own.ndim else 0))
+
+    def to(self, frames: Frames, origin: npt.ArrayLike | None = None) -> Covariance:
+        """Convert to other frames, as convert_covariance does.
+
+        Args:
+            frames: The frame of all blocks to convert to, or a tuple with that of each.
+            origin: LLA of the local frame's origin; needed between ECEF and ENU or NED.
+
+        Returns:
+            The converted covariances.
+
+        Raises:
+            AttitudeRequired: As in convert_covariance, and its other exceptions.
+        """
+        return Covariance(convert_covariance(self.values, self.frames, frames, origin), frames)
+
+    def to_body(self, attitude: AttitudeEnu | AttitudeFlu, block: int = 0) -> Covariance:
+        """Rotate a block from the axes of the world into those of the body.
+
+        Args:
+            attitude: Of the body in ENU, or in a local FLU frame.
+            block: Which block.
+
+        Returns:
+            The covariances, with this block in FLU.
+
+        Raises:
+            FrameMismatch: The block is in another frame than the attitude.
+        """
+        if not isinstance(attitude, (AttitudeEnu, AttitudeFlu)):
+            raise FrameMismatch(f"an attitude of FLU in ENU or FLU is needed, found a {type(attitude).__name__}")
+        world = attitude.world.frame
+        if self.frames[block] is not world:
+            raise FrameMismatch(f"block {block} of the covariance is in {self.frames[block]}, {world} was expected")
+        turns = [np.eye(3) for _ in self.frames]
+        turns[block] = quaternions.to_matrix(np.array(attitude.xyzw)).T
+        frames = (*self.frames[:block], Frame.FLU, *self.frames[block + 1 :])
+        return Covariance(rotated_covariance(self.values, turns), frames)
+
+    def in_frames(self, frames: Frames) -> FloatArray:
+        """Return the array if its blocks are in these frames.
+
+        Args:
+            frames: The expected frame of all blocks, or a tuple with that of each.
+
+        Returns:
+            The covariances, read-only.
+
+        Raises:
+            FrameMismatch: A block is in another frame.
+        """
+        expected = per_block(frames, self.values.shape[-1])
+        if self.frames != expected:
+            raise FrameMismatch(f"covariance is in {_shown(self.frames)}, {_shown(expected)} was expected")
+        return self.values
+
+
+def _shown(frames: tuple[Frame, ...]) -> str:
+    return str(frames[0]) if len(set(frames)) == 1 else ", ".join(map(str, frames))

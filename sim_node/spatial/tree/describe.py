@@ -63,20 +63,24 @@ def as_text(
     frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark, drawn: Sequence[str] = LINES
 ) -> str:
     """Return one line per frame, children indented below their parent, in the order in which frames were added."""
+    rows = (f"{lead}{printable(frame.name)}  {remark(frame)}" for frame, lead in branches(frames, drawn))
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def branches(frames: Sequence[FrameInfo], drawn: Sequence[str] = LINES) -> Iterator[tuple[FrameInfo, str]]:
+    """Yield each frame, parents first, with the lines of the tree before its name."""
     last_line, other_line, beside = drawn
-    lines: list[str] = []
     children = _children(frames)
     # No recursion: chains may be deeper than Python's stack.
     stack = [(root, "", "") for root in reversed(children[None])]
     while stack:
         frame, lead, indent = stack.pop()
-        lines.append(f"{lead}{printable(frame.name)}  {remark(frame)}".rstrip())
+        yield frame, lead
         below = children.get(frame.name, [])
         for i in reversed(range(len(below))):
             last = i == len(below) - 1
             lead = indent + (last_line if last else other_line)
             stack.append((below[i], lead, indent + ("   " if last else beside)))
-    return "\n".join(lines)
 
 
 def as_dot(frames: Sequence[FrameInfo]) -> str:

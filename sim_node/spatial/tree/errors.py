@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sim_node.text import nearest, shown, shown_chain
@@ -14,6 +15,7 @@ class TransformError(Exception):
     """Base class of all errors of the transform tree. Its arguments are its attributes, so that it can be pickled."""
 
 
+@dataclass(eq=False, repr=False)
 class UnknownFrame(TransformError):
     """No transform from or to this frame was ever stored.
 
@@ -23,9 +25,9 @@ class UnknownFrame(TransformError):
         known: Number of frames in the tree.
     """
 
-    def __init__(self, frame: str, nearest: tuple[str, ...], known: int) -> None:
-        super().__init__(frame, nearest, known)
-        self.frame, self.nearest, self.known = frame, nearest, known
+    frame: str
+    nearest: tuple[str, ...]
+    known: int
 
     @classmethod
     def among(cls, frame: str, names: tuple[str, ...]) -> UnknownFrame:
@@ -46,6 +48,7 @@ class UnknownFrame(TransformError):
         return f"frame '{shown(self.frame)}' does not exist{hint}"
 
 
+@dataclass(eq=False, repr=False)
 class Disconnected(TransformError):
     """The two frames have different roots.
 
@@ -56,9 +59,10 @@ class Disconnected(TransformError):
         source_root: The root of the source.
     """
 
-    def __init__(self, target: str, source: str, target_root: str, source_root: str) -> None:
-        super().__init__(target, source, target_root, source_root)
-        self.target, self.source, self.target_root, self.source_root = target, source, target_root, source_root
+    target: str
+    source: str
+    target_root: str
+    source_root: str
 
     def __str__(self) -> str:
         return (
@@ -72,6 +76,7 @@ def is_wall_time(time_ns: int) -> bool:
     return time_ns >= EARLIEST_WALL_TIME_NS
 
 
+@dataclass(eq=False, repr=False)
 class Extrapolation(TransformError):
     """The stamp lies outside the history of a frame in the chain by more than the tolerance.
 
@@ -85,20 +90,13 @@ class Extrapolation(TransformError):
         tolerance_ns: The tolerance of the lookup.
     """
 
-    def __init__(
-        self,
-        target: str,
-        source: str,
-        frame: str,
-        requested_ns: int,
-        oldest_ns: int,
-        newest_ns: int,
-        tolerance_ns: int,
-    ) -> None:
-        super().__init__(target, source, frame, requested_ns, oldest_ns, newest_ns, tolerance_ns)
-        self.target, self.source, self.frame = target, source, frame
-        self.requested_ns, self.oldest_ns, self.newest_ns = requested_ns, oldest_ns, newest_ns
-        self.tolerance_ns = tolerance_ns
+    target: str
+    source: str
+    frame: str
+    requested_ns: int
+    oldest_ns: int
+    newest_ns: int
+    tolerance_ns: int
 
     @property
     def by_ns(self) -> int:
@@ -158,6 +156,7 @@ class Refusal(NamedTuple):
         return f"[{self.row}] {shown(self.parent)} -> {shown(self.child)} at {seconds(self.stamp_ns)}: {self.reason}"
 
 
+@dataclass(eq=False, repr=False)
 class InvalidTransform(TransformError, ValueError):
     """Transforms of a batch cannot be stored. The others were stored.
 
@@ -168,9 +167,8 @@ class InvalidTransform(TransformError, ValueError):
 
     MAX_SHOWN = 5
 
-    def __init__(self, refusals: tuple[Refusal, ...], of: int) -> None:
-        super().__init__(refusals, of)
-        self.refusals, self.of = refusals, of
+    refusals: tuple[Refusal, ...]
+    of: int
 
     def __str__(self) -> str:
         shown = "; ".join(str(refusal) for refusal in self.refusals[: self.MAX_SHOWN])
@@ -178,6 +176,7 @@ class InvalidTransform(TransformError, ValueError):
         return f"{len(self.refusals)} of {self.of} transforms refused: {shown}" + (f"; {more} more" if more > 0 else "")
 
 
+@dataclass(eq=False, repr=False)
 class CyclicTree(TransformError):
     """The parents of a frame at a time form a loop: the histories of several frames close it together.
 
@@ -186,9 +185,8 @@ class CyclicTree(TransformError):
         loop: The frames of the loop.
     """
 
-    def __init__(self, frame: str, loop: tuple[str, ...]) -> None:
-        super().__init__(frame, loop)
-        self.frame, self.loop = frame, loop
+    frame: str
+    loop: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"the parents of '{shown(self.frame)}' form a loop: {shown_chain(self.loop)}"

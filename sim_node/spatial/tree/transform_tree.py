@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_int
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.names import SENSOR_PATTERNS
+from sim_node import html
+from sim_node.names import SENSOR_PATTERNS, hierarchical_path
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.spatial.geometry.poses import compose
+from sim_node.spatial.tree import describe, layout
 from sim_node.spatial.tree import lookup_kernels as kernels
 from sim_node.spatial.tree.errors import (
     CyclicTree,
@@ -22,29 +27,14 @@ from sim_node.spatial.tree.errors import (
     TransformError,
     UnknownFrame,
 )
-from sim_node.spatial.tree.layout import (
-    AT,
-    CULPRIT,
-    DISCONNECTED,
-    FOUND,
-    HELD,
-    LATEST,
-    LOOP,
-    NEWEST,
-    OLDEST,
-    OTHER,
-    PAST,
-    REPORT_LENGTH,
-    ROW,
-    UNKNOWN,
-)
-from sim_node.spatial.tree.quantised import QuantisedCache
+from sim_node.spatial.tree.layout import AT, FOUND, HELD, LATEST, NO_PARENT
 from sim_node.spatial.tree.storage import Indices, Storage
-from sim_node.spatial.tree.structure import Names, Structure
-from sim_node.spatial.tree.waiting import Waiting, Waits
+from sim_node.spatial.tree.waiting import Wait, Waits
+
+Names = Sequence[str]
 
 
-class TransformTree(Structure, Waiting):
+class TransformTree:
     """Stores the poses of frames in their parents over time, and looks up the pose of any frame in any other.
 
     Poses are float64 [x y z qx qy qz qw], m, and map the child's coordinates into the parent's. Stamps are int
@@ -90,7 +80,7 @@ class TransformTree(Structure, Waiting):
         # Held around each kernel call, never during a wait. Re-entrant: lookups nest, and a signal handler that
         # looks up while its own thread holds the lock must not hang.
         self._lock = threading.RLock()
-        self._report = np.zeros(REPORT_LENGTH, np.int64)
+        self._report = np.zeros(layout.REPORT_LENGTH, np.int64)
         self._one = (np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int64), np.zeros((1, 7)))
         self._one_fault = np.zeros(1, np.uint8)
 
@@ -265,7 +255,7 @@ class TransformTree(Structure, Waiting):
                 status = kernels.lookup_many(
                     self._storage.rings.frames, *rows, stamps, tolerance, row, self._report, out, scratch
                 )
-                row = int(self._report[ROW])
+                row = int(self._report[layout.ROW])
                 if status > HELD:
                     raise self._failure(status, target, source, tolerance)
         return out
@@ -333,6 +323,277 @@ class TransformTree(Structure, Waiting):
         """
         return self.lookup_stamped(target, source)[0]
 
+    # Waiting
+
+    def when(self, is_ready: Callable[[], bool], call: Callable[[], None]) -> Wait:
+        """Call a function once, as soon as a condition holds: now, or in the thread that stores the missing transform.
+
+        Args:
+            is_ready: The condition, evaluated after each store. It must be short and must not raise.
+            call: The function. It must be short and must not raise.
+
+        Returns:
+            A handle with `cancel()`.
+        """
+        return self._waits.add(is_ready, call)
+
+    def when_available(
+        self,
+        target: str,
+        source: str,
+        stamp_ns: int | None,
+        call: Callable[[], None],
+        tolerance_ns: int | None = None,
+    ) -> Wait:
+        """Call a function once, as soon as a lookup would succeed; see `when`.
+
+        Args:
+            target: The target frame.
+            source: The source frame.
+            stamp_ns: The time (ns); None for the latest common time.
+            call: The function. It must be short and must not raise.
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            A handle with `cancel()`.
+        """
+        return self.when(lambda: self.can_lookup(target, source, stamp_ns, tolerance_ns), call)
+
+    def wait_for_transform(
+        self,
+        target: str,
+        source: str,
+        stamp_ns: int | None = None,
+        timeout: float = 1.0,
+        tolerance_ns: int | None = None,
+    ) -> FloatArray:
+        """Return the pose of a frame in another, waiting for another thread to store what is missing.
+
+        Args:
+            target: The frame in which the pose is expressed.
+            source: The frame whose pose is returned.
+            stamp_ns: The time (ns); None for the latest common time.
+            timeout: How long to wait (s).
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            Pose (7,) [x y z qx qy qz qw], m.
+
+        Raises:
+            TransformError: As `lookup` does, after the timeout.
+        """
+        ready = threading.Event()
+        wait = self.when_available(target, source, stamp_ns, ready.set, tolerance_ns)
+        try:
+            ready.wait(timeout)
+        finally:
+            wait.cancel()
+        return self.lookup(target, source, stamp_ns, tolerance_ns)
+
+    async def wait_for_transform_async(
+        self,
+        target: str,
+        source: str,
+        stamp_ns: int | None = None,
+        timeout: float = 1.0,
+        tolerance_ns: int | None = None,
+    ) -> FloatArray:
+        """Return the pose of a frame in another, waiting in an asyncio loop; see `wait_for_transform`.
+
+        Args:
+            target: The frame in which the pose is expressed.
+            source: The frame whose pose is returned.
+            stamp_ns: The time (ns); None for the latest common time.
+            timeout: How long to wait (s).
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            Pose (7,) [x y z qx qy qz qw], m.
+
+        Raises:
+            TransformError: As `lookup` does, after the timeout.
+        """
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+
+        def call() -> None:
+            # The loop may be closed already when the transform comes.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(ready.set)
+
+        wait = self.when_available(target, source, stamp_ns, call, tolerance_ns)
+        try:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(ready.wait(), timeout)
+        finally:
+            wait.cancel()
+        return self.lookup(target, source, stamp_ns, tolerance_ns)
+
+    # Frames
+
+    @property
+    def generation(self) -> int:
+        """Counter of changes: if two values are equal, nothing was stored or cleared in between."""
+        return self._storage.generation
+
+    @property
+    def hits(self) -> int:
+        """Number of quantised lookups answered from the cache."""
+        return self._cache.hits
+
+    @property
+    def misses(self) -> int:
+        """Number of quantised lookups that had to be computed."""
+        return self._cache.misses
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.frames)} frames)"
+
+    def _repr_html_(self) -> str:
+        """Return the tree as indented text, for notebooks."""
+        return html.text_block(repr(self), describe.as_text(self.describe()))
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of all frames, in the order in which they were added."""
+        with self._lock:
+            known = self._storage.rings.frames["known"]
+            return tuple(name for name, is_known in zip(self._storage.names, known.tolist(), strict=True) if is_known)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory for the transforms."""
+        return self._storage.rings.nbytes
+
+    def __contains__(self, frame: object) -> bool:
+        with self._lock:
+            row = self._storage.rows.get(frame) if isinstance(frame, str) else None
+            return row is not None and bool(self._storage.rings.frames[row]["known"])
+
+    def indices(self, names: Names | Indices) -> Indices:
+        """Return the indices of frames, to use in set_transforms instead of their names.
+
+        They stay valid for the life of the tree, so that a sender of many transforms needs to look them up only once.
+
+        Args:
+            names: N names; indices are returned unchanged.
+
+        Returns:
+            Indices (N,), int32.
+
+        Raises:
+            TypeError: `names` is a single name.
+        """
+        if isinstance(names, np.ndarray) and names.dtype.kind in "iu" and names.ndim == 1:
+            return np.ascontiguousarray(names, dtype=np.int32)
+        if isinstance(names, str):
+            raise TypeError(f"needs a sequence of names, found the name '{names}'")
+        with self._lock:
+            return np.array([self._storage.register(name) for name in names], dtype=np.int32)
+
+    def clear(self) -> None:
+        """Drop all dynamic transforms. Static and promoted ones stay, as in tf2."""
+        with self._lock:
+            self._storage.clear()
+
+    def jump_back(self, stamp_ns: int) -> None:
+        """Drop all dynamic transforms after a stamp, because time was set back to it.
+
+        Args:
+            stamp_ns: The new time (ns).
+        """
+        with self._lock:
+            self._storage.forget_after(as_int(stamp_ns))
+
+    def chain(self, target: str, source: str, stamp_ns: int | None = None) -> tuple[str, ...]:
+        """Return the frames between two frames.
+
+        Args:
+            target: The last frame of the chain.
+            source: The first frame of the chain.
+            stamp_ns: The time; None for the latest common time.
+
+        Returns:
+            The names from `source` to `target`, both included.
+
+        Raises:
+            TransformError: As `lookup` does.
+        """
+        storage = self._storage
+        with self._lock:
+            stamp = LATEST if stamp_ns is None else as_int(stamp_ns)
+            at = self._lookup(target, source, stamp, self.tolerance_ns, np.empty(7))
+            up, down = (storage.line(row, at) for row in self._pair(source, target))
+        while len(up) > 1 and len(down) > 1 and up[-2] == down[-2]:
+            up.pop()
+            down.pop()
+        return tuple(storage.names[row] for row in [*up, *reversed(down[:-1])])
+
+    def parent(self, frame: str, stamp_ns: int | None = None) -> str | None:
+        """Return the parent of a frame.
+
+        Args:
+            frame: The frame.
+            stamp_ns: The time; None for the newest transform.
+
+        Returns:
+            The name of the parent; None for a root, or if the stamp is outside the history.
+
+        Raises:
+            UnknownFrame: The frame does not exist.
+        """
+        with self._lock:
+            row = self._storage.parent_at(self._pair(frame, frame)[0], LATEST if stamp_ns is None else as_int(stamp_ns))
+        return None if row == NO_PARENT else self._storage.names[row]
+
+    def path(self, frame: str) -> str:
+        """Return the hierarchical path of a frame, as in world/drone/base_link/body_visual.
+
+        Args:
+            frame: The frame.
+
+        Returns:
+            The path from the root.
+
+        Raises:
+            UnknownFrame: The frame does not exist.
+        """
+        with self._lock:
+            line = self._storage.line(self._pair(frame, frame)[0], LATEST)
+        return hierarchical_path(self._storage.names[row] for row in reversed(line))
+
+    def parent_path(self, frame: str) -> str:
+        """Return the hierarchical path of the parent of a frame, as in world/drone/base_link.
+
+        Args:
+            frame: The frame.
+
+        Returns:
+            The path from the root; empty for a root.
+
+        Raises:
+            UnknownFrame: The frame does not exist.
+        """
+        parent = self.parent(frame)
+        return "" if parent is None else self.path(parent)
+
+    def describe(self) -> tuple[describe.FrameInfo, ...]:
+        """Describe each frame, in the order in which they were added."""
+        with self._lock:
+            return self._storage.describe()
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the tree as plain values: {name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}."""
+        return describe.as_dict(self.describe())
+
+    def as_text(self) -> str:
+        """Return the tree as text, children indented below their parent."""
+        return describe.as_text(self.describe())
+
+    def as_dot(self) -> str:
+        """Return the tree as a Graphviz graph."""
+        return describe.as_dot(self.describe())
+
     # Inside
 
     def _finish(self, error: InvalidTransform | None) -> None:
@@ -380,13 +641,54 @@ class TransformTree(Structure, Waiting):
 
     def _failure(self, status: int, target: str, source: str, tolerance: int) -> TransformError:
         report = self._report.tolist()
-        culprit = self._storage.names[report[CULPRIT]]
-        if status == UNKNOWN:
+        culprit = self._storage.names[report[layout.CULPRIT]]
+        if status == layout.UNKNOWN:
             return UnknownFrame.among(culprit, self.frames)
-        if status == DISCONNECTED:
-            return Disconnected(target, source, culprit, self._storage.names[report[OTHER]])
-        if status == LOOP:
-            line = self._storage.line(report[CULPRIT], report[AT])
+        if status == layout.DISCONNECTED:
+            return Disconnected(target, source, culprit, self._storage.names[report[layout.OTHER]])
+        if status == layout.LOOP:
+            line = self._storage.line(report[layout.CULPRIT], report[AT])
             return CyclicTree(culprit, tuple(self._storage.names[row] for row in line[line.index(line[-1]) :]))
-        kind = PastExtrapolation if status == PAST else FutureExtrapolation
-        return kind(target, source, culprit, report[AT], report[OLDEST], report[NEWEST], tolerance)
+        kind = PastExtrapolation if status == layout.PAST else FutureExtrapolation
+        return kind(target, source, culprit, report[AT], report[layout.OLDEST], report[layout.NEWEST], tolerance)
+
+
+MAX_ENTRIES = 16384
+
+
+class QuantisedCache:
+    """Poses by (target, source, bucket). All of them are dropped when the transforms behind them are rewritten.
+
+    bucket_ns: width of a bucket; hits, misses: lookups answered from the cache, and lookups that had to be computed.
+    With several threads, the counts may be low by a few.
+    """
+
+    def __init__(self, bucket_ns: int) -> None:
+        self.bucket_ns = bucket_ns
+        self.hits = 0
+        self.misses = 0
+        self._poses: dict[tuple[str, str, int], FloatArray] = {}
+        self._rewrites = 0
+
+    def bucket(self, stamp_ns: int) -> int:
+        """Return the number of the bucket whose centre, bucket * bucket_ns, is nearest to a stamp."""
+        return (stamp_ns + self.bucket_ns // 2) // self.bucket_ns
+
+    def get(self, target: str, source: str, bucket: int, rewrites: int) -> FloatArray | None:
+        """Return the cached pose if the tree has not been rewritten since."""
+        if rewrites == self._rewrites:
+            pose = self._poses.get((target, source, bucket))
+            if pose is not None:
+                self.hits += 1
+                return pose
+        self.misses += 1
+        return None
+
+    def put(self, target: str, source: str, bucket: int, rewrites: int, pose: FloatArray) -> None:
+        """Cache a pose, which becomes read-only. The caller holds the tree's lock."""
+        if rewrites != self._rewrites or len(self._poses) >= MAX_ENTRIES:
+            # A new dictionary, so that readers without the lock keep a consistent old one.
+            self._poses = {}
+            self._rewrites = rewrites
+        pose.setflags(write=False)
+        self._poses[target, source, bucket] = pose

@@ -3,7 +3,7 @@
 from sim_node.lazy import public
 
 with public(__name__):
-    from sim_node.world.base_types.linear import LinearKinematics as LinearKinematics
+    from sim_node.world.base_types.kinds import LinearKinematics as LinearKinematics
     from sim_node.world.base_types.registry import BASE_TYPES as BASE_TYPES
     from sim_node.world.base_types.registry import BaseType as BaseType
     from sim_node.world.base_types.registry import Kinematics as Kinematics

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.base_types.ackermann import STANDING, Ackermann
+from sim_node.world.base_types.kinds import STANDING, Ackermann
 from sim_node.world.base_types.registry import BaseType, kinematics_of
 
 

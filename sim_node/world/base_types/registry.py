@@ -118,9 +118,7 @@ class BaseType(ABC):
 
 BASE_TYPES: Registry[str, type[BaseType]] = Registry(
     "kind of base",
-    shipped=tuple(
-        f"sim_node.world.base_types.{name}" for name in ("differential", "skid", "ackermann", "mecanum", "omni")
-    ),
+    shipped=("sim_node.world.base_types.kinds",),
     group="sim_node.bases",
 )
 # Decorator that registers a kind under the name that world files give as `type`.

@@ -88,6 +88,11 @@ class Element:
         found.read = True
         return found.text
 
+    def beside(self, tag: str, *children: Element, **attributes: str) -> Element:
+        """Return a new element with the location of this one."""
+        located = {key: XmlAttribute(text, self.at) for key, text in attributes.items()}
+        return Element(tag, self.at, located, list(children), file=self.file)
+
     def within(self, key: str) -> list[Inner]:
         """Return what the file has in it."""
         return self.stated

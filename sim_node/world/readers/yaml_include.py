@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry
-from sim_node.world.locate import is_program
+from sim_node.text import did_you_mean
+from sim_node.world.locate import is_program, shipped_models
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import PARTS, Rename, all_parts
 from sim_node.world.problems import Place, quoted
@@ -21,6 +22,7 @@ from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_start import START_KEYS, read_start
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.unsupported import no_such_model
 
 # Number of files of a world, and depth of includes: a few small files could include each other
 # more often than any machine could read.
@@ -132,12 +134,11 @@ def _prefix(value: Value | None) -> str | None:
     """Read the prefix; empty if there is none, or None with the fault recorded."""
     if value is None:
         return ""
-    errors = len(value.report.errors)
-    prefix = value.text()
-    fault = names.fault(prefix.removesuffix("/"))
-    if fault and prefix:
+    prefix = value.text_or_none()
+    if prefix and (fault := names.fault(prefix.removesuffix("/"))):
         value.error(f"the prefix {quoted(prefix)} {fault}")
-    return prefix if len(value.report.errors) == errors else None
+        return None
+    return prefix
 
 
 def _load(reference: Value | None, context: Context, table: Table | None = None) -> World | None:
@@ -184,3 +185,34 @@ def _refuse_keys_of_others(table: Table, how: IncludeReader | None) -> None:
         if value is not None:
             suffixes = ", ".join(suffix for suffix, each in INCLUDE_READERS.items() if key in each.keys)
             value.error(f"applies only to {suffixes} files")
+
+
+def part_world(reference: Value, context: Context) -> World | None:
+    """Return the world in a model's file: a shipped one by its name, or a path. Return None with the fault recorded."""
+    found = model_file(reference, context, shipped_models(), "world file")
+    if found is None:
+        return None
+    path, shown = found
+    if path.resolve() in context.including:
+        reference.error("includes itself")
+        return None
+    return read_file(path, shown, context.roots.around(path), context.report, context.including)
+
+
+def model_file(
+    reference: Value, context: Context, shipped: Mapping[str, Path], what: str, suffixes: Collection[str] = ()
+) -> tuple[Path, Path] | None:
+    """Return the file of a model, and how to show it: a shipped one by its name, or a path.
+
+    what: the file, for the fault. suffixes: those of paths without a slash; by default any. Return None with the fault
+    recorded.
+    """
+    name = reference.node.text if isinstance(reference.node, Scalar) else ""
+    suffix = Path(name).suffix
+    if "/" in name or (suffix and suffix in (suffixes or (suffix,))):
+        return context.find(reference)
+    if name in shipped:
+        return shipped[name], shipped[name]
+    hint = did_you_mean(name, shipped) or no_such_model(name)
+    reference.error(f"found {reference.found()}; allowed: {', '.join(shipped)}, or the path of a {what}{hint}")
+    return None

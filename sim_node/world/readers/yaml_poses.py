@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from sim_node.spatial.frames import Frame, convert_transform
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.declared import BAD, Fault, Refer, Spread
 from sim_node.world.fields import floats, pose_faults
 from sim_node.world.quantities import Plain, Vector
@@ -29,6 +30,20 @@ SILENT, NORMALISED = 1e-6, 1e-3
 ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 UNMOVED = (0.0, 0.0, 0.0, *IDENTITY)
+
+
+def _as_is(pose: FloatArray) -> FloatArray:
+    return pose
+
+
+# Values of a pose's key `convention`, and the conversion of poses (..., 7) to ENU and FLU: an FRD body in a
+# NED world, an FRD mounting in an FRD body.
+CONVENTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "ENU": _as_is,
+    "FLU": _as_is,
+    "NED": partial(convert_transform, source=(Frame.NED, Frame.FRD), target=(Frame.ENU, Frame.FLU)),
+    "FRD": partial(convert_transform, source=(Frame.FRD, Frame.FRD), target=(Frame.FLU, Frame.FLU)),
+}
 
 
 AXIS_ANGLE_KEYS = Keys(

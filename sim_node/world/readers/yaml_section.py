@@ -11,11 +11,11 @@ import numpy as np
 
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry, calling_module
-from sim_node.world.bodies import Physics
 from sim_node.world.declared import BAD, keys_of, plan_of, read
+from sim_node.world.kinds import kind_of
 from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
-from sim_node.world.part import kind_of
+from sim_node.world.physics import Physics
 from sim_node.world.problems import Place
 from sim_node.world.quantities import FrameName
 from sim_node.world.readers.files import Roots
@@ -64,15 +64,10 @@ class Context:
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
         """Return the file that a value refers to, and how to show it. Return None with the fault recorded."""
-        errors = len(self.report.errors)
+        path = self._path(reference, self.roots.resolve)
+        if path is None:
+            return None
         text = reference.text()
-        if len(self.report.errors) > errors:
-            return None
-        try:
-            path = self.roots.resolve(text, self.path)
-        except LocateError as error:
-            reference.error(str(error))
-            return None
         return path, path if text.startswith("package://") else self.shown.parent / text
 
     def path_of(self, reference: Value) -> Path | None:
@@ -80,12 +75,12 @@ class Context:
 
         Return None with the fault recorded.
         """
-        errors = len(self.report.errors)
-        text = reference.text()
-        if len(self.report.errors) > errors:
-            return None
+        return self._path(reference, self.roots.path_of)
+
+    def _path(self, reference: Value, find: Callable[[str, Path], Path]) -> Path | None:
+        text = reference.text_or_none()
         try:
-            return self.roots.path_of(text, self.path)
+            return None if text is None else find(text, self.path)
         except LocateError as error:
             reference.error(str(error))
             return None
@@ -128,9 +123,9 @@ SECTIONS: Registry[str, Section] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "body_checks", "joint_checks"),
-                *("transmissions", "joint_commands", "signals", "readers.yaml_forces", "readers.yaml_vehicles"),
-                *("readers.yaml_bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
+                *("readers.yaml_frames", "readers.yaml_include", "frames", "bodies", "joint_motion"),
+                *("transmissions", "joint_commands", "signals", "forces", "vehicles"),
+                *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )
         ),
         "sim_node.viewing.schematic.part",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Mapping as AnyMapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_STAMP_NS
-from sim_node.world.problems import MAX_SHOWN, KeyPlace, Place, Problem, Where, quoted, shortened, shown_key
+from sim_node.world.problems import MAX_SHOWN, KeyPlace, Place, Problem, Where, WorldError, quoted, shortened, shown_key
+from sim_node.world.readers.files import read_text
 from sim_node.world.readers.keys import Keys
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report, Setting
-from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
+from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
 from sim_node.world.unsupported import no_such_key
 
 
@@ -126,7 +128,11 @@ class Value:
     # Scalars
 
     def text(self) -> str:
-        """Read a string. Numbers, booleans and null are refused unless they are quoted; then the result is empty."""
+        """Read a string as `text_or_none` does; if it is refused, the result is empty."""
+        return self.text_or_none() or ""
+
+    def text_or_none(self) -> str | None:
+        """Read a string. Numbers, booleans and null are refused unless they are quoted; then the result is None."""
         node = self.node
         if isinstance(node, Scalar):
             if not node.plain:
@@ -135,9 +141,9 @@ class Value:
                 if node.text[0] not in "+-.0123456789" or math.isnan(as_number(node.text)):
                     return node.text
                 self.error(f"a text is needed, found the number {shortened(node.text)}; write it in quotes")
-                return ""
+                return None
         self.error(f"a text is needed, found {self.found()}")
-        return ""
+        return None
 
     def choice(self, allowed: Iterable[str], default: str) -> str:
         """Read one of the allowed words."""
@@ -148,6 +154,10 @@ class Value:
         hint = did_you_mean(word, allowed) if word else ""
         self.error(f"found {self.found()}; allowed: {', '.join(allowed)}{hint}")
         return default
+
+    def flag(self, default: bool = True) -> bool:
+        """Read true or false."""
+        return self.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
 
     def number(self, low: float = -math.inf, high: float = math.inf, default: float = 0.0) -> float:
         """Read a finite number in [low, high]."""
@@ -316,10 +326,23 @@ class _Layered(Table):
         return self._own.get(name) or self._common.get(name)
 
 
+def root_of(path: Path, report: Report, needed: str) -> Value | None:
+    """Return the root of a YAML file, or None with the faults in `report`. needed: what an empty file lacks."""
+    text = read_text(path, report)
+    try:
+        root = None if text is None else compose(text, report)
+    except WorldError as error:
+        report.errors.extend(error.problems)
+        return None
+    if root is None and text is not None:
+        report.error(f"is empty; {needed}")
+    return None if root is None else Value(root, report)
+
+
 def boolean(table: Table, key: str, default: bool) -> bool:
     """Read the truth value under `key`, or return the default."""
     value = table.get(key)
-    return default if value is None else value.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
+    return default if value is None else value.flag(default)
 
 
 def _number(node: Node) -> float:

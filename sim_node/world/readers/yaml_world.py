@@ -9,13 +9,12 @@ from typing import Any
 
 from sim_node.world.layout import with_default_parents
 from sim_node.world.model import World
-from sim_node.world.problems import WorldError
-from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
+from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
 from sim_node.world.readers.yaml_section import SECTION_ALIASES, SECTIONS, Context
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.readers.yaml_values import Value, root_of
 
 
 def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report]:
@@ -54,19 +53,11 @@ def _text(value: Any) -> str:
 @reader(".yaml", ".yml")
 def read_yaml(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
     """Return the world of a YAML file, or None with the faults in `report`."""
-    text = read_text(path, report)
-    if text is None:
-        return None
-    try:
-        root = compose(text, report)
-    except WorldError as error:
-        report.errors.extend(error.problems)
-        return None
+    root = root_of(path, report, "a world needs at least a name")
     if root is None:
-        report.error("is empty; a world needs at least a name")
         return None
     context = Context(path, shown, roots, report, (*including, path.resolve()))
-    table = Value(root, report).table(tuple(SECTIONS), aliases=SECTION_ALIASES)
+    table = root.table(tuple(SECTIONS), aliases=SECTION_ALIASES)
     for key, read in SECTIONS.items():
         value = table.get(key)
         if value is not None:

@@ -14,8 +14,7 @@ from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Layout, World
 from sim_node.world.fields import floats
-from sim_node.world.forces import Force
-from sim_node.world.readers.yaml_forces import force
+from sim_node.world.forces import Force, force
 from sim_node.world.readers.yaml_section import Context, frame_name
 from sim_node.world.readers.yaml_values import Value
 

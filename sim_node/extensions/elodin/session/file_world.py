@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ import numpy as np
 
 from sim_node.extensions.elodin import capture
 from sim_node.extensions.elodin.coupling import FileSystems, steps_per_tick
-from sim_node.extensions.elodin.errors import EcsError, caller
+from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.part import beside_file, processes_of
 from sim_node.extensions.elodin.program import Array, CompiledProgram
 from sim_node.extensions.elodin.session.exec import Exec
-from sim_node.extensions.elodin.session.settings import RunSettings, settings_of
+from sim_node.extensions.elodin.session.settings import RunSettings
 from sim_node.extensions.elodin.session.world import World
-from sim_node.extensions.elodin.step_context import Callback
 from sim_node.extensions.elodin.world_file import spawn_all
 from sim_node.session.session import Session
 from sim_node.simulation import Simulation
@@ -32,6 +30,12 @@ from sim_node.world.problems import RunFailed, Where
 
 class FileWorld(World):
     """A world from a file, with entities for its frames, bodies, joints and sensors; see World.from_file.
+
+    Runs have its sensors and autopilots, and the systems in step with it. Arguments of `run` differ in this:
+    sim_time_step is a multiple of the file's step, which is its default; start_timestamp is not allowed, because the
+    file gives it; db_path is where everything is recorded that a run of the file publishes; interactive has no effect:
+    the run ends after `max_ticks`. `build` has no batches; a row of its history has the components after the tick at
+    that time.
 
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
@@ -46,75 +50,10 @@ class FileWorld(World):
 
     def __init__(self, world: ParsedWorld | str | Path, compat: str | None = None) -> None:
         super().__init__(compat=compat)
-        self.source = world if isinstance(world, ParsedWorld) else load(world)
+        self.source: ParsedWorld = world if isinstance(world, ParsedWorld) else load(world)
         bound = spawn_all(Simulation(self.source), self)
         self._mirrored = frozenset({"inertia", *(reading.name for reading in bound.readings)})
         self._own = frozenset(self.names)
-
-    def run(
-        self,
-        system: Any,
-        sim_time_step: float | None = None,
-        run_time_step: float | None = None,
-        default_playback_speed: float = 1.0,
-        max_ticks: int | None = None,
-        optimize: bool = False,
-        is_canceled: Callable[[], Any] | None = None,
-        pre_step: Callback | None = None,
-        post_step: Callback | None = None,
-        db_path: str | PathLike[str] | None = None,
-        interactive: bool = True,
-        start_timestamp: int | None = None,
-        log_level: str | None = None,
-        record_every: int = 1,
-        **later: Any,
-    ) -> None:
-        """Run the world with its sensors and autopilots, and the systems in step with it.
-
-        The arguments are those of World.run, except for: sim_time_step, a multiple of the file's step, which is its
-        default; start_timestamp, which the file gives; db_path, where everything is recorded that a run of the file
-        publishes; interactive, which has no effect: the run ends after `max_ticks`.
-
-        Raises:
-            EcsError: An argument is unknown or not allowed, or a system does not fit the world.
-        """
-        where = caller()
-        given = {name: value for name, value in locals().items() if name not in ("self", "system", "later", "where")}
-        settings = self._settings(given, later, where, "run")
-        if settings.start_timestamp is not None:
-            raise EcsError("start_timestamp: the file gives the time of the start", where, "run")
-        program = self.program(system, settings.sim_time_step)
-        captured = capture.Captured(self, program, pre_step, post_step, settings.mapping(), self.source, self._mirrored)
-        capture.offer(captured)
-        # The session uses these; the other arguments are used here.
-        own = {"max_ticks": settings.max_ticks, "is_canceled": settings.is_canceled}
-        self._run(replace(captured, settings=own), settings, Path(where.file or sys.argv[0] or "script.py"))
-
-    def build(
-        self,
-        system: Any,
-        sim_time_step: float | None = None,
-        run_time_step: float | None = None,
-        default_playback_speed: float = 1.0,
-        max_ticks: int | None = None,
-        optimize: bool = False,
-        batch: Mapping[str, Any] | None = None,
-        **later: Any,
-    ) -> Exec:
-        """Return the world and its systems, to be run tick by tick. See World.build; it has no batches.
-
-        A row of the history has the components after the tick at that time.
-
-        Raises:
-            EcsError: An argument is unknown or not allowed, or a system does not fit the world.
-        """
-        where = caller()
-        if batch is not None:
-            raise EcsError("batch: a world from a file is run one at a time", where, "build")
-        settings = self._settings({"sim_time_step": sim_time_step}, later, where, "build")
-        program = self.program(system, settings.sim_time_step)
-        captured = capture.Captured(self, program, source=self.source)
-        return Exec(program, live=FileLive(captured, Path(where.file or "script.py")))
 
     def program(self, system: Any, sim_time_step: float | None = None) -> CompiledProgram:
         """Compile the systems. Raises EcsError if one does not fit the world."""
@@ -123,24 +62,38 @@ class FileWorld(World):
             if entity not in self._own:
                 message = f"{self.names[entity]!r} has a WorldPos: beside a world from a file, only its own frames can"
                 raise EcsError(message, self.places[entity], "spawn")
-        step = self.source.time.step_ns * 1e-9 if sim_time_step is None else sim_time_step
-        return super().program(system, step)
+        return super().program(system, sim_time_step)
+
+    @property
+    def _step_s(self) -> float:
+        return self.source.time.step_ns * 1e-9
 
     def _settings(self, given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> RunSettings:
-        step_s = self.source.time.step_ns * 1e-9
-        values = {**given, "sim_time_step": step_s if given["sim_time_step"] is None else given["sim_time_step"]}
-        settings = settings_of(values, later, where, method)
+        settings, step_s = super()._settings(given, later, where, method), self._step_s
         steps = settings.sim_time_step / step_s
         if abs(steps - round(steps)) > 1e-6 * steps or round(steps) < 1:
-            message = (
-                f"sim_time_step: {settings.sim_time_step:g} s is not a multiple of the file's step of {step_s:g} s"
-            )
-            raise EcsError(message, where, method)
+            step = f"{settings.sim_time_step:g} s is not a multiple of the file's step of {step_s:g} s"
+            raise EcsError(f"sim_time_step: {step}", where, method)
+        if settings.start_timestamp is not None:
+            raise EcsError("start_timestamp: the file gives the time of the start", where, method)
         return settings
 
-    def _run(self, captured: capture.Captured, settings: RunSettings, script: Path) -> None:
-        step, period = settings.sim_time_step, settings.run_time_step
-        world = replace(beside_file(self.source, captured, script), files=(*self.source.files, script))
+    def _exec(self, program: CompiledProgram, batch: Mapping[str, Any] | None, where: Where, began: float) -> Exec:
+        if batch is not None:
+            raise EcsError("batch: a world from a file is run one at a time", where, "build")
+        captured = capture.Captured(self, program, source=self.source)
+        return Exec(program, live=FileLive(captured, Path(where.file or "script.py")))
+
+    def _run(self, captured: capture.Captured, settings: RunSettings, where: Where) -> None:
+        step, period, script = (
+            settings.sim_time_step,
+            settings.run_time_step,
+            Path(where.file or sys.argv[0] or "script.py"),
+        )
+        # The session uses these; the other arguments are used here.
+        own = {"max_ticks": settings.max_ticks, "is_canceled": settings.is_canceled}
+        beside = beside_file(self.source, replace(captured, settings=own), script)
+        world = replace(beside, files=(*self.source.files, script))
         recipes = self._wanted_recipes()
         if world.processes:
             names = ", ".join(process.name for process in world.processes)

@@ -9,6 +9,7 @@ from sim_node.extensions.elodin.coupling import FileSystems, steps_per_tick
 from sim_node.extensions.elodin.engine import EcsEngine
 from sim_node.extensions.elodin.part import PythonWorld
 from sim_node.extensions.elodin.structure import without_effect
+from sim_node.session.run_parts import Attendant
 from sim_node.simulation import Simulation, Sink, Snapshot
 from sim_node.simulation.programs import Supervisor
 from sim_node.world import FrameTable, World
@@ -23,7 +24,7 @@ _ONLY_OF_SCRIPTS = {
 }
 
 
-class Scripted:
+class Scripted(Attendant):
     """How a session runs a world in Python.
 
     Args:
@@ -32,7 +33,6 @@ class Scripted:
         shown: Whether a viewer shows it. An interactive script then goes on after `max_ticks`.
 
     Attributes:
-        duration_ns: The time after which the script wants the run to end, or None for never.
         notes: Sentences about what has no effect.
     """
 
@@ -50,7 +50,7 @@ class Scripted:
             for name, nothing in _ONLY_OF_SCRIPTS.items()
             if settings.get(name, nothing) != nothing
         ]
-        self.notes = without_effect(structure)
+        self.notes: list[str] = without_effect(structure)
         if ticks and endless:
             unused.append(f"max_ticks={ticks}")
         if unused:

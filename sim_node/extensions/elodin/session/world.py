@@ -26,11 +26,12 @@ from sim_node.extensions.elodin.session.exec import Exec
 from sim_node.extensions.elodin.session.jax_sim import JaxSim, Step, step_function
 from sim_node.extensions.elodin.session.run import Run
 from sim_node.extensions.elodin.session.samples import recording
-from sim_node.extensions.elodin.session.settings import settings_of
+from sim_node.extensions.elodin.session.settings import RunSettings, settings_of
 from sim_node.extensions.elodin.step_context import Callback
 from sim_node.extensions.elodin.structure import without_effect
 from sim_node.text import did_you_mean
 from sim_node.world import World as ParsedWorld
+from sim_node.world.problems import Where
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
@@ -46,10 +47,15 @@ class World(Scenery):
 
     Attributes:
         recipes: Processes that `run` starts.
+        source: The world of a file that it is beside, or None.
 
     Raises:
         EcsError: The frame or the compatibility is unknown.
     """
+
+    source: ParsedWorld | None = None
+    # The components that follow the source.
+    _mirrored: frozenset[str] = frozenset()
 
     def __init__(self, frame: Any = None, compat: str | None = None) -> None:
         super().__init__()
@@ -141,7 +147,7 @@ class World(Scenery):
     def run(
         self,
         system: Any,
-        sim_time_step: float = 1 / 120,
+        sim_time_step: float | None = None,
         run_time_step: float | None = None,
         default_playback_speed: float = 1.0,
         max_ticks: int | None = None,
@@ -163,7 +169,7 @@ class World(Scenery):
 
         Args:
             system: The systems, as one, or a list; None for none.
-            sim_time_step: The time between two ticks, s.
+            sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
             run_time_step: The real time between two ticks, s; None for as fast as possible.
             default_playback_speed: The speed at which a viewer plays the run.
             max_ticks: How many ticks to run; None for no end.
@@ -185,18 +191,33 @@ class World(Scenery):
         """
         where = caller()
         given = {name: value for name, value in locals().items() if name not in ("self", "system", "later", "where")}
-        settings = settings_of(given, later, where, "run")
+        settings = self._settings(given, later, where, "run")
         program = self.program(system, settings.sim_time_step)
-        capture.offer(capture.Captured(self, program, pre_step, post_step, settings.mapping()))
+        captured = capture.Captured(self, program, pre_step, post_step, settings.mapping(), self.source, self._mirrored)
+        capture.offer(captured)
+        self._run(captured, settings, where)
+
+    def _run(self, captured: capture.Captured, settings: RunSettings, where: Where) -> None:
+        program = captured.program
         for note in without_effect(program.structure):
             settings.say("warn", f"{where}: {note}")
         sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
-        Run(program, settings, pre_step, post_step, self._wanted_recipes(), sink).run()
+        Run(program, settings, captured.pre_step, captured.post_step, self._wanted_recipes(), sink).run()
+
+    def _settings(self, given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> RunSettings:
+        """Return the checked arguments of a method. Raises EcsError."""
+        step = given["sim_time_step"]
+        return settings_of({**given, "sim_time_step": self._step_s if step is None else step}, later, where, method)
+
+    @property
+    def _step_s(self) -> float:
+        """The time between two ticks for which none is asked, s."""
+        return 1 / 120
 
     def build(
         self,
         system: Any,
-        sim_time_step: float = 1 / 120,
+        sim_time_step: float | None = None,
         run_time_step: float | None = None,
         default_playback_speed: float = 1.0,
         max_ticks: int | None = None,
@@ -208,7 +229,7 @@ class World(Scenery):
 
         Args:
             system: The systems, as one, or a list; None for none.
-            sim_time_step: The time between two ticks, s.
+            sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
             run_time_step: No effect: an Exec runs as fast as possible.
             default_playback_speed: The speed at which a viewer plays the run.
             max_ticks: No effect: Exec.run is told how many ticks.
@@ -226,19 +247,21 @@ class World(Scenery):
         where, began = caller(), time.perf_counter()
         given = {"sim_time_step": sim_time_step, "run_time_step": run_time_step, "max_ticks": max_ticks}
         given["default_playback_speed"] = default_playback_speed
-        settings = settings_of(given, later, where, "build")
-        program = self.program(system, settings.sim_time_step)
+        program = self.program(system, self._settings(given, later, where, "build").sim_time_step)
+        return self._exec(program, batch, where, began)
+
+    def _exec(self, program: CompiledProgram, batch: Mapping[str, Any] | None, where: Where, began: float) -> Exec:
         worlds = None
         if batch is not None:
             program, worlds = batched(program, batch, where)
         return Exec(program, worlds, time.perf_counter() - began)
 
-    def program(self, system: Any, sim_time_step: float = 1 / 120) -> CompiledProgram:
+    def program(self, system: Any, sim_time_step: float | None = None) -> CompiledProgram:
         """Compile the world to data and one pure function.
 
         Args:
             system: The systems, as one, or a list; None for none.
-            sim_time_step: The time between two ticks, s.
+            sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
 
         Returns:
             The compiled world.
@@ -246,7 +269,8 @@ class World(Scenery):
         Raises:
             EcsError: A system does not fit the world.
         """
-        return compiled(self, system, sim_time_step, NUMERICS[self.compat or ""]())
+        step = self._step_s if sim_time_step is None else sim_time_step
+        return compiled(self, system, step, NUMERICS[self.compat or ""]())
 
     def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> tuple[Step, dict[str, Any]]:
         """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the state at the start.

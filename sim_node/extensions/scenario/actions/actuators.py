@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from sim_node.extensions.scenario.acting import Seconds, begin, lasting, on, vehicle_of
-from sim_node.extensions.scenario.effects import Lasting, effect
-from sim_node.session.requests import RequestContext
+from sim_node.extensions.scenario.acting import Seconds, action, begin, lasting, vehicle_of
+from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, Words, request
+from sim_node.simulation.requests import Floats, Words
 from sim_node.world.quantities import Number
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @effect("servo")
-class _Servo:
+class _Servo(Effect):
     """An actuator of a joint that fails: its force is multiplied by a factor, or it keeps its target."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -54,7 +53,7 @@ class _Servo:
 
 
 @effect("joints")
-class _Joints:
+class _Joints(Effect):
     """Targets of joints that go to their goals along a cubic, which begins and ends at rest."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -65,40 +64,31 @@ class _Joints:
         for joint, (start, goal) in lasting.arguments["paths"].items():
             run.joints[joint].set_targets(position=start + done * (goal - start))
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Leave the targets at their goals."""
 
-
-@request("joints")
-def joints(
-    context: RequestContext, /, goals: Words, *, seconds: Annotated[float, Number(above=0.0, high=1e6)] = 1.0
-) -> str:
+@action("joints")
+def joints(run: Simulation, /, goals: Words, *, seconds: Annotated[float, Number(above=0.0, high=1e6)] = 1.0) -> str:
     """Let position actuators of a running node move joints to positions, along a cubic from their present targets.
 
     Args:
-        context: The run.
+        run: The run.
         goals: JOINT=VALUE (m or rad).
         seconds: The time that it takes, s.
     """
-
-    def act(run: Simulation) -> str:
-        found: dict[str, float] = {}
-        for word in goals:
-            name, equals, number = word.rpartition("=")
-            if not equals:
-                raise ValueError(f"{word!r} is not JOINT=VALUE")
-            found[name] = float(number)
-        paths = {name: (run.joints[name].targets.get("position"), goal) for name, goal in found.items()}
-        if lacking := [name for name, (start, _) in paths.items() if start is None]:
-            raise ValueError(f"no position actuator moves {', '.join(lacking)}")
-        begin(run, "joints", " ".join(found), seconds, length=seconds, paths=paths)
-        return f"{', '.join(goals)} in {seconds:g} s"
-
-    return on(context, act)
+    found: dict[str, float] = {}
+    for word in goals:
+        name, equals, number = word.rpartition("=")
+        if not equals:
+            raise ValueError(f"{word!r} is not JOINT=VALUE")
+        found[name] = float(number)
+    paths = {name: (run.joints[name].targets.get("position"), goal) for name, goal in found.items()}
+    if lacking := [name for name, (start, _) in paths.items() if start is None]:
+        raise ValueError(f"no position actuator moves {', '.join(lacking)}")
+    begin(run, "joints", " ".join(found), seconds, length=seconds, paths=paths)
+    return f"{', '.join(goals)} in {seconds:g} s"
 
 
 @effect("drive")
-class _Drive:
+class _Drive(Effect):
     """A velocity that a vehicle is told again and again."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -112,9 +102,9 @@ class _Drive:
         run.vehicles[lasting.of].cmd_vel(0.0, 0.0, 0.0, timeout=0.01)
 
 
-@request("drive")
+@action("drive")
 def drive(
-    context: RequestContext,
+    run: Simulation,
     /,
     velocity: Annotated[list[float], Floats((4,), "AHEAD,LEFT,UP,TURN in m/s and rad/s")],
     *,
@@ -124,15 +114,11 @@ def drive(
     """Let a base, or a multirotor that a pilot flies, move at a velocity along its heading, in a running node.
 
     Args:
-        context: The run.
+        run: The run.
         velocity: The velocity.
         of: The vehicle (default: the only one).
         seconds: How long, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        begin(run, "drive", vehicle, seconds, velocity=velocity)
-        return f"{vehicle} moves at {' '.join(f'{each:g}' for each in velocity)}{lasting(seconds)}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    begin(run, "drive", vehicle, seconds, velocity=velocity)
+    return f"{vehicle} moves at {' '.join(f'{each:g}' for each in velocity)}{lasting(seconds)}"

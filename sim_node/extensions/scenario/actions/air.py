@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from sim_node.extensions.scenario.acting import Seconds, begin, lasting, on
+from sim_node.extensions.scenario.acting import JointEffect, Seconds, action, begin, lasting
 from sim_node.extensions.scenario.effects import Lasting, effect
-from sim_node.extensions.scenario.timetable import timetable_of
-from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.quantities import Number
 
@@ -20,32 +19,17 @@ if TYPE_CHECKING:
     from sim_node.simulation.physics import WindField
 
 Velocity = Annotated[list[float], Floats((3,), "X,Y,Z in the fixed frame, m/s")]
-KINDS = ("gust", "wind")
 
 
-class _Air:
+@effect("gust", "wind")
+class _Air(JointEffect):
     """Air that moves beside the world's wind: all that lasts is added up."""
 
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Add the velocity of the present step."""
-        others = [each for each in timetable_of(run).progress.lasting if each.kind in KINDS]
-        found = {(each.kind, each.of): each for each in (*others, lasting)}
-        wind_of(run).add(sum((velocity(each, run) for each in found.values()), np.zeros(3)))
+    kinds = ("gust", "wind")
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Leave what else lasts."""
-        others = [each for each in timetable_of(run).progress.lasting if each.kind in KINDS]
-        wind_of(run).add(sum((velocity(each, run) for each in others), np.zeros(3)))
-
-
-@effect("gust")
-class _Gust(_Air):
-    """A discrete gust: half of 1 - cos, or of one that lasts."""
-
-
-@effect("wind")
-class _Wind(_Air):
-    """A wind that begins, by a ramp or at once."""
+    def act(self, run: Simulation, of: Lasting, every: Sequence[Lasting]) -> None:
+        """Add the velocities of the present step."""
+        wind_of(run).add(sum((velocity(each, run) for each in every), np.zeros(3)))
 
 
 def wind_of(run: Simulation) -> WindField:
@@ -70,9 +54,9 @@ def velocity(lasting: Lasting, run: Simulation) -> FloatArray:
     return full * (min(seconds / ramp, 1.0) if ramp else 1.0)
 
 
-@request("wind")
+@action("wind")
 def wind(
-    context: RequestContext,
+    run: Simulation,
     /,
     velocity: Velocity,
     *,
@@ -82,35 +66,25 @@ def wind(
     """Add a wind to that of the world of a running node, in place of the one that was added before.
 
     Args:
-        context: The run.
+        run: The run.
         velocity: How the air moves.
         ramp: Time until it has this velocity, s.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        wind_of(run)
-        begin(run, "wind", "", seconds, velocity=velocity, ramp=ramp)
-        return f"a wind of {math.hypot(*velocity):g} m/s is added{lasting(seconds)}"
-
-    return on(context, act)
+    wind_of(run)
+    begin(run, "wind", "", seconds, velocity=velocity, ramp=ramp)
+    return f"a wind of {math.hypot(*velocity):g} m/s is added{lasting(seconds)}"
 
 
-@request("gust")
-def gust(
-    context: RequestContext, /, velocity: Velocity, seconds: Annotated[float, Number(above=0.0, high=1e6)] = 2.0
-) -> str:
+@action("gust")
+def gust(run: Simulation, /, velocity: Velocity, seconds: Annotated[float, Number(above=0.0, high=1e6)] = 2.0) -> str:
     """Let a gust blow in the world of a running node: it rises and falls like half of 1 - cos.
 
     Args:
-        context: The run.
+        run: The run.
         velocity: How the air moves at its peak, in addition to the wind.
         seconds: From its beginning to its end, s.
     """
-
-    def act(run: Simulation) -> str:
-        wind_of(run)
-        begin(run, "gust", str(run.steps), seconds, velocity=velocity, length=seconds)
-        return f"a gust of {math.hypot(*velocity):g} m/s{lasting(seconds)}"
-
-    return on(context, act)
+    wind_of(run)
+    begin(run, "gust", str(run.steps), seconds, velocity=velocity, length=seconds)
+    return f"a gust of {math.hypot(*velocity):g} m/s{lasting(seconds)}"

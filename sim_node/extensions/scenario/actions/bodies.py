@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
 
-from sim_node.extensions.scenario.acting import begin, lasting, on
-from sim_node.extensions.scenario.effects import Lasting, effect
-from sim_node.extensions.scenario.timetable import timetable_of
-from sim_node.session.requests import RequestContext
+from sim_node.extensions.scenario.acting import JointEffect, action, begin, lasting
+from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.quantities import Number
@@ -21,28 +20,21 @@ MAX_POINTS = 100
 
 
 @effect("push")
-class _Push:
+class _Push(JointEffect):
     """Wrenches on a body: all that last are added up."""
 
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Set the wrench of the next step."""
-        others = [each for each in timetable_of(run).progress.lasting if each.kind == "push"]
-        found = {each.of: each for each in (*others, lasting) if each.arguments["body"] == lasting.arguments["body"]}
-        run.bodies[lasting.arguments["body"]].wrench = np.sum(
-            [each.arguments["wrench"] for each in found.values()], axis=0
-        )
+    kinds = ("push",)
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Leave what else lasts."""
-        body = lasting.arguments["body"]
-        others = [each for each in timetable_of(run).progress.lasting if each.kind == "push"]
-        wrenches = [each.arguments["wrench"] for each in others if each.arguments["body"] == body]
+    def act(self, run: Simulation, of: Lasting, every: Sequence[Lasting]) -> None:
+        """Set the wrench of the next step."""
+        body = of.arguments["body"]
+        wrenches = [each.arguments["wrench"] for each in every if each.arguments["body"] == body]
         run.bodies[body].wrench = np.sum([np.zeros(6), *wrenches], axis=0)
 
 
-@request("push")
+@action("push")
 def push(
-    context: RequestContext,
+    run: Simulation,
     /,
     body: str,
     force: Annotated[
@@ -54,22 +46,18 @@ def push(
     """Push a body of a running node, at its centre of mass.
 
     Args:
-        context: The run.
+        run: The run.
         body: The body.
         force: The wrench.
         seconds: How long it acts, s.
     """
-
-    def act(run: Simulation) -> str:
-        wrench = [*force, 0.0, 0.0, 0.0][:6]
-        begin(run, "push", f"{body} {run.steps}", seconds, body=body, wrench=wrench)
-        return f"{body} is pushed by {math.hypot(*wrench[:3]):g} N{lasting(seconds)}"
-
-    return on(context, act)
+    wrench = [*force, 0.0, 0.0, 0.0][:6]
+    begin(run, "push", f"{body} {run.steps}", seconds, body=body, wrench=wrench)
+    return f"{body} is pushed by {math.hypot(*wrench[:3]):g} N{lasting(seconds)}"
 
 
 @effect("move")
-class _Move:
+class _Move(Effect):
     """A body that floats free and is led along a path, whatever is in its way."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -109,9 +97,9 @@ def along(points: FloatArray, distance: float, speed: float) -> tuple[FloatArray
     return points[-1], np.zeros(3)
 
 
-@request("move")
+@action("move")
 def move(
-    context: RequestContext,
+    run: Simulation,
     /,
     body: str,
     path: Annotated[
@@ -125,22 +113,18 @@ def move(
     """Lead a body of a running node that floats free along a path, from where it is.
 
     Args:
-        context: The run.
+        run: The run.
         body: The body.
         path: The corners of the path.
         speed: Its speed, m/s.
         heading: Whether it looks where it goes.
         stay: Whether it is held at the end of the path, until it is moved on.
     """
-
-    def act(run: Simulation) -> str:
-        pose = run.bodies[body].pose
-        points = [pose[:3].tolist(), *np.reshape(path, (-1, 3)).tolist()]
-        length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-        if not length:
-            raise ValueError(f"{body!r} is at the end of its path already")
-        arguments = {"body": body, "points": points, "speed": speed, "attitude": pose[3:].tolist(), "heading": heading}
-        begin(run, "move", body, 0.0 if stay else length / speed, **arguments)
-        return f"{body} moves {length:g} m at {speed:g} m/s"
-
-    return on(context, act)
+    pose = run.bodies[body].pose
+    points = [pose[:3].tolist(), *np.reshape(path, (-1, 3)).tolist()]
+    length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+    if not length:
+        raise ValueError(f"{body!r} is at the end of its path already")
+    arguments = {"body": body, "points": points, "speed": speed, "attitude": pose[3:].tolist(), "heading": heading}
+    begin(run, "move", body, 0.0 if stay else length / speed, **arguments)
+    return f"{body} moves {length:g} m at {speed:g} m/s"

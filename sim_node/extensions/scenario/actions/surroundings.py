@@ -7,17 +7,16 @@ from typing import Annotated
 
 import numpy as np
 
-from sim_node.extensions.scenario.acting import on
-from sim_node.session.requests import RequestContext
+from sim_node.extensions.scenario.acting import action
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.world.quantities import Number, Whole
 from sim_node.world.scene import Light
 
 
-@request("light")
+@action("light")
 def light(
-    context: RequestContext,
+    run: Simulation,
     /,
     brightness: Annotated[float, Number(0.0, 1.0)],
     *,
@@ -27,23 +26,19 @@ def light(
     """Change a light of the world of a running node, such as the sun, or add one.
 
     Args:
-        context: The run.
+        run: The run.
         brightness: How bright its colour is.
         direction: Where it shines.
         number: Which of the lights, from 1.
     """
-
-    def act(run: Simulation) -> str:
-        lights = list(run.world.parts.get("lights", ()))
-        if number > len(lights) + 1:
-            raise ValueError(f"the world has {len(lights)} lights, and no number {number}")
-        if number > len(lights):
-            lights.append(Light())
-        old: Light = lights[number - 1]
-        colour = np.asarray(old.colour) / max(float(np.max(old.colour)), 1e-9) * brightness
-        toward = old.direction if direction is None else np.asarray(direction)
-        lights[number - 1] = replace(old, colour=colour, direction=toward)
-        run.change(replace(run.world, lights=tuple(lights)))
-        return f"light {number} has a brightness of {brightness:g}"
-
-    return on(context, act)
+    lights = list(run.world.parts.get("lights", ()))
+    if number > len(lights) + 1:
+        raise ValueError(f"the world has {len(lights)} lights, and no number {number}")
+    if number > len(lights):
+        lights.append(Light())
+    old: Light = lights[number - 1]
+    colour = np.asarray(old.colour) / max(float(np.max(old.colour)), 1e-9) * brightness
+    toward = old.direction if direction is None else np.asarray(direction)
+    lights[number - 1] = replace(old, colour=colour, direction=toward)
+    run.change(replace(run.world, lights=tuple(lights)))
+    return f"light {number} has a brightness of {brightness:g}"

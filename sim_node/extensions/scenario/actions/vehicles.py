@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
-from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.extensions.scenario.acting import Seconds, action, begin, described, end, lasting, vehicle_of
+from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.extensions.scenario.timetable import OccurredEvent, timetable_of
 from sim_node.mavlink.status_texts import StatusText, StatusTexts
 from sim_node.randomness import stream
-from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.text import did_you_mean
 from sim_node.world import Multirotor
 from sim_node.world.quantities import Number
+from sim_node.world.vehicles import BUILTIN
 
 if TYPE_CHECKING:  # here: what lists requests does without MAVLink
     from sim_node.autopilots import VehicleCoSimulator
@@ -32,6 +32,7 @@ BEAT, PATIENCE = 1.0, 3.0
 _LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
 _GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
 _GLOBAL_INT, _CUSTOM, _FORCE = 5, 1, 21196
+_TAKE_OFF_HEIGHT = 2.5  # of an order without one, m
 Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_to", "mode"]
 
 
@@ -63,7 +64,7 @@ def _ordered(run: Simulation, vehicle: str) -> Ordered:
 
 
 @effect("station")
-class _Station:
+class _Station(Effect):
     """A ground station in the simulation: it sends heartbeats and orders over a link with losses.
 
     Packets are numbered. What becomes of each is drawn by its number, with the run's seed.
@@ -82,9 +83,6 @@ class _Station:
         for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
             autopilot.order(name, fields)
             state["delivered"] += 1
-
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Fall silent."""
 
 
 def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]) -> None:
@@ -115,7 +113,7 @@ def _station(run: Simulation, vehicle: str) -> Lasting:
 
 
 @effect("link")
-class _Link:
+class _Link(Effect):
     """A link to a vehicle with losses."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -127,9 +125,9 @@ class _Link:
         _station(run, lasting.of).arguments["link"].update(dict.fromkeys(lasting.arguments["link"], 0.0))
 
 
-@request("link")
+@action("link")
 def link(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -144,7 +142,7 @@ def link(
     The station sends a heartbeat each second from its first use on, which may be this one, and `order`s.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         loss: The part of the packets that is lost.
         delay: How much later they come, s.
@@ -152,21 +150,17 @@ def link(
         reorder: The part that comes after the next one.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        _ordered(run, vehicle)
-        _station(run, vehicle)
-        numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
-        begin(run, "link", vehicle, seconds, link=numbers)
-        changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
-        return f"the link to {vehicle}: {changed}{lasting(seconds)}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    _ordered(run, vehicle)
+    _station(run, vehicle)
+    numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
+    begin(run, "link", vehicle, seconds, link=numbers)
+    changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
+    return f"the link to {vehicle}: {changed}{lasting(seconds)}"
 
 
 @effect("answer")
-class _Answer:
+class _Answer(Effect):
     """A command that waits for its acknowledgement."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -181,7 +175,9 @@ class _Answer:
                     texts += joined.add(before.fields, 0)
             autopilot.replies.remove(reply)
             timetable_of(run).drop(lasting.kind, lasting.of)
-            if reply.fields.result != 0:
+            if reply.fields.result == 0 and (then := arguments.get("then")):
+                begin(run, "next", f"{lasting.of} then", vehicle=arguments["vehicle"], event=arguments["event"], **then)
+            elif reply.fields.result != 0:
                 from sim_node.mavlink.codec import enum_name
 
                 result = enum_name("MAV_RESULT", reply.fields.result).removeprefix("MAV_RESULT_").lower()
@@ -196,13 +192,47 @@ class _Answer:
     def _fail(self, run: Simulation, lasting: Lasting, message: str) -> None:
         OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
+
+@effect("next")
+class _Next(Effect):
+    """A command that is sent as soon as the autopilot is armed, since it would refuse it before."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Send it, if it is armed."""
+        arguments = lasting.arguments
+        if not getattr(_ordered(run, arguments["vehicle"]), "armed", True):
+            return
+        timetable_of(run).drop(lasting.kind, lasting.of)
+        _tell(run, arguments["vehicle"], arguments["what"], arguments["event"], [_Packet(*arguments["packet"])])
 
 
-@request("order")
+class _Packet(NamedTuple):
+    """A command: MAV_CMD, params, and latitude, longitude (deg) and altitude (m) if it has a position."""
+
+    number: int
+    params: Sequence[float]
+    at: tuple[float, float, float] | None = None
+
+
+def _tell(run: Simulation, vehicle: str, what: str, event: str, packets: Sequence[_Packet]) -> None:
+    """Send a command, and after its acceptance and arming the one that follows it."""
+    first, *others = packets
+    fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": first.number}
+    fields |= {f"param{count}": value for count, value in enumerate(first.params, 1)}
+    name = "COMMAND_LONG"
+    if first.at is not None:
+        name = "COMMAND_INT"
+        latitude, longitude, altitude = first.at
+        fields |= {"frame": _GLOBAL_INT, "x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": altitude}
+    send(run, _station(run, vehicle), name, fields)
+    then: dict[str, Any] = {"then": {"what": what, "packet": list(others[0])}} if others else {}
+    key = f"{vehicle} {first.number} {run.steps}"
+    begin(run, "answer", key, vehicle=vehicle, command=first.number, what=what, event=event, **then)
+
+
+@action("order")
 def order(
-    context: RequestContext,
+    run: Simulation,
     /,
     order: Orders,
     *,
@@ -216,32 +246,23 @@ def order(
     It comes at its simulated time, so that flights repeat. It is an error if the autopilot refuses it.
 
     Args:
-        context: The run.
+        run: The run.
         order: What to do.
         of: The vehicle (default: the only one).
         height: Of take_off, above home, m.
         position: Of go_to.
         mode: Of mode, its name in the autopilot's dialect, such as AUTO.LOITER.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        number, params, at = _command(run, vehicle, order, height, position, mode)
-        _ordered(run, vehicle)
-        fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": number}
-        fields |= {f"param{count}": value for count, value in enumerate(params, 1)}
-        name = "COMMAND_LONG"
-        if at is not None:
-            name = "COMMAND_INT"
-            fields |= {"frame": _GLOBAL_INT, "x": round(at[0] * 1e7), "y": round(at[1] * 1e7), "z": at[2]}
-        send(run, _station(run, vehicle), name, fields)
-        what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
-        event = OccurredEvent(run, run.steps).event
-        key = f"{vehicle} {number} {run.steps}"
-        begin(run, "answer", key, vehicle=vehicle, command=number, what=what, event=event)
-        return f"{vehicle} is told to {what}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    packets = [_Packet(*_command(run, vehicle, order, height, position, mode))]
+    _ordered(run, vehicle)
+    if order == "take_off" and _flown_by(run, vehicle) == "ardupilot":
+        # It takes off by GUIDED, armed, to a height above home.
+        guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
+        packets = [_Packet(*guided), _Packet(_TAKE_OFF, [0.0] * 6 + [height or _TAKE_OFF_HEIGHT])]
+    what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
+    _tell(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
+    return f"{vehicle} is told to {what}"
 
 
 def _command(
@@ -275,12 +296,17 @@ def _command(
     return {"land": _LAND, "return": _RETURN, "mission": _START_MISSION}[order], [0.0] * 4 + [nan] * 3, None
 
 
+def _flown_by(run: Simulation, vehicle: str) -> str:
+    """Return px4 or ardupilot: which a vehicle is flown by, or what its built-in autopilot is like."""
+    found = described(run, vehicle).autopilot
+    return "px4" if found is None else found.type if found.type in ("px4", "ardupilot") else found.like
+
+
 def dialect_of(run: Simulation, vehicle: str) -> Dialect:
-    """Return the dialect of the built-in autopilot of a vehicle."""
+    """Return the dialect that the autopilot of a vehicle speaks."""
     from sim_node.autopilots.builtin.dialect import DIALECTS, rover
 
-    found = described(run, vehicle)
-    like = found.autopilot.like if found.autopilot is not None else "px4"
+    found, like = described(run, vehicle), _flown_by(run, vehicle)
     return DIALECTS[like if isinstance(found, Multirotor) else rover(like)]
 
 
@@ -298,25 +324,78 @@ def _msl(run: Simulation) -> float:
     return float(air_data.altitude_of_origin(run.world))
 
 
-@request("parameter")
-def parameter(context: RequestContext, /, name: str, value: float, *, of: str = "") -> str:
+@action("parameter")
+def parameter(
+    run: Simulation,
+    /,
+    name: str,
+    value: float,
+    *,
+    of: str = "",
+    like: Literal["", "px4", "ardupilot"] = "",
+) -> str:
     """Set a parameter of the autopilot of a vehicle of a running node, as a ground station in the simulation.
 
     Args:
-        context: The run.
+        run: The run.
         name: The parameter, such as SIM_BAT_DRAIN.
         value: Its value.
         of: The vehicle (default: the only one).
+        like: Leave it alone unless the autopilot is this one, or like it.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        _ordered(run, vehicle)
+    vehicle = vehicle_of(run, of)
+    if like and like != _flown_by(run, vehicle):
+        return f"{name} is one of {like}, which does not fly {vehicle}"
+    _ordered(run, vehicle)
+    if _is_builtin(run, vehicle):
         fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
         send(run, _station(run, vehicle), "PARAM_SET", fields)
-        return f"{name} of {vehicle} is set to {value:g}"
+    else:
+        event = OccurredEvent(run, run.steps).event
+        begin(run, "parameter", f"{vehicle} {name}", vehicle=vehicle, name=name, value=value, event=event, asked={})
+    return f"{name} of {vehicle} is set to {value:g}"
 
-    return on(context, act)
+
+def _is_builtin(run: Simulation, vehicle: str) -> bool:
+    found = described(run, vehicle).autopilot
+    return found is None or found.type == BUILTIN
+
+
+@effect("parameter")
+class _Parameter(Effect):
+    """A parameter of PX4 or ArduPilot: it is asked for, for its type, set, and confirmed."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Ask for it, or set it, and report one that does not exist or is not taken."""
+        from sim_node.mavlink.parameters import decoded, encoded
+        from sim_node.mavlink.telemetry import ARDUPILOT, PX4
+
+        arguments: Any = lasting.arguments
+        name, vehicle, asked = arguments["name"], arguments["vehicle"], arguments["asked"]
+        autopilot, station = _ordered(run, vehicle), _station(run, vehicle)
+        kind = ARDUPILOT if _flown_by(run, vehicle) == "ardupilot" else PX4
+        reply = next(
+            (each for each in autopilot.replies if each.name == "PARAM_VALUE" and each.fields.param_id == name), None
+        )
+        if reply is not None:
+            autopilot.replies.remove(reply)
+            found, wanted = decoded(reply.fields, kind), arguments["value"]
+            if "set" in asked and math.isclose(found.value, wanted, rel_tol=1e-6, abs_tol=1e-9):
+                timetable_of(run).drop(lasting.kind, lasting.of)
+            elif "set" not in asked:
+                asked["set"] = run.steps
+                fields = {"target_system": 0, "target_component": 1, "param_id": name}
+                send(run, station, "PARAM_SET", {**fields, **encoded(wanted, kind, found.type)})
+            return
+        step_s = run.world.time.step_ns * 1e-9
+        if (run.steps - lasting.since) * step_s >= PATIENCE:
+            timetable_of(run).drop(lasting.kind, lasting.of)
+            what = "is not taken" if "set" in asked else "does not exist, or is not told"
+            OccurredEvent(run, run.steps).log(arguments["event"], f"{name} {what}", error=True)
+        elif "read" not in asked:
+            asked["read"] = run.steps
+            fields = {"target_system": 0, "target_component": 1, "param_id": name, "param_index": -1}
+            send(run, station, "PARAM_REQUEST_READ", fields)
 
 
 def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[str, Any]:
@@ -332,9 +411,9 @@ def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[s
     return encoded(value, dialect.autopilot, declared.kind)
 
 
-@request("battery")
+@action("battery")
 def battery(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -344,19 +423,19 @@ def battery(
     """Let the battery of a vehicle of a running node drain faster or slower, by its autopilot's own parameters.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         endurance: How long a full battery lasts in hover, s.
         floor: The charge at which it stops draining, of 1.
     """
     given = {"SIM_BAT_DRAIN": endurance, "SIM_BAT_MIN_PCT": 100.0 * floor}
     for name, value in given.items():
-        parameter(context, name, value, of=of)
+        parameter(run, name, value, of=of)
     return f"a full battery of {of} lasts {endurance:g} s"
 
 
 @effect("autopilot")
-class _Autopilot:
+class _Autopilot(Effect):
     """An autopilot that is frozen or dead."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -368,9 +447,9 @@ class _Autopilot:
         autopilot_of(run, lasting.of).condition = "running"
 
 
-@request("computer")
+@action("computer")
 def computer(
-    context: RequestContext,
+    run: Simulation,
     /,
     act: Literal["kill", "stop", "restart", "go"],
     *,
@@ -383,24 +462,20 @@ def computer(
     process that the run has started is killed, and started again by `restart`.
 
     Args:
-        context: The run.
+        run: The run.
         act: What happens to it; go lets one go on that was stopped or killed.
         of: The vehicle (default: the only one).
         seconds: After which it runs again, s; 0 for never.
     """
-
-    def acting(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        found = autopilot_of(run, vehicle)
-        if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
-            kill()
-        if act == "kill":
-            begin(run, "autopilot", vehicle, seconds, condition="dead")
-        elif act == "stop":
-            begin(run, "autopilot", vehicle, seconds, condition="frozen")
-        else:
-            end(run, "autopilot", vehicle)
-        done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
-        return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"
-
-    return on(context, acting)
+    vehicle = vehicle_of(run, of)
+    found = autopilot_of(run, vehicle)
+    if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
+        kill()
+    if act == "kill":
+        begin(run, "autopilot", vehicle, seconds, condition="dead")
+    elif act == "stop":
+        begin(run, "autopilot", vehicle, seconds, condition="frozen")
+    else:
+        end(run, "autopilot", vehicle)
+    done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
+    return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"

@@ -21,10 +21,6 @@ class Thermometer(SensorType):
 
     channels = ("temperature",)
 
-    def quantities(self):
-        """Return the noise of the temperature, on one axis."""
-        return ((self.noise, 1),)
-
     def messages(self, frame, fixed_frame):
         """Return the message that each measurement becomes."""
         fields = {"temperature": channels(0), "variance": self.noise.variance(self.rate)}

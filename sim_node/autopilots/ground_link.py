@@ -1,0 +1,191 @@
+"""The ground station of a simulation at a real autopilot: its link, what it hears there, and when it may fly."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from sim_node.autopilots.installed import PX4
+from sim_node.mavlink.codec import MavlinkMessage, frame_bytes
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.status_texts import StatusTexts
+
+HOST = "127.0.0.1"
+# PX4 listens there for ground stations, ArduPilot with its first serial port.
+PX4_PORT, ARDUPILOT_PORT, PORTS_PER_INSTANCE = 18570, 5760, 10
+# Its ids: ArduPilot misses the heartbeats of this system only (MAV_GCS_SYSID).
+SYSTEM, COMPONENT = 255, 190
+# How long to wait for the echo that shows that PX4 has read all, s.
+_PATIENCE_S = 2.0
+_READ_SIZE, MAX_REPLIES = 65536, 200
+_ARMED, _PREARM_CHECK = 128, 0x1000_0000  # of HEARTBEAT.base_mode, of SYS_STATUS
+_POSITION_KNOWN = 16  # EKF_POS_HORIZ_ABS
+_ALL_STREAMS, _STREAM_RATE = 0, 10
+_KEPT = frozenset(("COMMAND_ACK", "STATUSTEXT", "PARAM_VALUE"))
+
+
+class GroundLink:
+    """A MAVLink connection to PX4 or ArduPilot, beside the one that is in lockstep.
+
+    ArduPilot reads and writes it between two exchanges of its simulator link, so that it is in lockstep, too. PX4 does
+    so in threads of its own: after each message that is sent to it, an echo shows that it has read it, before
+    simulated time goes on.
+
+    Args:
+        kind: PX4 or ARDUPILOT.
+        instance: Its number.
+
+    Attributes:
+        replies: What it has answered, and its texts, the newest last.
+        armed: Whether it is armed.
+        texts: All texts, as it sent them.
+        has_mission: Whether it has accepted the mission that was sent to it.
+    """
+
+    def __init__(self, kind: str, instance: int) -> None:
+        self._is_px4, self._system = kind == PX4, instance + 1
+        port = PX4_PORT + instance if self._is_px4 else ARDUPILOT_PORT + PORTS_PER_INSTANCE * instance
+        self._address = HOST, port
+        self._socket: socket.socket | None = None
+        self._parser = Parser(datagrams=self._is_px4)
+        self._sequence = self._echoes = 0
+        self._echoed = 0
+        self._joined = StatusTexts()
+        self.replies: list[MavlinkMessage] = []
+        self.texts: list[str] = []
+        self.armed = self._checked = False
+        self._knows_position = self._is_px4
+        self._mission: Sequence[Mapping[str, Any]] = ()
+        self.has_mission = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether it says that it can be armed, and knows where it is."""
+        return self._checked and self._knows_position
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection."""
+        return self._socket is not None
+
+    def open(self) -> bool:
+        """Connect. Return whether somebody is there."""
+        if self._socket is not None:
+            return True
+        kind = socket.SOCK_DGRAM if self._is_px4 else socket.SOCK_STREAM
+        made = socket.socket(socket.AF_INET, kind)
+        try:
+            made.connect(self._address)
+        except OSError:
+            made.close()
+            return False
+        made.setblocking(False)
+        if not self._is_px4:
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = made
+        return True
+
+    def close(self) -> None:
+        """Close the connection, and forget what was heard."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket = None
+        self.replies.clear()
+        self.texts.clear()
+        self.armed = self._checked = False
+        self._knows_position = self._is_px4
+
+    def ask_for_streams(self) -> None:
+        """Ask ArduPilot to send its state, which PX4 does by itself."""
+        if not self._is_px4:
+            fields = {"req_stream_id": _ALL_STREAMS, "req_message_rate": _STREAM_RATE, "start_stop": 1}
+            self.send("REQUEST_DATA_STREAM", {"target_system": 0, "target_component": 1, **fields})
+
+    def send(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Send a message. It has been read, or at least lies in the autopilot's buffer, when this returns.
+
+        Args:
+            name: The message.
+            fields: Its fields. A target_system of 0 becomes the autopilot's.
+        """
+        if "target_system" in fields:
+            fields = {**fields, "target_system": self._system}
+        self._write(name, fields)
+        self.wait_until_read()
+
+    def upload(self, items: Sequence[Mapping[str, Any]]) -> None:
+        """Send a mission, as MISSION_ITEM_INTs: what it asks for is sent while it is polled."""
+        if not self._is_px4:  # its first item is home
+            home = {"frame": 0, "command": 16, "autocontinue": 1}
+            items = [{**each, "seq": seq, "current": int(seq == 0)} for seq, each in enumerate((home, *items))]
+        self._mission, self.has_mission = items, False
+        self.send("MISSION_COUNT", {"target_system": 0, "target_component": 1, "count": len(items)})
+
+    def wait_until_read(self) -> bool:
+        """Wait until PX4 has read all that was sent to it. Return whether it has."""
+        if not self._is_px4 or self._socket is None:
+            return True
+        self._echoes += 1
+        self._write("TIMESYNC", {"tc1": 0, "ts1": self._echoes})
+        deadline = time.monotonic() + _PATIENCE_S
+        while self._echoed < self._echoes:
+            left = deadline - time.monotonic()
+            if left <= 0.0 or not self._read(left):
+                return False
+        return True
+
+    def poll(self) -> None:
+        """Take what has come."""
+        if self._socket is not None:
+            self._read(0.0)
+
+    def _write(self, name: str, fields: Mapping[str, Any]) -> None:
+        if self._socket is None:
+            return
+        self._sequence = (self._sequence + 1) & 0xFF
+        with suppress(OSError):  # nobody is there any more
+            self._socket.send(frame_bytes(name, fields, SYSTEM, COMPONENT, self._sequence))
+
+    def _read(self, seconds: float) -> bool:
+        """Take what comes within some time. Return whether the link is there."""
+        assert self._socket is not None
+        if seconds and not select.select([self._socket], [], [], seconds)[0]:
+            return False
+        while True:
+            try:
+                data = self._socket.recv(_READ_SIZE)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not data:
+                return False
+            for message in self._parser.feed(data):
+                if message.system == self._system and message.component == 1:
+                    self._hear(message)
+
+    def _hear(self, message: MavlinkMessage) -> None:
+        name, fields = message.name, message.fields
+        if name == "HEARTBEAT":
+            self.armed = bool(fields.base_mode & _ARMED)
+        elif name == "SYS_STATUS":
+            self._checked = bool(fields.onboard_control_sensors_health & _PREARM_CHECK)
+        elif name == "EKF_STATUS_REPORT":
+            self._knows_position = bool(fields.flags & _POSITION_KNOWN)
+        elif name == "TIMESYNC" and fields.tc1:
+            self._echoed = max(self._echoed, fields.ts1)
+        elif name in ("MISSION_REQUEST", "MISSION_REQUEST_INT"):
+            if fields.seq < len(self._mission):
+                item = {"target_system": self._system, "target_component": 1, **self._mission[fields.seq]}
+                self._write("MISSION_ITEM_INT", item)
+        elif name == "MISSION_ACK":
+            self.has_mission = fields.type == 0
+        elif name in _KEPT:
+            if name == "STATUSTEXT":
+                self.texts += [each.text for each in self._joined.add(fields, 0)]
+            self.replies.append(message)
+            del self.replies[:-MAX_REPLIES]

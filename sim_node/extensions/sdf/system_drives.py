@@ -1,0 +1,220 @@
+"""Plug-ins of Gazebo that drive: motors of rotors, actuators of joints, and bases on wheels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.sdf.joints import Joint
+from sim_node.extensions.sdf.mechanism import SdfLink
+from sim_node.extensions.sdf.plugins import SdfPlugin, system
+from sim_node.extensions.sdf.scopes import ScopeFault
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum
+from sim_node.world.bases import Base, DriveLimits
+from sim_node.world.commands import VehicleCommands
+from sim_node.world.declared import NONE
+from sim_node.world.joint_commands import JointCommands
+from sim_node.world.joint_motion import RIGID, Actuator
+from sim_node.world.problems import quoted
+from sim_node.world.vehicles import Multirotor, Rotor
+
+# A servo that follows its speed as nearly as the solver can, N m s/rad.
+STIFF = 1e4
+# What a rotor that stands still against its arm has in place of its joint.
+_FROZEN: Mapping[str, Any] = {
+    **dict.fromkeys(("limits", "damping", "friction_loss", "spring_stiff", "spring_zero", "q", "mimic")),
+    "joint": "frozen", "axes": np.zeros((0, 3)), "anchor": np.zeros(3),
+}  # fmt: skip
+
+
+@system(
+    "MulticopterMotorModel",
+    "a rotor of a vehicle",
+    ignored="commandSubTopic motorSpeedPubTopic robotNamespace rotorVelocitySlowdownSim actuator_number",
+)
+def _motor(plugin: SdfPlugin) -> None:
+    plugin.joint("jointName")
+    rotor, found = plugin.link("linkName"), plugin.found
+    kind = plugin.text("motorType", "velocity")
+    if kind != "velocity":
+        plugin.leave_out(f"a motor of the type {quoted(kind)} is not simulated; velocity is")
+        return
+    base = rotor.base
+    carried = found.body(base.frame).joint
+    if carried != "free":
+        plugin.leave_out(f"a rotor needs a model that flies; {base.frame} is on a {carried} joint")
+        return
+    if plugin.number("rollingMomentCoefficient", 0.0):
+        plugin.approximate("a rotor has no rolling moment here, and its joint does not turn")
+    # It is its thrust, its torque and its mass.
+    found.put(replace(found.body(rotor.frame), **_FROZEN))
+    pose = poses.relative(base.pose, rotor.pose)
+    up, down = plugin.number("timeConstantUp", 1 / 80), plugin.number("timeConstantDown", 1 / 40)
+    spin = plugin.text("turningDirection", "cw")
+    if spin not in ("cw", "ccw"):
+        raise ScopeFault(plugin.element, f"turningDirection {quoted(spin)}; allowed: cw, ccw")
+    made = Rotor(
+        position=pose[:3],
+        spin=spin,
+        thrust_coefficient=plugin.number("motorConstant", 8.54858e-06),
+        moment_coefficient=plugin.number("momentConstant", 0.016),
+        max_speed=plugin.number("maxRotVelocity", 838.0),
+        axis=quaternions.rotate(pose[3:], np.array([0.0, 0.0, 1.0])),
+        drag_coefficient=plugin.number("rotorDragCoefficient", 1e-4),
+        time_constant_up=max(up, 0.0),
+        time_constant_down=max(down, 0.0),
+    )
+    _fly(plugin, base, int(plugin.number("motorNumber", 0.0)), made)
+
+
+def _fly(plugin: SdfPlugin, base: SdfLink, index: int, rotor: Rotor) -> None:
+    """Give a body another rotor, and the topics that command it."""
+    found, place = plugin.found, plugin.place(base.frame)
+    vehicles: list[Multirotor] = found.parts.setdefault("vehicles", [])
+    numbers = found.motors.setdefault(base.frame, [])
+    at = sum(other < index for other in numbers)
+    numbers.insert(at, index)
+    for row, each in enumerate(vehicles):
+        if each.body == base.frame:
+            vehicles[row] = replace(each, rotors=(*each.rotors[:at], rotor, *each.rotors[at:]))
+            return
+    name = base.scope.unmerged.path or base.frame
+    vehicles.append(Multirotor(name, base.frame, (rotor,), place=place))
+    found.add("vehicle_commands", VehicleCommands(name, place=place))
+
+
+def _actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
+    """Drive a joint, unless something does already; return its name, or None if it does not move."""
+    name = plugin.moved(joint)
+    freedom = plugin.found.body(name).type.qd_size
+    if freedom != 1:
+        plugin.leave_out(f"only joints with one degree of freedom are driven; {name} has {freedom}")
+        return None
+    if joint.effort[0] < np.inf and fields.get("force") is None:
+        fields["force"] = joint.effort[0]
+    known = plugin.found.parts.setdefault("actuators", [])
+    if all((each.joint, each.type) != (name, fields["type"]) for each in known):
+        known.append(Actuator(name, place=plugin.place(name), **fields))
+    return name
+
+
+def _command(plugin: SdfPlugin, joint: Joint, **fields: Any) -> None:
+    """Drive a joint, and let it be commanded with those of its model."""
+    name = _actuate(plugin, joint, **fields)
+    if name is None:
+        return
+    called = re.sub(r"[^\w/]", "_", plugin.scope.unmerged.path, flags=re.ASCII)
+    called = called if re.match(r"[A-Za-z_]", called) else f"_{called}"
+    groups: list[JointCommands] = plugin.found.parts.setdefault("joint_commands", [])
+    for row, group in enumerate(groups):
+        if group.name == called:
+            groups[row] = replace(group, joints=tuple(dict.fromkeys((*group.joints, name))))
+            return
+    accept, place = ("joint_state", "float64"), plugin.place()
+    groups.append(JointCommands(called, (name,), accept=accept, timeout=0.0, place=place))
+
+
+@system(
+    "JointPositionController",
+    "a position actuator, and commands of joints",
+    ignored="topic sub_topic joint_index use_actuator_msg actuator_number",
+)
+def _joint_position(plugin: SdfPlugin) -> None:
+    for joint in plugin.joints("joint_name"):
+        gain = max(plugin.number("p_gain", 1.0), 0.0)
+        most = plugin.number("cmd_max", -1.0)
+        target = plugin.number("initial_position", 0.0)
+        gains: dict[str, Any] = {"stiffness": STIFF * gain, "damping": STIFF}
+        # With commands of its speed, that is p times the error, as nearly as the solver can.
+        if not plugin.flag("use_velocity_commands"):
+            if plugin.number("i_gain", 0.1):
+                plugin.approximate("a joint position controller has no integral gain here")
+            gains = {"stiffness": gain, "damping": max(plugin.number("d_gain", 0.01), 0.0)}
+            if 0.0 < most < np.inf:
+                gains["force"] = most
+        _command(plugin, joint, type="position", target=target, implicit=True, **gains)
+
+
+@system(
+    "JointController",
+    "a velocity actuator, and commands of joints",
+    ignored="topic sub_topic joint_index use_actuator_msg actuator_number control_type",
+)
+def _joint_velocity(plugin: SdfPlugin) -> None:
+    for joint in plugin.joints("joint_name"):
+        target = plugin.number("initial_velocity", 0.0)
+        gains: dict[str, Any] = {"damping": RIGID, "implicit": True}
+        if plugin.flag("use_force_commands"):
+            gains = {"damping": max(plugin.number("p_gain", 1.0), 1e-9)}
+        _command(plugin, joint, type="velocity", target=target, **gains)
+
+
+@system("ApplyJointForce", "an effort actuator, and commands of joints", ignored="topic")
+def _joint_force(plugin: SdfPlugin) -> None:
+    _command(plugin, plugin.joint("joint_name"), type="effort")
+
+
+_BASE = "topic odom_topic tf_topic frame_id child_frame_id odom_publish_frequency"
+# Of the limits of a base, the keys that give them; the first that is above zero holds.
+_LIMITS = {
+    "linear": ("max_linear_velocity", "max_velocity"),
+    "angular": ("max_angular_velocity",),
+    "linear_acceleration": ("max_linear_acceleration", "max_acceleration"),
+    "angular_acceleration": ("max_angular_acceleration",),
+}
+_ROLLING, _STEERING = {"type": "velocity", "damping": RIGID}, {"type": "position", "stiffness": STIFF, "damping": STIFF}
+
+
+def _base(plugin: SdfPlugin, shape: Any, rolling: Mapping[str, str], steering: Mapping[str, str] = NONE) -> None:
+    """Add a base. rolling, steering: what its wheels are, by the keys that name their joints."""
+    wheels: dict[str, tuple[str, ...]] = {}
+    for roles, drive in ((rolling, _ROLLING), (steering, _STEERING)):
+        for key, role in roles.items():
+            names = (_actuate(plugin, joint, implicit=True, **drive) for joint in plugin.joints(key))
+            wheels[role] = tuple(dict.fromkeys(name for name in names if name is not None))
+    body = plugin.link("chassis_link")
+    if missing := [role for role, names in wheels.items() if not names]:
+        raise ScopeFault(plugin.element, f"a joint is missing for {', '.join(missing)}")
+    limits = {}
+    for limit, keys in _LIMITS.items():
+        value = next((value for key in keys if (value := plugin.number(key, 0.0)) > 0.0), 0.0)
+        if 0.0 < value < np.inf:
+            limits[limit] = value
+    frame = body.base.frame
+    base = Base(frame, frame, shape, wheels, limits=DriveLimits(**limits), timeout=0.0, place=plugin.place(frame))
+    plugin.found.add("bases", base)
+
+
+@system("DiffDrive", "a base of the type differential", ignored=_BASE)
+def _diff_drive(plugin: SdfPlugin) -> None:
+    shape = Differential(wheel_radius=plugin.number("wheel_radius", 0.2), track=plugin.number("wheel_separation", 1.0))
+    _base(plugin, shape, {"left_joint": "left", "right_joint": "right"})
+
+
+@system("AckermannSteering", "a base of the type ackermann", ignored=_BASE)
+def _ackermann(plugin: SdfPlugin) -> None:
+    shape = Ackermann(
+        wheel_radius=plugin.number("wheel_radius", 0.2),
+        wheelbase=plugin.number("wheel_base", 1.0),
+        track=plugin.number("wheel_separation", 1.0),
+        max_steering=min(max(plugin.number("steering_limit", 0.5), 0.01), 1.5),
+    )
+    plugin.number("kingpin_width", 0.8)
+    rolling = {"left_joint": "rear_left", "right_joint": "rear_right"}
+    _base(plugin, shape, rolling, {"left_steering_joint": "front_left", "right_steering_joint": "front_right"})
+
+
+@system("MecanumDrive", "a base of the type mecanum", ignored=_BASE)
+def _mecanum(plugin: SdfPlugin) -> None:
+    shape = Mecanum(
+        wheel_radius=plugin.number("wheel_radius", 0.2),
+        wheelbase=plugin.number("wheelbase", 1.0),
+        track=plugin.number("wheel_separation", 1.0),
+    )
+    front = {"front_left_joint": "front_left", "front_right_joint": "front_right"}
+    _base(plugin, shape, {**front, "back_left_joint": "rear_left", "back_right_joint": "rear_right"})

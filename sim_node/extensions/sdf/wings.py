@@ -1,0 +1,168 @@
+"""Lift and drag of a wing or a control surface, as Gazebo's LiftDrag has them: a force, and what applies it.
+
+Source: gz-sim, src/systems/lift_drag/LiftDrag.cc, after J. D. Anderson, Fundamentals of Aerodynamics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
+from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared, given
+from sim_node.world.forces import Force
+from sim_node.world.model import World
+from sim_node.world.quantities import Flag, Number, Text, Vector
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.simulation.physics.compiled import Compiled
+
+# Slower air has no effect, m/s.
+MIN_SPEED = 0.01
+AIR_DENSITY = 1.2041
+_ANY, _POSITIVE = Number(), Number(0.0)
+
+
+@declared
+class LiftDrag(Force):
+    """Lift, drag and moment of a surface, linear in the angle of attack with a stall.
+
+    Raises:
+        ValueError: An array has the wrong shape.
+    """
+
+    type = "lift_drag"
+
+    forward: FloatArray = given(Vector(3), "Where it flies, in the body", default=(1.0, 0.0, 0.0))
+    upward: FloatArray = given(Vector(3), "Where its lift acts, in the body", default=(0.0, 0.0, 1.0))
+    centre: FloatArray = given(Vector(3), "Centre of pressure in the body", "m", default=(0.0, 0.0, 0.0), key="center")
+    area: float = given(_POSITIVE, "Area", "m^2", default=1.0)
+    density: float = given(_POSITIVE, "Density of the air", "kg/m^3", default=AIR_DENSITY)
+    a0: float = given(_ANY, "Angle of attack of the body's axes", "rad", default=0.0)
+    alpha_stall: float = given(_POSITIVE, "Angle of attack at which it stalls", "rad", default=0.5 * np.pi)
+    cla: float = given(_ANY, "Slope of the coefficient of lift", "1/rad", default=1.0)
+    cda: float = given(_ANY, "Slope of the coefficient of drag", "1/rad", default=0.01)
+    cma: float = given(_ANY, "Slope of the coefficient of the moment", "1/rad", default=0.01)
+    cla_stall: float = given(_ANY, "Slope of the coefficient of lift after the stall", "1/rad", default=0.0)
+    cda_stall: float = given(_ANY, "Slope of the coefficient of drag after the stall", "1/rad", default=1.0)
+    cma_stall: float = given(_ANY, "Slope of the coefficient of the moment after the stall", "1/rad", default=0.0)
+    cm_delta: float = given(_ANY, "Coefficient of the moment per angle of the control joint", "1/rad", default=0.0)
+    control: str = given(Text(), "The body whose joint deflects it", default="")
+    control_cl: float = given(_ANY, "Coefficient of lift per angle of the control joint", "1/rad", default=4.0)
+    radial_symmetry: bool = given(Flag(), "Whether up is where the air comes from", default=False)
+    reversible: bool = given(Flag(), "Whether it also works backwards", default=False)
+
+
+@dataclass(frozen=True)
+class Air:
+    """What surfaces are in, F of them: velocity (F, 3) of their centres against the air, in the world, m/s."""
+
+    velocity: FloatArray
+    forward: FloatArray
+    upward: FloatArray
+    control: FloatArray
+
+
+def wrenches(surfaces: Surfaces, air: Air) -> tuple[FloatArray, FloatArray]:
+    """Return forces (F, 3) at the centres of pressure, and moments (F, 3), in the world, N and N m.
+
+    air: with forward and upward, unit vectors (F, 3) in the world, and the angles (F,) of the control joints.
+    """
+    of, velocity = surfaces, air.velocity
+    speed = np.linalg.norm(velocity, axis=1)
+    flying = (speed > MIN_SPEED) & (of.reversible | (_dot(air.forward, velocity) > 0.0))
+    direction = velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
+    across = direction - _dot(direction, air.forward)[:, None] * air.forward
+    upward = np.where(of.radial[:, None], -_unit(across), air.upward)
+    # The span, and the velocity in the plane across it.
+    span = _unit(np.cross(air.forward, upward))
+    sweep = np.clip(_dot(span, direction), -1.0, 1.0)
+    cos2 = 1.0 - sweep**2
+    in_plane = velocity - _dot(velocity, span)[:, None] * span
+    drag_along = -_unit(in_plane)
+    lift_along = _unit(np.cross(span, in_plane))
+    between = np.arctan2(np.linalg.norm(np.cross(lift_along, upward), axis=1), _dot(lift_along, upward))
+    sign = np.where(_dot(lift_along, air.forward) >= 0.0, 1.0, -1.0)
+    alpha = of.a0 + sign * between
+    alpha = alpha - np.pi * np.round(alpha / np.pi)
+    pressure = 0.5 * of.density * np.einsum("ij,ij->i", in_plane, in_plane)
+    cl = _stalled(alpha, of.stall, of.cla, of.cla_stall) * cos2 + of.control_cl * air.control
+    cd = np.abs(_stalled(alpha, of.stall, of.cda, of.cda_stall, keeps_sign=False) * cos2)
+    cm = _stalled(alpha, of.stall, of.cma, of.cma_stall) * cos2 + of.cm_delta * air.control
+    scale = np.where(flying, pressure * of.area, 0.0)[:, None]
+    force = scale * (cl[:, None] * lift_along + cd[:, None] * drag_along)
+    return force, scale * cm[:, None] * span
+
+
+def _stalled(
+    alpha: FloatArray, stall: FloatArray, slope: FloatArray, after: FloatArray, *, keeps_sign: bool = True
+) -> FloatArray:
+    """Return a coefficient that is linear in the angle of attack, with another slope after the stall."""
+    sign, size = np.sign(alpha), np.abs(alpha)
+    beyond = slope * stall + after * (size - stall)
+    if keeps_sign:
+        beyond = np.maximum(beyond, 0.0)
+    return np.asarray(np.where(size > stall, sign * beyond, slope * alpha))
+
+
+class Surfaces:
+    """The numbers of F surfaces as arrays (F,), and their vectors in their bodies (F, 3)."""
+
+    def __init__(self, forces: list[LiftDrag]) -> None:
+        def each(key: str) -> FloatArray:
+            return np.array([getattr(force, key) for force in forces], dtype=np.float64)
+
+        self.forward, self.centre = _unit(each("forward")), each("centre")
+        self.upward = _unit(each("upward"))
+        self.area, self.density, self.a0, self.stall = map(each, ("area", "density", "a0", "alpha_stall"))
+        self.cla, self.cda, self.cma = map(each, ("cla", "cda", "cma"))
+        self.cla_stall, self.cda_stall, self.cma_stall = map(each, ("cla_stall", "cda_stall", "cma_stall"))
+        self.control_cl, self.cm_delta = each("control_cl"), each("cm_delta")
+        self.reversible = np.array([force.reversible for force in forces])
+        self.radial = np.array([force.radial_symmetry for force in forces])
+
+
+class Wings:
+    """All surfaces of a world. They have no state."""
+
+    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField) -> None:
+        model, forces = compiled.model, forces_of(world, LiftDrag)
+        self._surfaces, self._data, self._wind = Surfaces(forces), data, wind
+        self._bodies, self._roots = pushed_bodies(model, forces).T
+        deflected = [-1 if not f.control else int(model.body_jntadr[model.body(f.control).id]) for f in forces]
+        self._joints = np.array([0 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in deflected])
+        self._controlled = np.array([joint >= 0 for joint in deflected])
+
+    def reset(self, seed: int) -> None:
+        """Do nothing: surfaces have no state."""
+
+    def act(self) -> None:
+        """Add the wrenches of this timestep."""
+        data, of, bodies = self._data, self._surfaces, self._bodies
+        turn = data.xmat[bodies].reshape(-1, 3, 3)
+        at = data.xpos[bodies] + _turned(turn, of.centre)
+        velocity = data.cvel[bodies, 3:] + np.cross(data.cvel[bodies, :3], at - data.subtree_com[self._roots])
+        control = np.where(self._controlled, data.qpos[self._joints], 0.0) if data.qpos.size else np.zeros(len(bodies))
+        air = Air(velocity - self._wind.current, _turned(turn, of.forward), _turned(turn, of.upward), control)
+        force, moment = wrenches(of, air)
+        np.add.at(data.xfrc_applied[:, :3], bodies, force)
+        np.add.at(data.xfrc_applied[:, 3:], bodies, moment + np.cross(at - data.xipos[bodies], force))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", a, b))
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    length = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(length > 0.0, length, 1.0))
+
+
+def _turned(turn: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ijk,ik->ij", turn, rows))

@@ -1,0 +1,216 @@
+"""A vehicle under PX4's names: what its topics need beside one message, and where they are sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
+from sim_node.mavlink.contents import is_on_earth
+from sim_node.mavlink.mavros.rows import Readers, Unknown, VehicleNames
+from sim_node.mavlink.telemetry import Send, Telemetry
+from sim_node.mavlink.topics import Profile, VehicleTopic
+from sim_node.messages.definitions import constant_of, fields_of
+from sim_node.messages.encoding import encode
+from sim_node.messages.layout import MessageLayout, Pack
+
+Numbers = tuple[float, ...]
+
+# PX4 integrates it from its own sensors: CONSTANTS_ONE_G (m/s²).
+_GRAVITY = 9.80665
+_UNKNOWN_U16 = 65535
+
+
+@cache
+def topics_of(name: str, type: str) -> tuple[VehicleTopic, ...]:
+    """Return the topics of a message that PX4 publishes: with the version of the definition, and without it.
+
+    PX4 appends _v1 to the topic of a message whose MESSAGE_VERSION is 1, and nothing for version 0. Programs that were
+    written before versions subscribe to the plain name, so that it is published as well.
+
+    Args:
+        name: The name below fmu/out.
+        type: The message of px4_msgs.
+
+    Returns:
+        One topic or two.
+
+    Raises:
+        UnknownMessage: px4_msgs is not installed.
+    """
+    return tuple(
+        VehicleTopic(each, f"px4_msgs/{type}", profile=Profile.PX4) for each in versioned(f"fmu/out/{name}", type)
+    )
+
+
+def versioned(topic: str, type: str) -> tuple[str, ...]:
+    """Return a topic's name, and before it the one with the version of its message if that is not 0."""
+    version = constant_of(f"px4_msgs/msg/{type}", "MESSAGE_VERSION")
+    return (f"{topic}_v{version}", topic) if version else (topic,)
+
+
+@cache
+def sizes_of(type: str) -> Mapping[str, int]:
+    """Return how many numbers each field of the installed definition of a message of px4_msgs has."""
+    return {field.name: field.size or 0 for field in fields_of(f"px4_msgs/msg/{type}")}
+
+
+class Px4Names(VehicleNames):
+    """The state that PX4's topics of a vehicle have beside the vehicle's own. Belongs to the bridge's thread.
+
+    Positions are in local NED, bodies in FRD, quaternions w first, times in microseconds of the graph's clock, as PX4
+    has them once its clock is that of its agent.
+
+    Args:
+        vehicle: The vehicle's telemetry, which has translated each message before.
+        send: Called with a topic and its message as CDR.
+        readers: The functions that publish a message, by its name.
+
+    Attributes:
+        offboard: The last fmu/in/offboard_control_mode, by its fields.
+    """
+
+    def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
+        super().__init__(vehicle, readers)
+        self._send = send
+        self.offboard: Mapping[str, bool] = {}
+        # When the vehicle was armed, has taken off, and began the mode (µs); the number of homes.
+        self.armed_us, self.takeoff_us, self.mode_us, self.nav_state = 0, 0, 0, -1
+        self.homes = 0
+        self._last_imu_us = 0
+
+    @property
+    def now_us(self) -> int:
+        """When the message that is being translated was received (µs, graph's clock)."""
+        return self.vehicle.arrival_ns // 1000
+
+    def stamp_us(self, fields: Any) -> int:
+        """Return the time of a message (µs, graph's clock), without learning the clock's offset from it."""
+        clock, arrival_ns = self.vehicle.clock, self.vehicle.arrival_ns
+        if milliseconds := getattr(fields, "time_boot_ms", 0):
+            return clock.stamp_of_old(milliseconds * 1_000_000, arrival_ns, of_ms=True) // 1000
+        microseconds = getattr(fields, "time_usec", 0)
+        return (clock.stamp_of_old(microseconds * 1000, arrival_ns) if microseconds else arrival_ns) // 1000
+
+    def send(self, topics: Sequence[VehicleTopic], data: bytes) -> None:
+        """Send a message on its topics."""
+        for topic in topics:
+            self._send(topic, data)
+
+    def encode(self, name: str, type: str, fields: Mapping[str, Any]) -> None:
+        """Send a message, given its fields by name; those that the installed definition lacks are left out."""
+        self.send(
+            topics_of(name, type), encode(f"px4_msgs/msg/{type}", _known(type, {"timestamp": self.now_us, **fields}))
+        )
+
+    # What rows call
+
+    def unit(self, w: float, x: float, y: float, z: float) -> Numbers:
+        """Return an attitude as it is, with norm 1."""
+        q = unit_quaternion(w, x, y, z)
+        if q is None:
+            raise Unknown("no attitude")
+        return q
+
+    def angles(self, roll: float, pitch: float, yaw: float) -> Numbers:
+        """Return an attitude, w first."""
+        if not math.isfinite(roll + pitch + yaw):
+            raise Unknown("no attitude")
+        return quaternion_from_rpy(roll, pitch, yaw)
+
+    def orientation(self) -> Numbers:
+        """Return the vehicle's attitude, w first; NaN if it is not known."""
+        q = self.vehicle.attitude
+        return (math.nan,) * 4 if q is None else tuple(q.to_ned())
+
+    def rates(self) -> Numbers:
+        """Return the vehicle's angular rates in FRD (rad/s); NaN if they are not known."""
+        if self.vehicle.rates is None:
+            return (math.nan,) * 3
+        x, y, z = self.vehicle.rates
+        return x, -y, -z
+
+    def heading(self) -> Numbers:
+        """Return the vehicle's yaw from north, clockwise (rad), and whether it is known."""
+        q = self.vehicle.attitude
+        return (math.nan, False) if q is None else (float(q.yaw.to_ned().radians), True)
+
+    def acceleration(self) -> Numbers:
+        """Return the derivative of the velocity in NED (m/s²), from the last specific force; NaN if unknown."""
+        q, force = self.vehicle.attitude, self.vehicle.force
+        if q is None or force is None:
+            return (math.nan,) * 3
+        north, east, down = q.to_world(force[0]).to_ned()
+        return north, east, down + _GRAVITY
+
+    def place(self, x: float, y: float, z: float) -> Numbers:
+        """Return a position or a velocity that is finite."""
+        if not finite(x, y, z):
+            raise Unknown("position is not finite")
+        return x, y, z
+
+    def origin(self) -> Numbers:
+        """Return whether the origin of local NED is known, twice, and its place: degrees, m above mean sea level."""
+        origin = self.vehicle.origin
+        return (False, False, math.nan, math.nan, math.nan) if origin is None else (True, True, *origin)
+
+    def accuracy(self) -> Numbers:
+        """Return the standard deviations of the horizontal and the vertical position (m); NaN if unknown."""
+        status = self.last.get("ESTIMATOR_STATUS")
+        return (math.nan, math.nan) if status is None else (status.pos_horiz_accuracy, status.pos_vert_accuracy)
+
+    def above_sea(self, lat: int, lon: int, millimetres: int) -> tuple[float, float, float]:
+        """Return degrees, and metres above mean sea level."""
+        place = lat * 1e-7, lon * 1e-7, millimetres * 1e-3
+        if not is_on_earth(*place[:2]):
+            raise Unknown("position is not on Earth")
+        return place
+
+    def on_earth(self, lat: int, lon: int, millimetres: int) -> Numbers:
+        """Return degrees, and metres above mean sea level and above the ellipsoid."""
+        latitude, longitude, altitude = self.above_sea(lat, lon, millimetres)
+        return latitude, longitude, altitude, self.vehicle.ellipsoid_altitude(altitude, latitude, longitude)
+
+    def ground_track(self, vel: int, cog: int) -> Numbers:
+        """Return speed, north and east (m/s) and the course (rad, -pi to pi), from cm/s and hundredths of degrees."""
+        if _UNKNOWN_U16 in (vel, cog):
+            return (math.nan,) * 4
+        speed, course = vel * 1e-2, math.radians(cog * 1e-2)
+        north, east = speed * math.cos(course), speed * math.sin(course)
+        return speed, north, east, math.remainder(course, math.tau)
+
+    def interval(self, time_us: int) -> Numbers:
+        """Return how long after the one before a sample of the IMU is (µs), for its gyroscope and accelerometer."""
+        elapsed = max(0, min(time_us - self._last_imu_us, 1_000_000)) if self._last_imu_us else 0
+        self._last_imu_us = time_us
+        return elapsed, elapsed
+
+    def on_ground(self, landed_state: int) -> Numbers:
+        """Return ground contact, maybe landed and landed, from MAV_LANDED_STATE."""
+        return (landed_state == 1,) * 3
+
+    def new_home(self) -> Numbers:
+        """Return the number of this home."""
+        self.homes += 1
+        return (self.homes,)
+
+    def yaw_of(self, w: float, x: float, y: float, z: float) -> Numbers:
+        """Return the yaw of an attitude (rad); 0 for none."""
+        return (math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),)
+
+    def wind_from(self, direction: float, speed: float) -> Numbers:
+        """Return where the wind blows to (m/s, north and east) from the direction it comes from (degrees)."""
+        course = math.radians(direction) + math.pi
+        return speed * math.cos(course), speed * math.sin(course)
+
+
+def layout(type: str, paths: Sequence[str], constants: Mapping[str, Any]) -> Pack:
+    """Return a function that packs a message of px4_msgs from the numbers of some of its fields."""
+    return MessageLayout(f"px4_msgs/msg/{type}", _known(type, constants)).packer(*paths)
+
+
+def _known(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the fields that the installed definition does not have."""
+    return {path: value for path, value in fields.items() if path in sizes_of(type)}

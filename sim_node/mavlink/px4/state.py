@@ -1,0 +1,200 @@
+"""PX4's topics that are more than one row: the vehicle's status and mode, its batteries, and its clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from sim_node.mavlink.modes import mode_name
+from sim_node.mavlink.px4.names import Px4Names
+from sim_node.mavlink.telemetry import PX4, Heartbeat
+from sim_node.mavlink.translation.state import ARMED
+
+# VehicleStatus.NAVIGATION_STATE_*.
+MANUAL, ALTCTL, POSCTL, MISSION, LOITER, RETURN, SLOW, CRUISE = 0, 1, 2, 3, 4, 5, 6, 8
+ACRO, TERMINATION, OFFBOARD, STAB, TAKEOFF, LAND, FOLLOW, PRECISION_LAND, ORBIT, VTOL_TAKEOFF = (
+    *(10, 13, 14, 15, 17, 18),
+    *(19, 20, 21, 22),
+)
+_EXTERNAL_1 = 23
+# Of custom_mode in HEARTBEAT, by px4_custom_mode.h: the main mode, and the submodes of the automatic one and of POSCTL.
+MAIN_MODES = {1: MANUAL, 2: ALTCTL, 3: POSCTL, 4: LOITER, 5: ACRO, 6: OFFBOARD, 7: STAB, 10: TERMINATION, 11: CRUISE}
+AUTO_MODES = {2: TAKEOFF, 3: LOITER, 4: MISSION, 5: RETURN, 6: LAND, 8: FOLLOW, 9: PRECISION_LAND, 10: VTOL_TAKEOFF}
+AUTO_MODES |= {11 + number: _EXTERNAL_1 + number for number in range(8)}
+POSITION_MODES = {1: ORBIT, 2: SLOW}
+# The nearest mode of PX4 by the names of ArduPilot's.
+_OF_ARDUPILOT: Mapping[str, int] = {
+    **{"STABILIZE": STAB, "ACRO": ACRO, "ALT_HOLD": ALTCTL, "LOITER": POSCTL, "POSHOLD": POSCTL, "BRAKE": LOITER},
+    **{"GUIDED": OFFBOARD, "AUTO": MISSION, "RTL": RETURN, "SMART_RTL": RETURN, "LAND": LAND, "CIRCLE": ORBIT},
+    **{"FOLLOW": FOLLOW, "HOLD": LOITER},
+}
+# PX4's control modes (getVehicleControlMode): the controllers that run in each, from the outermost on.
+_CONTROLLERS = ("position", "velocity", "altitude", "climb_rate", "attitude", "rates", "allocation")
+_MANUAL_MODES = {MANUAL: 4, STAB: 4, ALTCTL: 2, CRUISE: 2, POSCTL: 0, SLOW: 0, ACRO: 5}
+# Neither automatic nor manual: the sticks adjust them.
+_ADJUSTED = (FOLLOW, ORBIT)
+# By the first field of OffboardControlMode that is set: which controllers run.
+_OFFBOARD: Mapping[str, tuple[str, ...]] = {
+    "position": ("position", "velocity", "altitude", "climb_rate", "acceleration", "attitude", "rates", "allocation"),
+    "velocity": ("velocity", "altitude", "climb_rate", "acceleration", "attitude", "rates", "allocation"),
+    "acceleration": ("acceleration", "attitude", "rates", "allocation"),
+    "attitude": ("attitude", "rates", "allocation"),
+    "body_rate": ("rates", "allocation"),
+    "thrust_and_torque": ("allocation",),
+}
+_ROTARY, _FIXED, _ROVER = 1, 2, 3  # VehicleStatus.VEHICLE_TYPE_*
+_VEHICLE_TYPES = {1: _FIXED, 10: _ROVER, 11: _ROVER, **dict.fromkeys((2, 3, 4, 13, 14, 15, 29, 35), _ROTARY)}
+_VTOL = range(19, 26)  # MAV_TYPE_VTOL_*
+_HIL, _CRITICAL, _UNINIT = 32, 5, 0  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
+_PREARM_CHECK = 1 << 28  # MAV_SYS_STATUS_PREARM_CHECK
+_IN_AIR = 2  # MAV_LANDED_STATE
+_MAVLINK = 1  # TimesyncStatus.SOURCE_PROTOCOL_MAVLINK
+_MAX_CELLS, _NO_CELL = 14, 65535
+# BatteryStatus.warning by MAV_BATTERY_CHARGE_STATE.
+_WARNINGS = {2: 1, 3: 2, 4: 3, 5: 4, 6: 6, 7: 7}
+
+
+def nav_state(beat: Heartbeat) -> int:
+    """Return PX4's navigation state of a heartbeat; for ArduPilot, the nearest one.
+
+    Args:
+        beat: The heartbeat.
+
+    Returns:
+        VehicleStatus.NAVIGATION_STATE_*.
+    """
+    if beat.autopilot != PX4:
+        return _OF_ARDUPILOT.get(mode_name(beat), MANUAL)
+    main, sub = beat.custom_mode >> 16 & 0xFF, beat.custom_mode >> 24
+    found = MAIN_MODES.get(main, MANUAL)
+    return AUTO_MODES.get(sub, found) if main == 4 else POSITION_MODES.get(sub, found) if main == 3 else found
+
+
+def control_flags(state: int, offboard: Mapping[str, bool]) -> dict[str, bool]:
+    """Return the fields flag_control_* of VehicleControlMode that are set in a navigation state.
+
+    Args:
+        state: The navigation state.
+        offboard: The fields of the last OffboardControlMode.
+
+    Returns:
+        The fields, without the others.
+    """
+    if state == TERMINATION:
+        running: tuple[str, ...] = ("termination",)
+    elif state == OFFBOARD:
+        running = ("offboard", *next((each for name, each in _OFFBOARD.items() if offboard.get(name)), ()))
+    elif state in _MANUAL_MODES:
+        running = ("manual", *_CONTROLLERS[_MANUAL_MODES[state] :])
+    elif state >= _EXTERNAL_1:
+        running = ()  # PX4 takes those that the mode has registered
+    else:
+        running = (*(() if state in _ADJUSTED else ("auto",)), *_CONTROLLERS)
+    return {f"flag_control_{name}_enabled": True for name in running}
+
+
+def _heartbeat(fields: Any, names: Px4Names) -> None:
+    beat, now_us = names.vehicle.heartbeat or Heartbeat(), names.now_us
+    state, armed = nav_state(beat), bool(beat.base_mode & ARMED)
+    landed = names.last.get("EXTENDED_SYS_STATE")
+    if state != names.nav_state:
+        names.nav_state, names.mode_us = state, now_us
+    names.armed_us = (names.armed_us or now_us) if armed else 0
+    in_air = armed and landed is not None and landed.landed_state == _IN_AIR
+    names.takeoff_us = (names.takeoff_us or now_us) if in_air else names.takeoff_us if armed else 0
+    status = names.last.get("SYS_STATUS")
+    ready = beat.system_status != _UNINIT
+    if status is not None and status.onboard_control_sensors_present & _PREARM_CHECK:
+        ready = bool(status.onboard_control_sensors_health & _PREARM_CHECK)
+    kind = _VEHICLE_TYPES.get(beat.type, _ROTARY if beat.type in _VTOL else 0)
+    names.encode(
+        "vehicle_status",
+        "VehicleStatus",
+        {
+            "armed_time": names.armed_us,
+            "takeoff_time": names.takeoff_us,
+            "arming_state": 2 if armed else 1,
+            "nav_state_timestamp": names.mode_us,
+            **dict.fromkeys(("nav_state_user_intention", "nav_state", "nav_state_display"), state),
+            "hil_state": int(bool(beat.base_mode & _HIL)),
+            "vehicle_type": kind,
+            "failsafe": beat.system_status == _CRITICAL,
+            "is_vtol": beat.type in _VTOL,
+            "system_type": beat.type,
+            "system_id": names.vehicle.system,
+            "component_id": 1,
+            **{"safety_off": True, "power_input_valid": True},
+            "pre_flight_checks_pass": ready,
+        },
+    )
+    names.encode(
+        "vehicle_control_mode",
+        "VehicleControlMode",
+        {
+            "flag_armed": armed,
+            "flag_multicopter_position_control_enabled": kind == _ROTARY,
+            **control_flags(state, names.offboard),
+        },
+    )
+
+
+def _battery(fields: Any, names: Px4Names) -> None:
+    cells = [each * 1e-3 for each in fields.voltages if each != _NO_CELL]
+    cells += [each * 1e-3 for each in fields.voltages_ext if each not in (0, _NO_CELL)]
+    left = fields.battery_remaining
+    names.encode(
+        "battery_status",
+        "BatteryStatus",
+        {
+            "connected": bool(cells),
+            "voltage_v": sum(cells),
+            "current_a": fields.current_battery * 1e-2 if fields.current_battery >= 0 else math.nan,
+            "current_average_a": math.nan,
+            "discharged_mah": float(fields.current_consumed) if fields.current_consumed >= 0 else math.nan,
+            "remaining": left * 1e-2 if left >= 0 else -1.0,
+            "scale": 1.0,
+            "time_remaining_s": float(fields.time_remaining) or math.nan,
+            "temperature": fields.temperature * 1e-2 if fields.temperature != 32767 else math.nan,
+            "cell_count": len(cells),
+            "id": fields.id,
+            "voltage_cell_v": [*cells, *[0.0] * _MAX_CELLS][:_MAX_CELLS],
+            "warning": _WARNINGS.get(fields.charge_state, 0),
+        },
+    )
+
+
+def _timesync(fields: Any, names: Px4Names) -> None:
+    """The answers to our requests. The offset is of the companion's clock to PX4's, as PX4 has it."""
+    now_ns, offset_ns = names.vehicle.arrival_ns, names.vehicle.clock.offset_ns
+    if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
+        return
+    names.encode(
+        "timesync_status",
+        "TimesyncStatus",
+        {
+            "source_protocol": _MAVLINK,
+            "remote_timestamp": fields.ts1 // 1000,
+            "observed_offset": ((fields.ts1 + now_ns) // 2 - fields.tc1) // 1000,
+            "estimated_offset": (offset_ns or 0) // 1000,
+            "round_trip_time": min((now_ns - fields.ts1) // 1000, 2**32 - 1),
+        },
+    )
+
+
+class Px4Function(NamedTuple):
+    """What publishes messages of MAVLink on topics: their names below fmu/out, and their types."""
+
+    messages: tuple[str, ...]
+    topics: tuple[tuple[str, str], ...]
+    read: Callable[[Any, Px4Names], None]
+
+
+FUNCTIONS = (
+    Px4Function(
+        *(("HEARTBEAT",), (("vehicle_status", "VehicleStatus"), ("vehicle_control_mode", "VehicleControlMode"))),
+        _heartbeat,
+    ),
+    Px4Function(("BATTERY_STATUS",), (("battery_status", "BatteryStatus"),), _battery),
+    Px4Function(("TIMESYNC",), (("timesync_status", "TimesyncStatus"),), _timesync),
+)

@@ -1,0 +1,224 @@
+"""The table of what PX4 publishes below fmu/out: the message of MAVLink, its fields, and the fields of px4_msgs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import compress
+from typing import Any
+
+from sim_node.mavlink.codec import kind_named
+from sim_node.mavlink.contents import CENTI, MILLI
+from sim_node.mavlink.mavros.rows import Unknown, ValueSource, by, compiled
+from sim_node.mavlink.px4.names import Px4Names, layout, sizes_of, topics_of
+from sim_node.mavlink.px4.state import FUNCTIONS
+from sim_node.mavlink.topics import VehicleTopic
+
+of = ValueSource
+_NAN3 = (math.nan,) * 3
+_NED = 1  # VehicleOdometry.POSE_FRAME_NED and VELOCITY_FRAME_NED
+
+
+@dataclass(frozen=True)
+class Px4Row:
+    """A topic, or one of several sources of one.
+
+    Attributes:
+        name: The name below fmu/out.
+        type: The message of px4_msgs.
+        message: The message of MAVLink.
+        fields: Where the fields come from. A key may be several paths. The times are not among them.
+        constants: Further fields.
+        unless: A message that is preferred to this one while it is received.
+        when: Whether a message has the quantity at all; None if each has.
+    """
+
+    name: str
+    type: str
+    message: str
+    fields: Mapping[str, ValueSource]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    unless: str = ""
+    when: Callable[[Any], bool] | None = None
+
+
+_ATTITUDE = {"delta_q_reset": (1.0, 0.0, 0.0, 0.0)}
+_ESTIMATED = {"eph epv": by("accuracy")}
+ROWS: tuple[Px4Row, ...] = (
+    Px4Row(
+        *("vehicle_attitude", "VehicleAttitude", "ATTITUDE_QUATERNION"), {"q": by("unit", "q1 q2 q3 q4")}, _ATTITUDE
+    ),
+    Px4Row(
+        *("vehicle_attitude", "VehicleAttitude", "ATTITUDE"),
+        {"q": by("angles", "roll pitch yaw")},
+        *(_ATTITUDE, "ATTITUDE_QUATERNION"),
+    ),
+    Px4Row(
+        *("vehicle_local_position", "VehicleLocalPosition", "LOCAL_POSITION_NED"),
+        {
+            "x y z": by("place", "x y z"),
+            "vx vy vz": by("place", "vx vy vz"),
+            "z_deriv": of("vz"),
+            "ax ay az": by("acceleration"),
+            "heading heading_good_for_control": by("heading"),
+            "xy_global z_global ref_lat ref_lon ref_alt": by("origin"),
+            **_ESTIMATED,
+        },
+        {
+            **dict.fromkeys(("xy_valid", "z_valid", "v_xy_valid", "v_z_valid"), True),
+            **dict.fromkeys(("vxy_max", "vz_max", "hagl_min", "hagl_max_z", "hagl_max_xy"), math.inf),
+            **dict.fromkeys(("evh", "evv", "heading_var", "tilt_var", "unaided_heading", "dist_bottom"), math.nan),
+        },
+    ),
+    Px4Row(
+        *("vehicle_odometry", "VehicleOdometry", "LOCAL_POSITION_NED"),
+        {
+            "position": by("place", "x y z"),
+            "q": by("orientation"),
+            "velocity": by("place", "vx vy vz"),
+            "angular_velocity": by("rates"),
+        },
+        {
+            **{"pose_frame": _NED, "velocity_frame": _NED},
+            **dict.fromkeys(("position_variance", "orientation_variance", "velocity_variance"), _NAN3),
+        },
+    ),
+    Px4Row(
+        *("vehicle_global_position", "VehicleGlobalPosition", "GLOBAL_POSITION_INT"),
+        {"lat lon alt alt_ellipsoid": by("on_earth", "lat lon alt"), **_ESTIMATED},
+        {"lat_lon_valid": True, "alt_valid": True, "terrain_alt": math.nan},
+    ),
+    Px4Row(
+        *("vehicle_gps_position", "SensorGps", "GPS_RAW_INT"),
+        {
+            "latitude_deg longitude_deg altitude_msl_m altitude_ellipsoid_m": by("on_earth", "lat lon alt"),
+            "fix_type": of("fix_type"),
+            "hdop": of("eph", CENTI, 65535),
+            "vdop": of("epv", CENTI, 65535),
+            "eph": of("h_acc", MILLI),
+            "epv": of("v_acc", MILLI),
+            "s_variance_m_s": of("vel_acc", MILLI),
+            "vel_m_s vel_n_m_s vel_e_m_s cog_rad": by("ground_track", "vel cog"),
+            "satellites_used": of("satellites_visible"),
+        },
+        dict.fromkeys(("vel_d_m_s", "heading", "heading_offset", "heading_accuracy", "c_variance_rad"), math.nan),
+    ),
+    Px4Row(
+        *("sensor_combined", "SensorCombined", "HIGHRES_IMU"),
+        {
+            "gyro_rad": by("place", "xgyro ygyro zgyro"),
+            "accelerometer_m_s2": by("place", "xacc yacc zacc"),
+            "gyro_integral_dt accelerometer_integral_dt": by("interval", "time_usec"),
+        },
+        # The six lowest bits: accelerometer and gyroscope.
+        when=lambda fields: bool(fields.fields_updated & 0x3F),
+    ),
+    Px4Row(
+        *("vehicle_land_detected", "VehicleLandDetected", "EXTENDED_SYS_STATE"),
+        {"ground_contact maybe_landed landed": by("on_ground", "landed_state")},
+        when=lambda fields: fields.landed_state != 0,
+    ),
+    Px4Row(
+        *("vtol_vehicle_status", "VtolVehicleStatus", "EXTENDED_SYS_STATE"),
+        {"vehicle_vtol_state": of("vtol_state")},
+        when=lambda fields: fields.vtol_state != 0,
+    ),
+    Px4Row(
+        *("vehicle_command_ack", "VehicleCommandAck", "COMMAND_ACK"),
+        {
+            **{name: of(name) for name in ("command", "result", "target_system", "target_component")},
+            "result_param1": of("progress"),
+            "result_param2": of("result_param2"),
+        },
+    ),
+    Px4Row(
+        *("home_position", "HomePosition", "HOME_POSITION"),
+        {
+            "lat lon alt": by("above_sea", "latitude longitude altitude"),
+            "x y z": of("x y z"),
+            "yaw": by("yaw_of", "q"),
+            "update_count": by("new_home"),
+        },
+        dict.fromkeys(("valid_alt", "valid_hpos", "valid_lpos"), True),
+    ),
+    Px4Row(
+        *("wind", "Wind", "WIND_COV"),
+        {
+            "windspeed_north windspeed_east": of("wind_x wind_y"),
+            "variance_north variance_east": of("var_horiz var_horiz"),
+        },
+    ),
+    Px4Row(
+        *("wind", "Wind", "WIND"),
+        {"windspeed_north windspeed_east": by("wind_from", "direction speed")},
+        unless="WIND_COV",
+    ),
+    Px4Row(
+        *("airspeed_validated", "AirspeedValidated", "VFR_HUD"),
+        {"indicated_airspeed_m_s calibrated_airspeed_m_s": of("airspeed airspeed")},
+        {
+            "airspeed_source": 1,
+            **dict.fromkeys(
+                ("true_airspeed_m_s", "calibrated_ground_minus_wind_m_s", "calibraded_airspeed_synth_m_s"), math.nan
+            ),
+        },
+        # Without a sensor it is not a number, or zero.
+        when=lambda fields: fields.airspeed > 0.0,
+    ),
+)
+
+Read = Callable[[Any, Px4Names], None]
+
+
+def topics() -> tuple[VehicleTopic, ...]:
+    """Return all topics, each once. Raises UnknownMessage without px4_msgs."""
+    named = {row.name: row.type for row in ROWS} | {name: type for each in FUNCTIONS for name, type in each.topics}
+    return tuple(topic for name, type in named.items() for topic in topics_of(name, type))
+
+
+@cache
+def readers() -> Mapping[str, tuple[Read, ...]]:
+    """Return the functions that publish a message, by its name."""
+    made: dict[str, list[Read]] = {name: [] for name in ("ESTIMATOR_STATUS", "SYS_STATUS")}  # for others
+    for message, read in _all():
+        made.setdefault(message, []).append(read)
+    return {message: tuple(reads) for message, reads in made.items()}
+
+
+def _all() -> Iterator[tuple[str, Read]]:
+    for row in ROWS:
+        yield row.message, _reader(row)
+    for each in FUNCTIONS:
+        for message in each.messages:
+            yield message, each.read
+
+
+def _reader(row: Px4Row) -> Read:
+    """Return the function that publishes a row, as far as the installed definition has its fields."""
+    has = sizes_of(row.type)
+    sources, paths, kept = [], ["timestamp", *(each for each in ("timestamp_sample",) if each in has)], []
+    times = len(paths)
+    for key, source in row.fields.items():
+        found = [path for path in key.split() if path in has]
+        if found:
+            sources.append(source)
+            paths += found
+            kept += [True] * has[key] if found == [key] else [path in has for path in key.split()]
+    read = compiled(sources, kind_named(row.message).arrays, Px4Names)
+    pack, topics = layout(row.type, paths, row.constants), topics_of(row.name, row.type)
+    whole = all(kept)
+
+    def publish(fields: Any, names: Px4Names) -> None:
+        if (row.unless and row.unless in names.last) or (row.when is not None and not row.when(fields)):
+            return
+        try:
+            values = read(fields, names)
+        except Unknown as unknown:
+            names.vehicle.count_dropped(f"{row.message} as {row.name}", str(unknown))
+            return
+        stamps = (names.stamp_us(fields),) * times
+        names.send(topics, pack(0, (*stamps, *(values if whole else compress(values, kept)))))
+
+    return publish

@@ -1,0 +1,141 @@
+"""Calls between threads: ordered from the executor's, made between two ticks of a loop, or carried out beside both."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from concurrent import futures
+from queue import Full, Queue
+from typing import Protocol, TypeVar
+
+from rclpy.node import Node
+from rclpy.task import Future
+
+from sim_node.simulation import Refused
+
+
+class Orders:
+    """Makes calls in the executor's thread, one at a time, so that it does other things, or stops, in between.
+
+    Args:
+        node: Whose executor makes them.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._guard = node.create_guard_condition(self._serve)
+
+    def add(self, call: Callable[[], object]) -> None:
+        """Order a call. May be called from any thread."""
+        self._waiting.append(call)
+        self._guard.trigger()
+
+    def _serve(self) -> None:
+        if self._waiting:
+            self._waiting.popleft()()
+            self._guard.trigger()
+
+
+T = TypeVar("T")
+
+
+def settle(node: Node, future: Future, function: Callable[[], object]) -> None:
+    """Give a future what a function returns or raises, and wake a node's executor, which may sleep, to go on with it.
+
+    May be called from any thread.
+    """
+    try:
+        future.set_result(function())
+    except BaseException as error:  # raised where it is awaited
+        future.set_exception(error)
+    if node.executor is not None:
+        node.executor.wake()
+
+
+class Submits(Protocol):
+    """What runs functions between two ticks."""
+
+    def submit(self, function: Callable[[], T]) -> futures.Future[T]:
+        """Return the future of its result. Raises Refused after the end."""
+
+
+def in_loop(node: Node, loop: Submits, function: Callable[[], T]) -> Awaitable[T]:
+    """Run a function between two ticks.
+
+    Args:
+        node: Whose executor awaits it.
+        loop: Runs it.
+        function: Called without arguments in the loop's thread.
+
+    Returns:
+        What awaits its result.
+
+    Raises:
+        Refused: The loop has ended.
+    """
+    future = Future()
+
+    loop.submit(function).add_done_callback(lambda done: settle(node, future, done.result))
+    awaited: Awaitable[T] = future
+    return awaited
+
+
+# Most requests that wait. Each may hold a text of 16 MB.
+MAX_WAITING = 16
+
+
+class Preparing:
+    """Carries out requests in a thread of its own, so that the executor serves others meanwhile.
+
+    Args:
+        node: Whose requests they are.
+
+    Attributes:
+        closed: Whether no other request begins.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._waiting: Queue[Callable[[], None] | None] = Queue(MAX_WAITING)
+        self.closed = False
+        self._thread: threading.Thread | None = None
+
+    def run(self, function: Callable[[], T]) -> Awaitable[T]:
+        """Carry out a request after those before it.
+
+        Args:
+            function: Does it.
+
+        Returns:
+            What awaits its result.
+
+        Raises:
+            Refused: Too many requests wait.
+        """
+        future = Future()
+
+        def act() -> None:
+            if not self.closed:
+                settle(self._node, future, function)
+
+        try:
+            self._waiting.put_nowait(act)
+        except Full:
+            raise Refused(f"{MAX_WAITING} requests that change the world wait already; ask again later") from None
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="preparing", daemon=True)
+            self._thread.start()
+        awaited: Awaitable[T] = future
+        return awaited
+
+    def close(self) -> None:
+        """Wait for the request under way, and begin no other: Python must not end while one builds a world."""
+        self.closed = True
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+
+    def _serve(self) -> None:
+        while (act := self._waiting.get()) is not None:
+            act()

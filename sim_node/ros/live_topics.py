@@ -1,0 +1,303 @@
+"""The topics of the running graph in the viewer: drawings and robots, fields that formulas name, messages as text."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.messages.topic import Qos
+from sim_node.recording.bag import BagTopic
+from sim_node.recording.definitions import UnknownMessageType, definition_here
+from sim_node.ros.publishers import message_class, offered_on, profile, publishers_of, subscription_qos
+from sim_node.session.message_text import MessageTexts
+from sim_node.session.topic_fields import TopicFields
+from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.viewing.markers import ROBOTS
+from sim_node.viewing.meshes import DrawnShape
+from sim_node.viewing.messages.drawing import Drawing
+from sim_node.viewing.messages.readers import READERS, Beside, Datum, Lenses, Read, ReaderContext
+from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
+from sim_node.viewing.schematic import Schematic
+from sim_node.viewing.sensor_marks import FIELDS, NAMES
+from sim_node.world import FrameTable
+
+_DEPTH = 10
+Receive = Callable[[Any], None]
+
+
+class TopicSubscriptions:
+    """Subscribes to topics once they have publishers, with a QoS that all of these serve.
+
+    Args:
+        node: The node that subscribes.
+
+    Attributes:
+        refused: The topics whose type is not installed; they have been warned of.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._subscribed: dict[str, tuple[Qos, Subscription]] = {}
+        self.refused: set[str] = set()
+
+    def subscribe(self, topic: str, kind: str, receiver: Callable[[], Receive], *, raw: bool = False) -> None:
+        """Subscribe to a topic; again where new publishers latch less or are less reliable.
+
+        Args:
+            topic: The topic.
+            kind: Its type.
+            receiver: Returns what takes the messages. It may raise UnknownType.
+            raw: Whether the messages are taken as bytes.
+        """
+        if topic in self.refused:
+            return
+        offered = offered_on(self._node, topic)
+        if not offered:
+            return
+        wanted = subscription_qos(offered, _DEPTH)
+        before = self._subscribed.get(topic)
+        if before is not None:
+            if before[0] == wanted:
+                return
+            self._node.destroy_subscription(before[1])
+        try:
+            message, receive = message_class(kind), receiver()
+        except (ImportError, AttributeError, UnknownMessageType):
+            self.refused.add(topic)
+            self._node.get_logger().warning(f"{shown(topic)}: is not shown: {shown(kind)} is not installed")
+            return
+        subscription = self._node.create_subscription(message, topic, receive, profile(wanted), raw=raw)
+        self._subscribed[topic] = wanted, subscription
+
+
+# Minimum time between two shown messages of a topic, s.
+APART_S = 0.05
+# How long to wait for the transform of a frame before it is placed without one, s.
+GRACE_S = 3.0
+# Our simulations' markers of robots and of names, which the page has by itself, and of fields of view, which would
+# make all else small.
+_LEFT_OUT = frozenset((ROBOTS, NAMES, FIELDS))
+
+
+class LiveDrawings:
+    """Subscribes to the topics of the graph that can be drawn, and reads their messages.
+
+    `taken`, `waiting` and the rest are called by the thread that draws; messages come in the thread of the node.
+
+    Args:
+        node: The node that subscribes.
+        beside: What other sources of the page have.
+    """
+
+    def __init__(self, node: Node, beside: Beside) -> None:
+        self._node, self._beside = node, beside
+        self._unreadable = Unreadable(node.get_logger().warning)
+        self._topics = TopicSubscriptions(node)
+        self._lock = threading.Lock()
+        self._datum, self._lenses = Datum(beside.origin), Lenses()
+        self._reads: dict[str, Read] = {}
+        self._due: dict[str, float] = {}
+        self._types: dict[str, str] = {}
+        self._fresh: dict[str, Drawing] = {}
+        self._since: dict[str, float] = {}
+        self._robots: dict[str, Mapping[str, tuple[DrawnShape, ...]]] = {}
+        self._descriptions = 0
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Return the types of the topics that have sent something, by name."""
+        with self._lock:
+            return {name: self._types[name] for name in sorted(self._types)}
+
+    @property
+    def robots_so_far(self) -> int:
+        """Return the number of robot descriptions that have come."""
+        return self._descriptions
+
+    def subscribe(self) -> None:
+        """Subscribe to topics that can be drawn and were not there before."""
+        for topic, types in self._node.get_topic_names_and_types():
+            kind = types[0]
+            if kind in READERS or is_description(topic, kind):
+                self._topics.subscribe(topic, kind, partial(self._receiver, topic, kind))
+
+    def taken(self, frames: FrameTable, topics: Collection[str]) -> dict[str, Drawing]:
+        """Return the newest drawings of topics that have all their frames; others wait for these."""
+        with self._lock:
+            ready = {
+                topic: drawing
+                for topic, drawing in self._fresh.items()
+                if topic in topics and all(name in frames.names for name in drawing.frames)
+            }
+            for topic in ready:
+                del self._fresh[topic]
+        return ready
+
+    def waiting(self, parents: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the frames that messages have named for a while, or that other sources have, and no transform."""
+        known, now = {*parents, *parents.values()}, time.monotonic()
+        with self._lock:
+            return tuple(
+                name
+                for name, since in self._since.items()
+                if name not in known and (name in self._beside.frames or now - since > GRACE_S)
+            )
+
+    def robots(self, frames: FrameTable) -> tuple[DrawnShape, ...]:
+        """Return the shapes of the robots that have been described."""
+        with self._lock:
+            robots = dict(self._robots)
+        return robot_shapes(robots, frames)
+
+    def _receiver(self, topic: str, kind: str) -> Receive:
+        if is_description(topic, kind):
+            return lambda message: self._describe(topic, message)
+        return lambda message: self._receive(topic, kind, message)
+
+    def _receive(self, topic: str, kind: str, message: Any) -> None:
+        now = time.monotonic()
+        reader = READERS[kind]
+        if now < self._due.get(topic, 0.0) and not reader.every:
+            return
+        self._due[topic] = now + APART_S
+        if topic not in self._reads:
+            self._reads[topic] = reader.open(
+                ReaderContext(topic, self._datum, self._lenses, _LEFT_OUT, self._beside.drawn)
+            )
+        try:
+            drawing = self._reads[topic](message)
+        except ValueError as fault:
+            self._unreadable.count(topic, fault, publishers_of(self._node, topic))
+            return
+        with self._lock:
+            self._types[topic] = kind
+            self._fresh[topic] = drawing
+            for name in drawing.frames:
+                self._since.setdefault(name, now)
+
+    def _describe(self, topic: str, message: Any) -> None:
+        try:
+            found = described(message.data)
+        except ValueError as fault:
+            self._unreadable.count(topic, fault, publishers_of(self._node, topic))
+            return
+        for each in found.faults:
+            self._node.get_logger().warning(shown(f"{topic}: is not shown: {each}", MAX_LINE))
+        with self._lock:
+            self._robots[topic] = found.links
+            self._descriptions += 1
+
+
+# How long topics are waited for before those that are missing are told, s.
+
+
+class LiveFields:
+    """Subscribes to the topics that formulas name, now or when they come.
+
+    Args:
+        node: The node that subscribes.
+        schematic: The schematic, or None.
+
+    Attributes:
+        fields: Their numbers.
+    """
+
+    def __init__(self, node: Node, schematic: Schematic | None) -> None:
+        self._node = node
+        self._topics = TopicSubscriptions(node)
+        wanted = () if schematic is None else schematic.topics()
+        self.fields = TopicFields(wanted, node.get_logger().warning, later=True)
+        self._missed_at: float | None = time.monotonic() + GRACE_S
+
+    def subscribe(self) -> None:
+        """Subscribe to topics that formulas name and that were not there before."""
+        if not self.fields.wanted:
+            return
+        types = dict(self._node.get_topic_names_and_types())
+        for name in self.fields.wanted:
+            if name in types:
+                # As bytes: an exception of the middleware's own reading would end the executor.
+                self._topics.subscribe(name, types[name][0], partial(self._receiver, name, types[name][0]), raw=True)
+
+    def _receiver(self, name: str, kind: str) -> Receive:
+        definition = definition_here(kind)
+        self.fields.add(BagTopic(name, kind, 0, definition=definition.text))
+        return partial(self.fields.receive, name)
+
+    def tell_missing(self, elsewhere: Collection[str]) -> None:
+        """Tell once, after a while, which topics are not there yet; those of other sources are not missed."""
+        if self._missed_at is None or time.monotonic() < self._missed_at:
+            return
+        self._missed_at = None
+        known = {*self.fields.types(), *self._topics.refused, *elsewhere}
+        names = [name for name, _ in self._node.get_topic_names_and_types()]
+        for name in self.fields.wanted:
+            if name not in known:
+                text = f"schematic: there is no topic {name} yet{did_you_mean(name, names)}"
+                self._node.get_logger().warning(shown(text, MAX_LINE))
+
+
+class LiveMessages(MessageTexts):
+    """Subscribes to one topic of the graph at a time: to the one that is chosen.
+
+    `subscribe` is called by the thread that draws, `choose` and `text` by those of the page.
+
+    Args:
+        node: The node that subscribes.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__()
+        self._node = node
+        self._subscribed: tuple[str, Subscription] | None = None
+
+    def choose(self, topic: str | None) -> None:
+        """Read the messages of a topic from now on, or of none."""
+        with self._lock:
+            self._chosen = topic
+            self._read(None)  # until it is subscribed to
+
+    def find(self) -> None:
+        """Look for topics."""
+        types = {name: kinds[0] for name, kinds in sorted(self._node.get_topic_names_and_types())}
+        with self._lock:
+            self._types = types
+
+    def subscribe(self) -> None:
+        """Subscribe to the chosen topic, and to no other."""
+        with self._lock:
+            chosen, fault = self._chosen, self._fault
+        if self._subscribed is not None and self._subscribed[0] != chosen:
+            self._node.destroy_subscription(self._subscribed[1])
+            self._subscribed = None
+        if chosen is None or fault or self._subscribed is not None or chosen not in self._types:
+            return
+        kind = self._types[chosen]
+        try:
+            message = message_class(kind)
+            definition = definition_here(kind)
+        except (ImportError, AttributeError, UnknownMessageType):
+            with self._lock:
+                self._fault = f"{kind} is not installed"
+            return
+        offered = offered_on(self._node, chosen)
+        if not offered:
+            return
+        with self._lock:
+            self._read(BagTopic(chosen, kind, 0, definition=definition.text))
+        # As bytes: an exception of the middleware's own reading would end the executor.
+        receive = self._node.create_subscription(
+            message,
+            chosen,
+            lambda data: self.receive(chosen, data),
+            profile(subscription_qos(offered, _DEPTH)),
+            raw=True,
+        )
+        self._subscribed = chosen, receive
