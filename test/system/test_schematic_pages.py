@@ -215,6 +215,31 @@ object_3d ball.world_pos {{ sphere radius=1 {{ {MAGENTA}; }}
 }}"""
 
 
+def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path: Path) -> None:
+    path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
+    with Session(path, view=0) as session:
+        session.run(0.5)
+        page = opened(browser, url_of(session), (900, 500))
+        page.get_by_role("button", name="Both").click()
+        scene = page.locator('iframe[src="/plain"]')
+        scene.content_frame.locator("[role=tab]").first.wait_for(state="attached")
+        assert scene.content_frame.locator("#foot").count() == 0, "there is one foot"
+        assert page.locator("#foot").count() == 1
+        bar = page.locator(".bar").last.bounding_box()
+        page.mouse.move(bar["x"] + 2, 250)
+        page.mouse.down()
+        page.mouse.move(bar["x"] - 88, 250, steps=4)
+        page.mouse.up()
+        page.wait_for_url("**splits=**")
+        width = scene.bounding_box()["width"]
+        page.reload()
+        scene.wait_for()
+        page.wait_for_function("plots.get(0)?.times.length > 10")
+        assert scene.bounding_box()["width"] == pytest.approx(width, abs=4), "as the address says"
+        page.get_by_role("button", name="Scene").click()
+        page.locator(".plot").first.wait_for(state="detached")
+
+
 def test_a_graph_has_values_at_the_pointer_a_zoom_and_the_colours_that_the_browser_prefers(
     browser: Any, tmp_path: Path
 ) -> None:

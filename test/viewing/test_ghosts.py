@@ -23,6 +23,7 @@ from sim_node.viewing.browser.plots import DIFFERENCES
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import loads
+from sim_node.world.frame_table import table_of
 
 # Along x at a speed, and turning about z.
 WORLD = """
@@ -153,6 +154,20 @@ def test_a_body_is_where_a_topic_estimates_it(tmp_path: Path, viewer: Viewer) ->
     until(lambda: at(viewer, "ghost/drone/base_link")[:3] == pytest.approx([0.0, 2.0, 2.0], abs=0.11), "the end")
     assert at(viewer, "ghost/drone/arm")[:3] == pytest.approx([0.0, 2.0, 4.0], abs=0.11)
     view.close()
+
+
+def test_a_ghost_of_what_comes_later_is_beside_it(bags: tuple[Path, Path], viewer: Viewer) -> None:
+    """As in the graph: at first there is only a root. The page then begins on what has come."""
+    viewer.ghosts.sources = [BagGhost(bags[1], print)]
+    still = np.array([0, 0, 0, 0, 0, 0, 1.0])
+    viewer.set_scene(table_of({}, (), ["map"]), still[None])
+    frames = table_of({"drone/base_link": "map"}, {"drone/base_link"})
+    viewer.set_scene(frames, np.stack([still, still]))
+    assert viewer.scene is not None
+    names = viewer.scene.frames.names
+    assert names == ("map", "drone/base_link", "ghost/drone/base_link", "ghost/ball")
+    assert viewer._look.followed == "drone/base_link"
+    assert [plot.name for plot in viewer._plots._plots] == list(DIFFERENCES)
 
 
 def test_two_bags_and_a_run_with_a_bag_are_one_command(

@@ -210,7 +210,8 @@ window.simFoot = (() => {
   setInterval(show, 500);
   function begin() {
     document.head.append(element("style", {}, STYLE));
-    document.body.append(foot, keys);
+    if (window === window.parent) document.body.append(foot, keys);
+    else document.head.append(element("style", {}, "#root { height: 100% !important; } .mantine-Paper-root[style*='position: fixed'] { bottom: 0 !important; }"));
   }
   if (document.body) begin();
   else document.addEventListener("DOMContentLoaded", begin);

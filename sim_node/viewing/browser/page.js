@@ -12,6 +12,8 @@
     history.replaceState(null, "", location.pathname + (text ? "?" + text : ""));
   }
 
+  window.simAddress = address;
+
   function take(message) {
     if (message.names) {
       ({ names, now } = message);

@@ -82,6 +82,7 @@ class PageScene:
         main: Rows of the most important frames.
         drawings: Topics of a bag or of the graph.
         shapes: The shapes on its frames.
+        own: How many of the frames are no ghost's.
 
     Args:
         scene: viser's scene.
@@ -175,6 +176,7 @@ class PageScene:
         """Find the most important frames and the extent, and draw the surroundings."""
         frames, in_root, shapes = content.frames, content.in_root, tuple(content.shapes)
         self.frames, self.shapes, self.in_root, self.main = frames, shapes, in_root, main_rows(frames)
+        self.own = content.own
         self._subject = subject_of(frames, [row for row in self.main if row < content.own])
         self._viewpoint = content.viewpoint
         # Look at moving frames first, if there are any.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from threading import RLock
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import viser
@@ -46,6 +46,7 @@ from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import SENSOR, ShownFields
 from sim_node.world import FrameTable, World
 
+T = TypeVar("T")
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
 # Marks that are kept of what a run says.
@@ -99,12 +100,9 @@ class Viewer:
         self._slow_due = 0.0
         self._edit: EditTab | None = None
         self._drive: DriveTab | None = None
-        self._readouts: Readouts | None = None
-        self._sensors_tab: viser.GuiTabHandle | None = None
-        self._sources: SourcesTab | None = None
-        self._sources_tab: viser.GuiTabHandle | None = None
-        self._images: ImagesTab | None = None
-        self._images_tab: viser.GuiTabHandle | None = None
+        self._readouts = OptionalTab[Readouts]("Sensors", viser.Icon.GAUGE)
+        self._sources = OptionalTab[SourcesTab]("Sources", viser.Icon.ANTENNA)
+        self._images = OptionalTab[ImagesTab]("Images", viser.Icon.CAMERA)
         self._messages: MessagesTab | None = None
 
     @property
@@ -154,7 +152,7 @@ class Viewer:
         content = Content(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint, own)
         with self.lock, self.server.atomic():
             scene = self.scene
-            if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
+            if scene is None or scene.own == 1:  # nothing but a root, which has nothing to keep
                 self.server.scene.reset()
                 self.server.gui.reset()
                 if self.panels is not None:
@@ -176,9 +174,8 @@ class Viewer:
                     page = self.server.panels_page
                     self.panels = Panels(self.server, page, self.schematic, self._title, self.fields)
                 self.panels.change(frames, in_root, labels, world)
-            self._set_labels({name: each for name, each in labels.items() if name not in topic_views})
-            self._set_sources(scene, sources)
-            self._set_cameras(_cameras(topic_views, sources))
+            numbers = {name: each for name, each in labels.items() if name not in topic_views}
+            self._set_tabs(scene, numbers, sources, _cameras(topic_views, sources))
             self._keep_layout()
             self._begin_at(scene)
             camera = self.server.initial_camera
@@ -210,12 +207,12 @@ class Viewer:
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
             self._plots.sample(instant.time_ns, in_root, instant.measurements)
-            if self._images is not None:
-                self._images.update(instant.time_ns, instant.measurements)
+            if self._images.content is not None:
+                self._images.content.update(instant.time_ns, instant.measurements)
             if self.panels is not None:
                 self.panels.show(instant.time_ns, in_root, instant.measurements)
-            if self._readouts is not None:
-                self._readouts.update(instant.measurements)
+            if self._readouts.content is not None:
+                self._readouts.content.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
 
@@ -292,21 +289,20 @@ class Viewer:
         if self.steering is not None and (self.steering.vehicles() or self.steering.joints()):
             with self._tabs.add_tab("Drive", viser.Icon.STEERING_WHEEL):
                 self._drive = DriveTab(self.server, self.steering)
-        self._readouts, self._sensors_tab = None, None
-        self._sources, self._sources_tab = None, None
-        self._images, self._images_tab = None, None
+        for tab in (self._readouts, self._sources, self._images):
+            tab.forget()
 
     def _keep_layout(self) -> None:
         """Find the settings of the panel, some of which are gone or new."""
         found = {**self._look.settings(), "plots": listed(lambda: self._plots.shown, self._set_plots)}
         found["hide"] = listed(lambda: self._switches.hidden, self._set_hidden)
         found["frame"] = PageSetting(lambda: self._picked.chosen, self._set_chosen)
-        if self._images is not None:
-            found["camera"] = element(self._images.camera)
+        if self._images.content is not None:
+            found["camera"] = element(self._images.content.camera)
         if self._messages is not None:
             found["topic"] = element(self._messages.topic)
-        if self._sources is not None:
-            sources = self._sources
+        if self._sources.content is not None:
+            sources = self._sources.content
             found["off"] = listed(lambda: sorted(sources.hidden), lambda names: sources.hide(set(names)))
         for name in set(self.layout) - found.keys():
             self.layout.drop(name)
@@ -343,45 +339,26 @@ class Viewer:
     def _set_chosen(self, frame: str) -> None:
         self._picked.chosen = frame
 
-    def _set_cameras(self, cameras: tuple[str, ...]) -> None:
-        """Add, change or remove the tab with images."""
-        if not cameras:
-            if self._images_tab is not None:
-                self._images_tab.remove()
-            self._images, self._images_tab = None, None
-        elif self._images is None:
-            self._images_tab = self._tabs.add_tab("Images", viser.Icon.CAMERA)
-            with self._images_tab:
-                self._images = ImagesTab(self.server.gui, cameras)
-        else:
-            self._images.change(cameras)
-
-    def _set_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
-        """Add, change or remove the tab with numbers of sensors."""
-        if not labels:
-            if self._sensors_tab is not None:
-                self._sensors_tab.remove()
-            self._readouts, self._sensors_tab = None, None
-        elif self._readouts is None:
-            self._sensors_tab = self._tabs.add_tab("Sensors", viser.Icon.GAUGE)
-            with self._sensors_tab:
-                self._readouts = Readouts(self.server.gui, labels)
-        else:
-            self._readouts.change(labels)
-
-    def _set_sources(self, scene: PageScene, types: Mapping[str, str]) -> None:
-        """Add, replace or remove the tab of sources. Those that are switched off stay so."""
-        if self._sources is not None and self._sources.has(types):
-            return
-        hidden = self._sources.hidden if self._sources is not None else set()
-        if self._sources_tab is not None:
-            self._sources_tab.remove()
-        self._sources, self._sources_tab = None, None
-        if types:
-            self._sources_tab = self._tabs.add_tab("Sources", viser.Icon.ANTENNA)
-            with self._sources_tab:
-                self._sources = SourcesTab(self.server.gui, scene.drawings, types, self.lock)
-            self._sources.hide(hidden)
+    def _set_tabs(
+        self,
+        scene: PageScene,
+        labels: Mapping[str, tuple[str, ...]],
+        types: Mapping[str, str],
+        cameras: tuple[str, ...],
+    ) -> None:
+        """Add, change or remove the tabs of sensors, sources and images. Sources that are switched off stay so."""
+        gui, sources = self.server.gui, self._sources.content
+        make = (lambda: Readouts(gui, labels)) if labels else None
+        self._readouts.set(self._tabs, make, lambda tab: tab.change(labels))
+        if sources is None or not sources.has(types):
+            hidden = set() if sources is None else sources.hidden
+            self._sources.set(
+                self._tabs, (lambda: SourcesTab(gui, scene.drawings, types, self.lock)) if types else None
+            )
+            if self._sources.content is not None:
+                self._sources.content.hide(hidden)
+        make_images = (lambda: ImagesTab(gui, cameras)) if cameras else None
+        self._images.set(self._tabs, make_images, lambda tab: tab.change(cameras))
 
     def _show_slowly(self) -> None:
         now = time.monotonic()
@@ -393,14 +370,38 @@ class Viewer:
         self._plots.show()
         self._lookup.show(self._instant.poses)
         self._picked.show(self._instant.time_ns, self.scene.in_root)
-        if self._readouts is not None:
-            self._readouts.show()
-        if self._sources is not None:
-            self._sources.show()
-        if self._images is not None:
-            self._images.show()
-        if self._messages is not None:
-            self._messages.show()
+        for tab in (self._readouts.content, self._sources.content, self._images.content, self._messages):
+            if tab is not None:
+                tab.show()
+
+
+class OptionalTab(Generic[T]):
+    """A tab that is there only while it has something to show.
+
+    Attributes:
+        content: What it has; None while it is not there.
+    """
+
+    def __init__(self, title: str, icon: viser.IconName) -> None:
+        self._title, self._icon = title, icon
+        self.forget()
+
+    def forget(self) -> None:
+        """Have no tab: the panel is empty."""
+        self._handle: viser.GuiTabHandle | None = None
+        self.content: T | None = None
+
+    def set(self, tabs: Any, make: Callable[[], T] | None, change: Callable[[T], object] | None = None) -> None:
+        """Make the content, or change it; None to make: there is nothing to show; None to change: it is made anew."""
+        if self._handle is not None and (make is None or change is None):
+            self._handle.remove()
+            self.forget()
+        if self.content is not None and change is not None:
+            change(self.content)
+        elif make is not None:
+            self._handle = tabs.add_tab(self._title, self._icon)
+            with self._handle:
+                self.content = make()
 
 
 def _cameras(topic_views: Mapping[str, SensorTopicView], sources: Mapping[str, str]) -> tuple[str, ...]:
