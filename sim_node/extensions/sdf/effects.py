@@ -66,6 +66,7 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "contact": "bullet",
     },
     "magnetometers have the World Magnetic Model of the place": {"world": "magnetic_field"},
+    "joints have no largest speed in MuJoCo": {"limit": "velocity"},
     "of URDF": {"link": "must_be_base_link"},
     "plug-ins are known by name": {"plugin": "filename"},
     "the declaration of a name": {"sdf": "xmlns:xacro"},

@@ -58,7 +58,6 @@ class Joint:
         damping, friction, stiffness, rest: A number for each axis.
         limits: [low, high] of each axis (K, 2), m or rad.
         effort: The largest force or torque of each axis, infinite for none.
-        speed: The largest speed of each axis, infinite for none.
         pitch: Of a screw, m per turn.
         mimics: What its axes follow: joint and axis (0 or 1), multiplier and offset; None for nothing.
     """
@@ -76,7 +75,6 @@ class Joint:
     rest: list[float] = field(default_factory=list)
     limits: list[tuple[float, float]] = field(default_factory=list)
     effort: list[float] = field(default_factory=list)
-    speed: list[float] = field(default_factory=list)
     pitch: float = 0.0
     mimics: list[tuple[str, int, float, float] | None] = field(default_factory=list)
 
@@ -163,9 +161,8 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
         reading.approximate(limit, f"the lower limit {low:g} is above the upper one, {high:g}; the joint has none")
         low, high = -math.inf, math.inf
     joint.limits.append((low, high))
-    for name, bounds in (("effort", joint.effort), ("velocity", joint.speed)):
-        value = reading.number(limit, name, default=-1.0)
-        bounds.append(value if value >= 0.0 else math.inf)
+    effort = reading.number(limit, "effort", default=-1.0)
+    joint.effort.append(effort if effort >= 0.0 else math.inf)
     joint.mimics.append(None if axis is None else _mimic(reading, axis))
     return np.asarray(quaternions.rotate(turn, direction / length))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 from sim_node.extensions.scenario.acting import (
     JointEffect,
@@ -24,7 +24,7 @@ from sim_node.randomness import stream
 from sim_node.simulation import Simulation
 from sim_node.simulation.requests import Floats
 from sim_node.text import did_you_mean
-from sim_node.world.quantities import Number, Whole
+from sim_node.world.quantities import Number, Whole, Word
 
 # The types of sensors that are a unit, and the channels that belong to it; None for all.
 SENSORS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...] | None]] = {
@@ -140,7 +140,23 @@ def _fail_servo(run: Simulation, unit: FailingUnit, type: str, seconds: float, n
 
 Share = Annotated[float, Number(0.0, 1.0)]
 Channels = Annotated[list[float], Floats((1, 2, 3, 6), "a number for all channels, or one for each")]
-Type = Literal["ok", "off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent"]
+
+
+class _Types(Collection[str]):
+    """The words of `fail`: ok, and the types of failures, those of plug-ins among them."""
+
+    def __contains__(self, word: object) -> bool:
+        return word == "ok" or word in FAILURE_TYPES
+
+    def __iter__(self) -> Iterator[str]:
+        yield "ok"
+        yield from FAILURE_TYPES
+
+    def __len__(self) -> int:
+        return 1 + len(FAILURE_TYPES)
+
+
+Type = Annotated[str, Word(_Types())]
 
 
 @effect(SENSOR)
