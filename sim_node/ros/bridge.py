@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rclpy.parameter import Parameter
 
@@ -34,19 +34,10 @@ from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
+    from sim_node.ros.dialect_vehicles import DialectVehicles
 
 # How often messages are committed to a recording.
 COMMIT_S = 0.1
-
-
-class Dialect(Protocol):
-    """Publishes and serves vehicles under names of their own, which others have made known."""
-
-    def found(self, vehicle: Vehicle, outlet: Outlet, tf: VehicleTf, now_ns: Callable[[], int]) -> None:
-        """Publish a vehicle; called in the bridge's thread."""
-
-    def serve(self, vehicle: Vehicle, commands: VehicleCommandServices) -> None:
-        """Offer the services and subscriptions of a vehicle; called in the executor's thread."""
 
 
 class BridgeNode(LoopNode):
@@ -95,7 +86,7 @@ class BridgeNode(LoopNode):
         prepare()
         load_type_support(message_class(type) for type in (TF.type, *(topic.type for topic in TOPICS.values())))
         load_type_support(SERVICE_TYPES)
-        self._dialects: list[Dialect] = [
+        self._dialects: list[DialectVehicles] = [
             dialect(name)(self, self.bridge, self.naming) for name in self._names if name != ENU
         ]
         # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.

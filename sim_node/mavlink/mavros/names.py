@@ -8,7 +8,7 @@ from typing import Any
 
 from sim_node.mavlink.axes import quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.contents import is_on_earth
-from sim_node.mavlink.mavros.rows import Readers, Unknown, VehicleNames
+from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
 from sim_node.mavlink.parameters import ParamValue
 from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
 from sim_node.mavlink.topics import FrameNames, VehicleTopic

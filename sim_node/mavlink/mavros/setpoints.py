@@ -10,7 +10,7 @@ from typing import Any
 
 from sim_node.mavlink.codec import EncodeError, kind_named
 from sim_node.mavlink.contents import Unit
-from sim_node.mavlink.mavros.rows import ValueSource, by, compiled
+from sim_node.mavlink.dialects import ValueSource, by, compiled
 from sim_node.mavlink.setpoints import (
     NO_ACCELERATION,
     NO_POSITION,

@@ -10,8 +10,8 @@ from typing import Any
 
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, GAUSS, HECTO, MILLI, MILLI_G, MILLIGAUSS, Unit
+from sim_node.mavlink.dialects import Unknown, ValueSource, by, compiled
 from sim_node.mavlink.mavros.names import FORCE_STDEV, ORIENTATION_STDEV, RATE_STDEV, MavrosNames, diagonal
-from sim_node.mavlink.mavros.rows import Unknown, ValueSource, by, compiled
 from sim_node.mavlink.modes import mode_name
 from sim_node.mavlink.parameters import MAX_PARAMETERS, decoded
 from sim_node.mavlink.telemetry import Heartbeat, Telemetry

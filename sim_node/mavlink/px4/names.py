@@ -9,7 +9,7 @@ from typing import Any
 
 from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.contents import is_on_earth
-from sim_node.mavlink.mavros.rows import Readers, Unknown, VehicleNames
+from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
 from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.messages.definitions import constant_of, fields_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, MILLI
-from sim_node.mavlink.mavros.rows import Unknown, ValueSource, by, compiled
+from sim_node.mavlink.dialects import Unknown, ValueSource, by, compiled
 from sim_node.mavlink.px4.names import Px4Names, layout, sizes_of, topics_of
 from sim_node.mavlink.px4.state import FUNCTIONS
 from sim_node.mavlink.topics import VehicleTopic

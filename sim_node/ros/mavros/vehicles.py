@@ -11,17 +11,17 @@ from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.commands import Goto
+from sim_node.mavlink.dialects import VehicleNames
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, THRUST, THRUST_TYPE, TURNS, SetpointRow, message_of
 from sim_node.mavlink.mavros.telemetry import MavrosVehicle, readers, topics
 from sim_node.mavlink.setpoints import SetpointRefused, checked_thrust
 from sim_node.mavlink.topics import Profile
 from sim_node.mavlink.vehicle import Vehicle
-from sim_node.messages.encoding import encode
-from sim_node.messages.topic import Outlet
 from sim_node.ros.bridge_parameters import Naming, limits_of
+from sim_node.ros.dialect_vehicles import DialectVehicles
 from sim_node.ros.mavros.services import MavrosServices, serve_commands, serve_missions, serve_parameters
 from sim_node.ros.newest_pair import NewestPair
-from sim_node.ros.publishers import load_type_support, message_class, profile
+from sim_node.ros.publishers import message_class, profile
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
@@ -101,10 +101,8 @@ class MavrosTopics:
 _UNTURNED = (0.0, 0.0, 0.0, 1.0)
 
 
-class MavrosVehicles:
-    """Publishes and serves vehicles under MAVROS' names, each in a namespace of its own.
-
-    What the first messages need is imported and compiled when this is made, not in the bridge's loop.
+class MavrosVehicles(DialectVehicles):
+    """Publishes and serves vehicles under MAVROS' names.
 
     Args:
         node: Whose topics they are.
@@ -115,52 +113,29 @@ class MavrosVehicles:
         ImportError: mavros_msgs or geographic_msgs is not installed.
     """
 
+    example = "mavros_namespace:=uas{id}/mavros"
+
     def __init__(self, node: Node, bridge: Bridge, naming: Naming) -> None:
-        self._node, self._bridge, self._naming = node, bridge, naming
-        # The system ids by their namespaces.
-        self._namespaces: dict[str, int] = {}
-        self._vehicles: dict[int, MavrosVehicle] = {}
-        self._subscribed: list[MavrosTopics] = []
         readers()
-        for topic in topics():
-            encode(topic.type.replace("/", "/msg/"), {})
-        load_type_support(message_class(topic.type) for topic in topics())
+        super().__init__(node, bridge, naming, topics())
 
-    def found(self, vehicle: Vehicle, outlet: Outlet, tf: VehicleTf, now_ns: Callable[[], int]) -> None:
-        """Publish a vehicle; called in the bridge's thread.
+    def namespace(self, system: int) -> str:
+        """Return the namespace of a vehicle."""
+        return self.naming.mavros_namespace(system)
 
-        Args:
-            vehicle: The vehicle.
-            outlet: Where its messages go.
-            tf: Its frames.
-            now_ns: The graph's clock.
-        """
-        system = vehicle.system
-        namespace = self._naming.mavros_namespace(system)
-        other = self._namespaces.setdefault(namespace, system)
-        if other != system:
-            text = f"system {system}: {namespace} is already system {other}; give each a namespace of its own, such as"
-            self._node.get_logger().error(f"{text} mavros_namespace:=uas{{id}}/mavros")
-            return
-        frames = self._naming.mavros_frames(system)
-        publishers = VehiclePublishers(outlet, namespace, "", now_ns)
-        made = self._vehicles[system] = MavrosVehicle(vehicle.telemetry, frames, publishers.send)
-        vehicle.names.append(made)
+    def publish(
+        self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
+    ) -> MavrosVehicle:
+        """Return what publishes a vehicle's messages, and fix its frame to that of our names."""
+        frames = self.naming.mavros_frames(vehicle.system)
         if frames.base != vehicle.telemetry.frames.base:
             tf.publish_fixed(frames.base, _UNTURNED, now_ns())
+        return MavrosVehicle(vehicle.telemetry, frames, publishers.send)
 
-    def serve(self, vehicle: Vehicle, commands: VehicleCommandServices) -> None:
-        """Offer the services and subscriptions of a vehicle; called in the executor's thread.
-
-        Args:
-            vehicle: The vehicle.
-            commands: Begins its transactions.
-        """
-        made = self._vehicles.get(vehicle.system)
-        if made is None:
-            return
-        namespace = self._naming.mavros_namespace(vehicle.system)
-        services = MavrosServices(self._node, self._bridge, vehicle, namespace, made, commands)
-        self._subscribed.append(MavrosTopics(services))
+    def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> MavrosTopics:
+        """Offer a vehicle's services and subscriptions."""
+        assert isinstance(made, MavrosVehicle)
+        services = MavrosServices(self.node, self.bridge, vehicle, self.namespace(vehicle.system), made, commands)
         for serve in (serve_commands, serve_missions, serve_parameters):
             serve(services)
+        return MavrosTopics(services)

@@ -1,4 +1,4 @@
-"""Rows of the tables: messages whose fields are numbers of others, with their order, signs and unit."""
+"""What the names of MAVROS and of PX4 share: rows of numbers with order, signs and unit, and vehicles that have them."""
 
 from __future__ import annotations
 
