@@ -1,4 +1,4 @@
-"""What the names of MAVROS and of PX4 share: rows of numbers with order, signs and unit, and vehicles that have them."""
+"""What the names of MAVROS and of PX4 share: rows of numbers with order, signs and unit, and a vehicle with them."""
 
 from __future__ import annotations
 
