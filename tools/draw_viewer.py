@@ -21,7 +21,7 @@ from sim_node.world import load
 # Of each picture: the world, simulated seconds, the page that the camera of a new page is chosen for
 # (sim_node.viewing.browser.start.PAGE) or a smaller one, what is on it once it is there, colours, and its settings.
 PICTURES = {
-    "viewer": ("lidar_room", 6.5, (1280, 720), "text=Play", 256, ""),
+    "viewer": ("lidar_room", 6.5, (1280, 720), "#foot .play", 256, ""),
     "panels": ("viewports", 6.5, (960, 480), "text=Position", 128, ""),
     "edit": ("warehouse", 2.0, (1280, 720), "text=Request", 128, "?tab=Edit"),
 }
