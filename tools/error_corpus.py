@@ -614,7 +614,7 @@ _MEASURED = re.compile(r"about [\d.e+]+ (?=(?:s|minutes|hours|days)\b)")
 
 def _regardless(line: str) -> str:
     """Return a line with its lists of keys in order of the alphabet, and without measured times."""
-    line = _MEASURED.sub("about ", line)
+    line = re.sub(r"sim_node_(bag|text)_\w+", r"sim_node_\1_", _MEASURED.sub("about ", line))
     return _KNOWN.sub(lambda found: f"({', '.join(sorted(found[1].split(', ')))})", line)
 
 
