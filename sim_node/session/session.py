@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.mavlink.ports import AutopilotInstances
@@ -127,11 +128,14 @@ class Session:
 
     def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
         """Return what tells the user, and marks the time line of the page."""
+        # Not the session itself: a circle would keep its ports until the next collection of garbage.
+        this = ref(self)
 
         def told(text: str) -> None:
             tell(text)
-            if self.viewer is not None:
-                self.viewer.note(kind, text)
+            session = this()
+            if session is not None and session.viewer is not None:
+                session.viewer.note(kind, text)
 
         return told
 
