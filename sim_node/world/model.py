@@ -234,6 +234,7 @@ class World:
         bases: Bodies that drive on wheels.
         forces: Forces on bodies.
         wind: The wind.
+        gravity_fields: Centres that attract all bodies.
         systems: Bodies, shapes and connectors that mates assemble.
         attachments: Frames and sensors whose poses follow from mates.
         models: Models from MJCF or URDF, each kept whole.
@@ -244,7 +245,6 @@ class World:
         processes: Programs that run beside the simulation.
         transmissions: Gears, differentials, and sums of positions for actuators.
         contact_materials: What shapes of two materials do where they touch.
-        gravity_fields: Centres that attract all bodies.
         signals: Numbers of joints and actuators that are topics.
         ground: The ground.
         lights: Lights in the fixed frame.
@@ -280,6 +280,7 @@ class World:
         bases: tuple[Base, ...]
         forces: tuple[Force, ...]
         wind: Wind | Any
+        gravity_fields: tuple[PointGravity, ...]
         systems: tuple[System, ...]
         attachments: tuple[Attachment, ...]
         models: tuple[Model, ...]
@@ -290,7 +291,6 @@ class World:
         processes: tuple[Process, ...]
         transmissions: tuple[Transmission, ...]
         contact_materials: tuple[ContactMaterial, ...]
-        gravity_fields: tuple[PointGravity, ...]
         signals: tuple[NamedSignal, ...]
         ground: Ground | Any
         lights: tuple[Light, ...]
@@ -320,6 +320,7 @@ class World:
         bases: Iterable[Base] = NO_PARTS,
         forces: Iterable[Force] = NO_PARTS,
         wind: Wind | None = NO_PARTS,
+        gravity_fields: Iterable[PointGravity] = NO_PARTS,
         systems: Iterable[System] = NO_PARTS,
         attachments: Iterable[Attachment] = NO_PARTS,
         models: Iterable[Model] = NO_PARTS,
@@ -330,7 +331,6 @@ class World:
         processes: Iterable[Process] = NO_PARTS,
         transmissions: Iterable[Transmission] = NO_PARTS,
         contact_materials: Iterable[ContactMaterial] = NO_PARTS,
-        gravity_fields: Iterable[PointGravity] = NO_PARTS,
         signals: Iterable[NamedSignal] = NO_PARTS,
         ground: Ground | None = NO_PARTS,
         lights: Iterable[Light] = NO_PARTS,
