@@ -163,7 +163,10 @@ def _polygons(triangles: Iterable[FloatArray], heights: tuple[float, float]) -> 
         inside = each[(z.max(axis=1) >= low) & (z.min(axis=1) <= high)]
         across = np.cross(inside[:, 1] - inside[:, 0], inside[:, 2] - inside[:, 0])
         across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
-        for corners in inside - _INWARDS * across[:, None]:
+        inside = inside - _INWARDS * across[:, None]
+        whole = (inside[:, :, 2].min(axis=1) >= low) & (inside[:, :, 2].max(axis=1) <= high)
+        yield from inside[whole, :, :2]
+        for corners in inside[~whole]:
             part = _clipped(_clipped(corners, low, 1.0), high, -1.0)
             if len(part):
                 yield part[:, :2]
@@ -187,6 +190,9 @@ def _mark(occupied: BoolArray, polygon: FloatArray) -> None:
     low = np.maximum(np.floor(polygon.min(axis=0) + _TOUCH).astype(int), 0)
     high = np.minimum(np.ceil(polygon.max(axis=0) - _TOUCH).astype(int), np.array(occupied.shape)[::-1])
     high = np.maximum(high, low + 1)
+    if (high - low == 1).all():  # most of a fine mesh
+        occupied[low[1], low[0]] = True
+        return
     x = np.arange(low[0], high[0]) + 0.5
     y = np.arange(low[1], high[1])[:, None] + 0.5
     hit = np.ones((len(y), len(x)), dtype=bool)

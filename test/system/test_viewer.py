@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 import pytest
 from forked_programs import program
+from nightly import only
 from PIL import Image
 from processes import Program, sim_node
 from robot_topics import a, transforms, written
@@ -256,7 +257,7 @@ bodies:
 """
 
 
-@pytest.mark.parametrize(("width", "height"), [(900, 600), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), only([(900, 600), (390, 844)], 1))
 def test_a_page_of_any_size_begins_on_the_robot_and_looks_through_walls(
     width: int, height: int, browser: Any, tmp_path: Path
 ) -> None:
