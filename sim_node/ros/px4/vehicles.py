@@ -68,6 +68,7 @@ class Px4Topics:
         self._node, self._bridge, self._vehicle, self._names, self._commands = node, bridge, vehicle, names, commands
         self._prefix = f"{namespace}/fmu/" if namespace else "fmu/"
         self._logged = RateLimit()
+        # When both came last, by the graph's clock: a program in simulated time sends as often as that runs.
         self._offboard_ns = self._setpoint_ns = -_OFFBOARD_NS
         self._subscribe(OFFBOARD_MODE, OFFBOARD_TYPE, self._offboard)
         for row in INPUTS:
@@ -88,22 +89,24 @@ class Px4Topics:
                 message_class(f"px4_msgs/{type}"), topic, callback, profile(Profile.SENSOR.value)
             )
 
+    def _now_ns(self) -> int:
+        return int(self._node.get_clock().now().nanoseconds)
+
     def _offboard(self, message: Any) -> None:
-        now_ns = time.monotonic_ns()
-        self._offboard_ns = now_ns
+        now_ns = self._offboard_ns = self._now_ns()
         self._names.offboard = {name: bool(getattr(message, name, False)) for name in OFFBOARD_FIELDS}
         control = controlled(self._names.offboard)
         if control in ("thrust_and_torque", "direct_actuator"):
             raise SetpointRefused(f"{control} cannot be sent over MAVLink")
-        if control in ("position", "velocity", "acceleration") and now_ns - self._setpoint_ns > _SETPOINT_NS:
+        if control in ("position", "velocity", "acceleration") and abs(now_ns - self._setpoint_ns) > _SETPOINT_NS:
             self._send([hold()], moves=True)
 
     def _forward(self, row: Input) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
-            now_ns = time.monotonic_ns()
+            now_ns = self._now_ns()
             if row.needs:
                 found = controlled(self._names.offboard)
-                if now_ns - self._offboard_ns > _OFFBOARD_NS or found not in row.needs:
+                if abs(now_ns - self._offboard_ns) > _OFFBOARD_NS or found not in row.needs:
                     wanted = " or ".join(row.needs)
                     raise SetpointRefused(
                         f"nothing is sent without an {OFFBOARD_MODE} with {wanted} in the last second"
@@ -133,7 +136,7 @@ class Px4Topics:
         transaction = CommandLong(f"command {asked.command}", int(asked.command), *params)
         result = await self._commands.begin(lambda: transaction, engages=True)
         reply = response.reply
-        reply.timestamp = self._node.get_clock().now().nanoseconds // 1000
+        reply.timestamp = self._now_ns() // 1000
         reply.command, reply.target_system = asked.command, asked.source_system
         reply.target_component = asked.source_component
         reply.result = FAILED if result.value is None else result.value
