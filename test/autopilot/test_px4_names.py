@@ -293,6 +293,17 @@ def test_a_trajectory_setpoint_ignores_what_is_nan() -> None:
         trajectory(position=[math.inf, 0.0, 0.0])
 
 
+def test_a_goto_says_what_mavlink_does_not_carry() -> None:
+    flags = dict.fromkeys(("flag_set_max_horizontal_speed", "flag_set_max_vertical_speed"), False)
+    fields: dict[str, Any] = {"position": [1.0, 2.0, -3.0], "flag_control_heading": True, "heading": 0.5, **flags}
+    fields["flag_set_max_heading_rate"] = True
+    found = sent("goto_setpoint", **fields)
+    assert (found.x, found.y, found.z, found.yaw, found.type_mask) == (1.0, 2.0, -3.0, 0.5, 0b1001_1111_1000)
+    row = next(row for row in INPUTS if row.name == "goto_setpoint")
+    assert row.lost(SimpleNamespace(**fields)).startswith("max_heading_rate: not carried")
+    assert not row.lost(SimpleNamespace(**fields | {"flag_set_max_heading_rate": False}))
+
+
 def test_attitude_and_rates_with_the_thrust_upwards() -> None:
     q = [0.8, 0.0, 0.6, 0.0]
     found = sent("vehicle_attitude_setpoint", q_d=q, yaw_sp_move_rate=0.2, thrust_body=[0.0, 0.0, -0.6])

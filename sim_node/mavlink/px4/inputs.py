@@ -57,12 +57,14 @@ class Input(NamedTuple):
         convert: Returns the messages of MAVLink.
         needs: Fields of OffboardControlMode of which one has to be set, in a message that is at most a second old: as
             in PX4, no setpoint works without. Empty for what is no setpoint.
+        lost: Returns what a message asks for that MAVLink cannot carry; empty for nothing.
     """
 
     name: str
     type: str
     convert: Convert
     needs: tuple[str, ...] = ()
+    lost: Callable[[Any], str] = lambda message: ""
 
 
 def checked(messages: Sequence[Outgoing], vehicle: Telemetry, limits: SetpointLimits) -> Sequence[Outgoing]:
@@ -113,6 +115,14 @@ def _trajectory(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
 def _goto(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
     yaw = message.heading if message.flag_control_heading else math.nan
     return (_target((*message.position, *[math.nan] * 6, yaw, math.nan)),)
+
+
+def _limits_of_goto(message: Any) -> str:
+    asked = [name for name in _GOTO_LIMITS if getattr(message, f"flag_set_{name}")]
+    return f"{', '.join(asked)}: not carried by MAVLink, the vehicle has its own" if asked else ""
+
+
+_GOTO_LIMITS = ("max_horizontal_speed", "max_vertical_speed", "max_heading_rate")
 
 
 def _turn(mask: int, q: Sequence[float], rates: Sequence[float], thrust_body: Sequence[float]) -> Sequence[Outgoing]:
@@ -256,7 +266,7 @@ def _obstacles(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
 _MOVES = ("position", "velocity", "acceleration")
 INPUTS: tuple[Input, ...] = (
     Input("trajectory_setpoint", "TrajectorySetpoint", _trajectory, _MOVES),
-    Input("goto_setpoint", "GotoSetpoint", _goto, ("position",)),
+    Input("goto_setpoint", "GotoSetpoint", _goto, ("position",), _limits_of_goto),
     Input("vehicle_attitude_setpoint", "VehicleAttitudeSetpoint", _attitude, ("attitude",)),
     Input("vehicle_rates_setpoint", "VehicleRatesSetpoint", _rates, ("body_rate",)),
     Input("vehicle_command", "VehicleCommand", _command),

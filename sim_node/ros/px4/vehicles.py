@@ -115,6 +115,8 @@ class Px4Topics:
             self._send(checked(messages, self._vehicle.telemetry, limits_of(self._node)), moves=bool(row.needs))
             if row.needs:
                 self._setpoint_ns = now_ns
+            if lost := row.lost(message):
+                self._warn(row.name, lost)
 
         return receive
 
@@ -143,11 +145,15 @@ class Px4Topics:
         return response
 
     def _refuse(self, topic: str, why: str) -> None:
-        """Log why something is refused, once in a while."""
-        line = f"{self._prefix}in/{topic}: {why}{publishers_of(self._node, f'{self._prefix}in/{topic}')}"
+        """Log and report why something is refused."""
+        self._warn(topic, why)
+        self._commands.report(topic, Result(False, why))
+
+    def _warn(self, topic: str, what: str) -> None:
+        """Log something of a topic, once in a while."""
+        line = f"{self._prefix}in/{topic}: {what}{publishers_of(self._node, f'{self._prefix}in/{topic}')}"
         if line := self._logged.admit(topic, line, time.monotonic_ns()):
             self._node.get_logger().warning(line)
-        self._commands.report(topic, Result(False, why))
 
 
 class Px4Vehicles(DialectVehicles):
