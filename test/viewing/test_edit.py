@@ -95,11 +95,12 @@ def test_what_is_selected_is_followed_hidden_and_plotted(run: Session) -> None:
     assert viewer is not None
     with opened(viewer.url) as page:
         select(page, "crate")
-        for word in ("Follow", "Hide", "Plot"):
-            choose(page, "Do", word)
+        choose(page, "Do", "Follow")
+        until(lambda: viewer._look.followed == "crate", "the frame that is followed")
+        choose(page, "Do", "Hide")
+        until(lambda: viewer._switches.hidden == ["crate"], "what is hidden")
+        choose(page, "Do", "Plot")
         until(lambda: "position (m) of crate" in viewer._plots.shown, "the plot")
-        assert viewer._look.followed == "crate"
-        assert viewer._switches.hidden == ["crate"]
         select(page, "bench")
         choose(page, "Do", "Follow")
         page.until(lambda page: "bench does not move" in str(page.messages))
