@@ -219,16 +219,16 @@ def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path
     path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:
         session.run(0.5)
-        page = opened(browser, url_of(session), (900, 500))
+        page = opened(browser, url_of(session), (600, 300))
         page.get_by_role("button", name="Both").click()
         scene = page.locator('iframe[src="/plain"]')
         scene.content_frame.locator("[role=tab]").first.wait_for(state="attached")
         assert scene.content_frame.locator("#foot").count() == 0, "there is one foot"
         assert page.locator("#foot").count() == 1
         bar = page.locator(".bar").last.bounding_box()
-        page.mouse.move(bar["x"] + 2, 250)
+        page.mouse.move(bar["x"] + 2, 150)
         page.mouse.down()
-        page.mouse.move(bar["x"] - 88, 250, steps=4)
+        page.mouse.move(bar["x"] - 88, 150, steps=4)
         page.mouse.up()
         page.wait_for_url("**splits=**")
         width = scene.bounding_box()["width"]
@@ -289,7 +289,7 @@ def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> No
         page.get_by_role("button", name="Feeds").click()
         page.get_by_text("Not drawn here: video_stream, sensor_view. sim_node draws viewports and graphs.").wait_for()
         bar = page.locator(".bar").first.bounding_box()
-        page.mouse.move(bar["x"] + 2, 250)
+        page.mouse.move(bar["x"] + 2, 150)
         page.mouse.down()
         page.mouse.move(bar["x"] - 98, 250, steps=4)
         page.mouse.up()
