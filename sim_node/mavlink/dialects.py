@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.contents import SI, Unit
-from sim_node.mavlink.telemetry import Telemetry
+from sim_node.mavlink.contents import SI, Unit, is_on_earth
+from sim_node.mavlink.telemetry import Send, Telemetry
 
+# Larger times are Unix time, as in timesync.py.
+_UNIX_US = 1_000_000_000_000_000
 # Numbers of a message: a sign, and a path such as pose.position.x or covariance[9].
 _NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
 
@@ -26,14 +28,15 @@ class VehicleNames:
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
+        send: Called with a topic and its message as CDR.
         readers: What publishes its messages.
 
     Attributes:
         last: The newest fields of the messages that are read, by name, since the vehicle is connected.
     """
 
-    def __init__(self, vehicle: Telemetry, readers: Readers) -> None:
-        self.vehicle, self._readers = vehicle, readers
+    def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
+        self.vehicle, self._send, self._readers = vehicle, send, readers
         self.last: dict[str, Any] = {}
 
     def reads(self, name: str) -> bool:
@@ -61,6 +64,31 @@ class VehicleNames:
     def disconnected(self) -> None:
         """Forget which messages the vehicle sends."""
         self.last.clear()
+
+    def stamp_of(self, fields: Any) -> int:
+        """Return the stamp of a message (ns). The vehicle's own translations learn the clock; this does not."""
+        clock, arrival_ns = self.vehicle.clock, self.vehicle.arrival_ns
+        if milliseconds := getattr(fields, "time_boot_ms", 0):
+            return clock.stamp_of_old(milliseconds * 1_000_000, arrival_ns, of_ms=True)
+        microseconds = getattr(fields, "time_usec", 0)
+        if microseconds > _UNIX_US:
+            return clock.stamp_us(microseconds, arrival_ns)
+        return clock.stamp_of_old(microseconds * 1000, arrival_ns)
+
+    def above_sea(self, lat: int, lon: int, millimetres: int) -> tuple[float, float, float]:
+        """Return degrees, and metres above mean sea level. Raises Unknown for a place that is not on Earth."""
+        place = lat * 1e-7, lon * 1e-7, millimetres * 1e-3
+        if not is_on_earth(*place[:2]):
+            raise Unknown("position is not on Earth")
+        return place
+
+
+def by_message(reads: Iterable[tuple[str, Callable[[Any, Any], None]]]) -> Readers:
+    """Return functions by the names of the messages that they publish."""
+    found: dict[str, list[Callable[[Any, Any], None]]] = {}
+    for message, read in reads:
+        found.setdefault(message, []).append(read)
+    return found
 
 
 class ValueSource(NamedTuple):

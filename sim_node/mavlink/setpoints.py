@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.mavlink.codec import EncodeError, kind_named
 from sim_node.mavlink.contents import written
 from sim_node.mavlink.telemetry import PX4, Home, Telemetry
 from sim_node.spatial.frames import (
@@ -167,6 +168,30 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
     _turning("rates", _finite("rates", rates))
     fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": checked_thrust(thrust)}
     return _setpoint("SET_ATTITUDE_TARGET", fields, rates=Flu(rates))
+
+
+def check_message(name: str, fields: Mapping[str, Any], limits: SetpointLimits, home: Home | None) -> None:
+    """Check a message that somebody else has filled: a setpoint as `check_target` does, and that all can be sent.
+
+    Args:
+        name: The name of the message.
+        fields: Its fields; those that are not given are zero.
+        limits: The limits of setpoints.
+        home: The vehicle's home, if it is known.
+
+    Raises:
+        SetpointRefused: A number is not finite, is beyond a limit, or does not fit into its field.
+    """
+    if name in _TARGETS:
+        check_target(name, {**_ZEROS, **fields}, limits, home)
+    try:
+        kind_named(name).pack(fields)
+    except EncodeError as error:
+        raise SetpointRefused(str(error)) from None
+
+
+_TARGETS = ("SET_POSITION_TARGET_LOCAL_NED", "SET_POSITION_TARGET_GLOBAL_INT", "SET_ATTITUDE_TARGET")
+_ZEROS = dict.fromkeys(("x", "y", "z", "vx", "vy", "vz", "afx", "afy", "afz", "yaw", "yaw_rate"), 0.0)
 
 
 def check_target(name: str, fields: Mapping[str, Any], limits: SetpointLimits, home: Home | None) -> None:

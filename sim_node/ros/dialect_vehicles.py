@@ -2,21 +2,100 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.dialects import VehicleNames
-from sim_node.mavlink.topics import VehicleTopic
+from sim_node.mavlink.setpoints import SetpointRefused
+from sim_node.mavlink.topics import Profile, VehicleTopic
+from sim_node.mavlink.transaction import Outgoing, Result
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.encoding import encode
 from sim_node.messages.topic import Outlet
+from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import Naming
-from sim_node.ros.publishers import load_type_support, message_class
+from sim_node.ros.publishers import load_type_support, message_class, profile, publishers_of
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
+
+V = TypeVar("V", bound=VehicleNames)
+
+
+class ServedVehicle(Generic[V]):
+    """What a vehicle's subscriptions and services under names of others share. Belongs to the executor's thread.
+
+    Args:
+        node: Whose they are.
+        bridge: Its bridge.
+        vehicle: The vehicle.
+        prefix: What stands before the names: nothing, or a namespace with a slash behind it.
+        names: The vehicle under these names.
+        commands: Begins transactions.
+    """
+
+    def __init__(
+        self, node: Node, bridge: Bridge, vehicle: Vehicle, prefix: str, names: V, commands: VehicleCommandServices
+    ) -> None:
+        self.node, self.bridge, self.vehicle, self.prefix = node, bridge, vehicle, prefix
+        self.names, self.commands = names, commands
+        self._logged = RateLimit()
+
+    def subscribe(self, name: str, type: str, receive: Callable[[Any], None], *topics: str) -> None:
+        """Subscribe to what becomes messages of MAVLink. What is refused is logged and reported; other faults as well.
+
+        Args:
+            name: The name of the topic behind the prefix.
+            type: package/Name.
+            receive: Called with each message; may raise SetpointRefused.
+            topics: The topics' full names; by default the name behind the prefix.
+        """
+
+        def callback(message: Any) -> None:
+            try:
+                receive(message)
+            except SetpointRefused as refusal:
+                self.refuse(name, str(refusal))
+            except Exception as error:
+                self.bridge.failed(self.prefix + name, error)
+
+        for topic in topics or (self.prefix + name,):
+            # A best-effort subscription is compatible with reliable publishers, too.
+            self.node.create_subscription(message_class(type), topic, callback, profile(Profile.SENSOR.value))
+
+    def send(self, messages: Sequence[Outgoing], moved_by: str = "") -> None:
+        """Send messages to the vehicle.
+
+        Args:
+            messages: Their names and fields.
+            moved_by: What moves the vehicle by them, and ends a goto and a stream of our own names; empty for none.
+        """
+        vehicle = self.vehicle
+
+        def act(now_ns: int) -> None:
+            if moved_by:
+                vehicle.cancel(Goto.key, f"cancelled by {moved_by}", now_ns)
+                vehicle.stream.stop()
+            for name, fields in messages:
+                vehicle.send(name, fields, now_ns)
+
+        self.bridge.post(act)
+
+    def refuse(self, topic: str, why: str) -> None:
+        """Log, once in a while, and report why something is refused."""
+        self.warn(topic, why)
+        self.commands.report(topic, Result(False, why))
+
+    def warn(self, topic: str, what: str) -> None:
+        """Log something of a topic, once in a while, with who publishes it."""
+        line = f"{self.prefix}{topic}: {what}{publishers_of(self.node, self.prefix + topic)}"
+        if line := self._logged.admit(topic, line, time.monotonic_ns()):
+            self.node.get_logger().warning(line)
 
 
 class DialectVehicles(ABC):

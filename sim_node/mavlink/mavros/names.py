@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sim_node.mavlink.axes import quaternion_from_rpy, unit_quaternion
-from sim_node.mavlink.contents import is_on_earth
 from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
 from sim_node.mavlink.parameters import ParamValue
 from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
@@ -27,8 +26,6 @@ _UNKNOWN, _APPROXIMATED, _DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
 _NOTHING = (0.0, 0.0, 0.0)
 _UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
 _ROOT = math.sqrt(0.5)
-# Larger times are Unix time, as in timesync.py.
-_UNIX_US = 1_000_000_000_000_000
 
 
 class MavrosNames(VehicleNames):
@@ -44,8 +41,8 @@ class MavrosNames(VehicleNames):
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Send, readers: Readers) -> None:
-        super().__init__(vehicle, readers)
-        self.frames, self._send = frames, send
+        super().__init__(vehicle, send, readers)
+        self.frames = frames
         self._packs: dict[tuple[VehicleTopic, str], Pack] = {}
         self.status, self.service = _NO_STATUS, 0
         self.covariance: Numbers = (0.0,) * 9
@@ -73,16 +70,6 @@ class MavrosNames(VehicleNames):
         if pack is None:
             pack = self._packs[key] = make(self)
         self._send(topic, pack(stamp_ns, values))
-
-    def stamp_of(self, fields: Any) -> int:
-        """Return the stamp of a message (ns). The vehicle's own translations learn the clock; this does not."""
-        vehicle = self.vehicle
-        if milliseconds := getattr(fields, "time_boot_ms", 0):
-            return vehicle.clock.stamp_of_old(milliseconds * 1_000_000, vehicle.arrival_ns, of_ms=True)
-        microseconds = getattr(fields, "time_usec", 0)
-        if microseconds > _UNIX_US:
-            return vehicle.clock.stamp_us(microseconds, vehicle.arrival_ns)
-        return vehicle.clock.stamp_of_old(microseconds * 1000, vehicle.arrival_ns)
 
     def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
         """Send a message, given its fields by name."""
@@ -165,7 +152,7 @@ class MavrosNames(VehicleNames):
 
     def sea_level_place(self, lat: int, lon: int, millimetres: int) -> Numbers:
         """Return degrees, and metres above the ellipsoid, from 1e-7 degrees and millimetres above mean sea level."""
-        latitude, longitude, altitude = self._on_earth(lat, lon, millimetres)
+        latitude, longitude, altitude = self.above_sea(lat, lon, millimetres)
         return latitude, longitude, self.vehicle.ellipsoid_altitude(altitude, latitude, longitude)
 
     def fix(self, fix_type: int, h_acc: int, v_acc: int, eph: int, epv: int) -> Numbers:
@@ -190,18 +177,12 @@ class MavrosNames(VehicleNames):
         """Return the covariance (9) of the receiver's last fix, and its type."""
         return *self.covariance, self.covariance_type
 
-    def _on_earth(self, lat: int, lon: int, millimetres: int) -> tuple[float, float, float]:
-        place = lat * 1e-7, lon * 1e-7, millimetres * 1e-3
-        if not is_on_earth(*place[:2]):
-            raise Unknown("position is not on Earth")
-        return place
-
     def from_home(self, lat: int, lon: int, millimetres: int, height: int) -> Numbers:
         """Return metres east and north of home, or of the first place while home is not known, and the height.
 
         lat, lon, millimetres: as for `sea_level_place`. height: above home, mm.
         """
-        place, home = self._on_earth(lat, lon, millimetres), self.vehicle.home
+        place, home = self.above_sea(lat, lon, millimetres), self.vehicle.home
         if home is not None:
             origin: Sequence[float] = home.latitude, home.longitude, home.altitude_msl
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from sim_node.mavlink.codec import EncodeError, kind_named
+from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import Unit
 from sim_node.mavlink.dialects import ValueSource, by, compiled
 from sim_node.mavlink.setpoints import (
@@ -19,11 +19,10 @@ from sim_node.mavlink.setpoints import (
     NO_YAW_RATE,
     SetpointLimits,
     SetpointRefused,
+    check_message,
     check_place,
-    check_target,
 )
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Profile
 from sim_node.spatial.frames import AttitudeEnu, YawEnu
 from sim_node.spatial.geometry import quaternions
 
@@ -92,7 +91,6 @@ class SetpointRow:
         message: The message of MAVLink.
         fields: Where its fields come from. A key may be several fields.
         constants: Further fields.
-        profile: QoS.
         is_setpoint: Whether it moves the vehicle: it ends a stream of our own names.
     """
 
@@ -101,7 +99,6 @@ class SetpointRow:
     message: str
     fields: Mapping[str, ValueSource]
     constants: Mapping[str, Any] = field(default_factory=dict)
-    profile: Profile = Profile.SENSOR
     is_setpoint: bool = True
 
 
@@ -109,7 +106,6 @@ _LOCAL, _GLOBAL, _ATTITUDE = (
     *("SET_POSITION_TARGET_LOCAL_NED", "SET_POSITION_TARGET_GLOBAL_INT"),
     "SET_ATTITUDE_TARGET",
 )
-_RELIABLE = Profile.RELIABLE
 
 
 def _enu(path: str) -> ValueSource:
@@ -191,7 +187,6 @@ SETPOINTS: tuple[SetpointRow, ...] = (
     SetpointRow(
         *("manual_control/send", "mavros_msgs/ManualControl", "MANUAL_CONTROL"),
         {STICKS: of(STICKS)},
-        profile=_RELIABLE,
     ),
     SetpointRow(
         *("rc/override", "mavros_msgs/OverrideRCIn", "RC_CHANNELS_OVERRIDE"),
@@ -200,7 +195,6 @@ SETPOINTS: tuple[SetpointRow, ...] = (
                 " ".join(f"channels[{number}]" for number in range(18))
             )
         },
-        profile=_RELIABLE,
     ),
     SetpointRow(
         *("home_position/set", "mavros_msgs/HomePosition", "SET_HOME_POSITION"),
@@ -211,7 +205,6 @@ SETPOINTS: tuple[SetpointRow, ...] = (
             "q": _rotation("inverted", "orientation"),
             "approach_x approach_y approach_z": _enu("approach"),
         },
-        profile=_RELIABLE,
         is_setpoint=False,
     ),
     SetpointRow(
@@ -229,13 +222,11 @@ TURNS: tuple[SetpointRow, ...] = (
         *("setpoint_attitude/attitude", "geometry_msgs/PoseStamped", _ATTITUDE),
         {"q": _rotation("attitude", "pose.orientation")},
         {"type_mask": _NO_RATES, **dict.fromkeys(("body_roll_rate", "body_pitch_rate", "body_yaw_rate"), 0.0)},
-        _RELIABLE,
     ),
     SetpointRow(
         *("setpoint_attitude/cmd_vel", "geometry_msgs/TwistStamped", _ATTITUDE),
         {"body_roll_rate body_pitch_rate body_yaw_rate": of("twist.angular.x -twist.angular.y -twist.angular.z")},
         {"type_mask": _NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0)},
-        _RELIABLE,
     ),
 )
 THRUST, THRUST_TYPE = "setpoint_attitude/thrust", "mavros_msgs/Thrust"
@@ -272,16 +263,8 @@ def message_of(row: SetpointRow, message: Any, vehicle: Telemetry, limits: Setpo
                 number = round(number)
             fields[name] = number
     fields |= {**row.constants, **more}
-    if row.message in (_LOCAL, _GLOBAL, _ATTITUDE):
-        check_target(row.message, {**dict.fromkeys(_ZEROS, 0.0), **fields}, limits, vehicle.home)
-    try:
-        kind.pack(fields)
-    except EncodeError as error:
-        raise SetpointRefused(str(error)) from None
+    check_message(row.message, fields, limits, vehicle.home)
     return fields
-
-
-_ZEROS = ("x", "y", "z", "vx", "vy", "vz", "afx", "afy", "afz", "yaw", "yaw_rate")
 
 
 @cache

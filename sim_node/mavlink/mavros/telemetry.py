@@ -10,7 +10,7 @@ from typing import Any
 
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, GAUSS, HECTO, MILLI, MILLI_G, MILLIGAUSS, Unit
-from sim_node.mavlink.dialects import Unknown, ValueSource, by, compiled
+from sim_node.mavlink.dialects import Readers, Unknown, ValueSource, by, by_message, compiled
 from sim_node.mavlink.mavros.names import FORCE_STDEV, ORIENTATION_STDEV, RATE_STDEV, MavrosNames, diagonal
 from sim_node.mavlink.modes import mode_name
 from sim_node.mavlink.parameters import MAX_PARAMETERS, decoded
@@ -563,12 +563,9 @@ def topics() -> tuple[VehicleTopic, ...]:
 
 
 @cache
-def readers() -> Mapping[str, tuple[Read, ...]]:
+def readers() -> Readers:
     """Return the functions that publish a message, by its name."""
-    made: dict[str, list[Read]] = {}
-    for message, read in _all():
-        made.setdefault(message, []).append(read)
-    return {message: tuple(reads) for message, reads in made.items()}
+    return by_message(_all())
 
 
 def _all() -> Iterator[tuple[str, Read]]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.codec import EncodeError, kind_named
 from sim_node.mavlink.commands import DO_SET_MODE
 from sim_node.mavlink.modes import CUSTOM
 from sim_node.mavlink.px4 import state
@@ -20,7 +19,7 @@ from sim_node.mavlink.setpoints import (
     NO_YAW_RATE,
     SetpointLimits,
     SetpointRefused,
-    check_target,
+    check_message,
 )
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.transaction import Outgoing
@@ -82,12 +81,7 @@ def checked(messages: Sequence[Outgoing], vehicle: Telemetry, limits: SetpointLi
         SetpointRefused: A number is not finite, is beyond a limit or does not fit into its field.
     """
     for name, fields in messages:
-        if name in (_LOCAL, _ATTITUDE):
-            check_target(name, fields, limits, vehicle.home)
-        try:
-            kind_named(name).pack(fields)
-        except EncodeError as error:
-            raise SetpointRefused(str(error)) from None
+        check_message(name, fields, limits, vehicle.home)
     return messages
 
 

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
-from sim_node.mavlink.contents import is_on_earth
 from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
 from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
@@ -73,8 +72,7 @@ class Px4Names(VehicleNames):
     """
 
     def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
-        super().__init__(vehicle, readers)
-        self._send = send
+        super().__init__(vehicle, send, readers)
         self.offboard: Mapping[str, bool] = {}
         # When the vehicle was armed, has taken off, and began the mode (µs); the number of homes.
         self.armed_us, self.takeoff_us, self.mode_us, self.nav_state = 0, 0, 0, -1
@@ -85,14 +83,6 @@ class Px4Names(VehicleNames):
     def now_us(self) -> int:
         """When the message that is being translated was received (µs, graph's clock)."""
         return self.vehicle.arrival_ns // 1000
-
-    def stamp_us(self, fields: Any) -> int:
-        """Return the time of a message (µs, graph's clock), without learning the clock's offset from it."""
-        clock, arrival_ns = self.vehicle.clock, self.vehicle.arrival_ns
-        if milliseconds := getattr(fields, "time_boot_ms", 0):
-            return clock.stamp_of_old(milliseconds * 1_000_000, arrival_ns, of_ms=True) // 1000
-        microseconds = getattr(fields, "time_usec", 0)
-        return (clock.stamp_of_old(microseconds * 1000, arrival_ns) if microseconds else arrival_ns) // 1000
 
     def send(self, topics: Sequence[VehicleTopic], data: bytes) -> None:
         """Send a message on its topics."""
@@ -160,13 +150,6 @@ class Px4Names(VehicleNames):
         """Return the standard deviations of the horizontal and the vertical position (m); NaN if unknown."""
         status = self.last.get("ESTIMATOR_STATUS")
         return (math.nan, math.nan) if status is None else (status.pos_horiz_accuracy, status.pos_vert_accuracy)
-
-    def above_sea(self, lat: int, lon: int, millimetres: int) -> tuple[float, float, float]:
-        """Return degrees, and metres above mean sea level."""
-        place = lat * 1e-7, lon * 1e-7, millimetres * 1e-3
-        if not is_on_earth(*place[:2]):
-            raise Unknown("position is not on Earth")
-        return place
 
     def on_earth(self, lat: int, lon: int, millimetres: int) -> Numbers:
         """Return degrees, and metres above mean sea level and above the ellipsoid."""

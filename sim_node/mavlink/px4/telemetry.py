@@ -11,7 +11,7 @@ from typing import Any
 
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, MILLI
-from sim_node.mavlink.dialects import Unknown, ValueSource, by, compiled
+from sim_node.mavlink.dialects import Readers, Unknown, ValueSource, by, by_message, compiled
 from sim_node.mavlink.px4.names import Px4Names, layout, sizes_of, topics_of
 from sim_node.mavlink.px4.state import FUNCTIONS
 from sim_node.mavlink.topics import VehicleTopic
@@ -179,12 +179,10 @@ def topics() -> tuple[VehicleTopic, ...]:
 
 
 @cache
-def readers() -> Mapping[str, tuple[Read, ...]]:
+def readers() -> Readers:
     """Return the functions that publish a message, by its name."""
-    made: dict[str, list[Read]] = {name: [] for name in ("ESTIMATOR_STATUS", "SYS_STATUS")}  # for others
-    for message, read in _all():
-        made.setdefault(message, []).append(read)
-    return {message: tuple(reads) for message, reads in made.items()}
+    # Those without a row are kept for others.
+    return {**dict.fromkeys(("ESTIMATOR_STATUS", "SYS_STATUS"), ()), **by_message(_all())}
 
 
 def _all() -> Iterator[tuple[str, Read]]:
@@ -218,7 +216,7 @@ def _reader(row: Px4Row) -> Read:
         except Unknown as unknown:
             names.vehicle.count_dropped(f"{row.message} as {row.name}", str(unknown))
             return
-        stamps = (names.stamp_us(fields),) * times
+        stamps = (names.stamp_of(fields) // 1000,) * times
         names.send(topics, pack(0, (*stamps, *(values if whole else compress(values, kept)))))
 
     return publish

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -10,10 +9,8 @@ from mavros_msgs import srv
 from mavros_msgs.msg import VehicleInfo
 from rcl_interfaces import srv as parameters
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
-from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.commands import FAILED, SET_MESSAGE_INTERVAL, CommandLong, set_mode
 from sim_node.mavlink.mavros.commands import COMMANDS, CommandRow, command_of
 from sim_node.mavlink.mavros.names import MavrosNames
@@ -23,36 +20,11 @@ from sim_node.mavlink.mission import Clear, Download, SetCurrent
 from sim_node.mavlink.modes import CUSTOM, mode_name
 from sim_node.mavlink.parameters import INT32, REAL32, ParamList, ParamSet, ParamValue, encoded
 from sim_node.mavlink.transaction import Result, TransactionRefused
-from sim_node.mavlink.vehicle import Vehicle
-from sim_node.rate_limit import RateLimit
-from sim_node.ros.publishers import publishers_of
-from sim_node.ros.vehicle_commands import VehicleCommandServices
+from sim_node.ros.dialect_vehicles import ServedVehicle
 
 
-class MavrosServices:
-    """Offers services of a vehicle under MAVROS' names. Belongs to the executor's thread.
-
-    Args:
-        node: Whose services they are.
-        bridge: Its bridge.
-        vehicle: The vehicle.
-        namespace: MAVROS' namespace of the vehicle.
-        names: The vehicle under these names.
-        commands: Begins transactions.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        bridge: Bridge,
-        vehicle: Vehicle,
-        namespace: str,
-        names: MavrosNames,
-        commands: VehicleCommandServices,
-    ) -> None:
-        self.node, self.bridge, self.vehicle, self.names, self.commands = node, bridge, vehicle, names, commands
-        self.prefix = f"{namespace}/" if namespace else ""
-        self._logged = RateLimit()
+class MavrosServices(ServedVehicle[MavrosNames]):
+    """Offers services of a vehicle under MAVROS' names. Belongs to the executor's thread."""
 
     def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], Awaitable[Any]]) -> None:
         """Offer a service. An exception is reported, and the response is as it was.
@@ -72,18 +44,6 @@ class MavrosServices:
 
         self.node.create_service(kind, self.prefix + name, guarded)
 
-    def send(self, name: str, fields: Any) -> None:
-        """Send a message to the vehicle."""
-        self.bridge.post(lambda now_ns: self.vehicle.send(name, fields, now_ns))
-
-    def refuse(self, topic: str, why: str) -> None:
-        """Log why something is refused, once in a while."""
-        publishers = publishers_of(self.node, self.prefix + topic)
-        line = f"{self.prefix}{topic}: {why}{publishers}"
-        if line := self._logged.admit(topic, line, time.monotonic_ns()):
-            self.node.get_logger().warning(line)
-        self.commands.report(topic, Result(False, why))
-
 
 _HOME_POSITION = 242
 _REQUEST_MESSAGE = 512
@@ -98,14 +58,16 @@ def serve_commands(serving: MavrosServices) -> None:
     async def command_int(request: Any, response: Any) -> None:
         names = ("frame", "command", "current", "autocontinue", *(f"param{n}" for n in range(1, 5)), "x", "y", "z")
         fields = {name: getattr(request, name) for name in names}
-        serving.send("COMMAND_INT", fields | ({"target_system": 0, "target_component": 0} if request.broadcast else {}))
+        serving.send(
+            [("COMMAND_INT", fields | ({"target_system": 0, "target_component": 0} if request.broadcast else {}))]
+        )
         response.success = True
 
     async def mode(request: Any, response: Any) -> None:
         """As in MAVROS, the answer is that the mode exists and is sent; `state` tells whether it is taken."""
         name = request.custom_mode.upper()
         if not name:
-            serving.send("SET_MODE", {"base_mode": request.base_mode})
+            serving.send([("SET_MODE", {"base_mode": request.base_mode})])
             response.mode_sent = True
             return
         transaction = set_mode(name, vehicle.telemetry)
@@ -117,7 +79,7 @@ def serve_commands(serving: MavrosServices) -> None:
 
     async def stream_rate(request: Any, response: Any) -> None:
         rate = {"req_stream_id": request.stream_id, "req_message_rate": request.message_rate}
-        serving.send("REQUEST_DATA_STREAM", {**rate, "start_stop": int(request.on_off)})
+        serving.send([("REQUEST_DATA_STREAM", {**rate, "start_stop": int(request.on_off)})])
 
     async def interval(request: Any, response: Any) -> None:
         rate = request.message_rate
@@ -160,7 +122,7 @@ def _command(serving: MavrosServices, row: CommandRow) -> Any:
         if getattr(request, "broadcast", False):
             fields = {f"param{number}": getattr(request, f"param{number}") for number in range(1, 8)}
             to_all = {"target_system": 0, "target_component": 0, "command": request.command}
-            serving.send("COMMAND_LONG", fields | to_all)
+            serving.send([("COMMAND_LONG", fields | to_all)])
             response.success = True
             return
         result = await serving.commands.begin(lambda: command_of(row, request), engages=row.engages)

@@ -10,18 +10,15 @@ from typing import Any
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.dialects import VehicleNames
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, THRUST, THRUST_TYPE, TURNS, SetpointRow, message_of
 from sim_node.mavlink.mavros.telemetry import MavrosVehicle, readers, topics
-from sim_node.mavlink.setpoints import SetpointRefused, checked_thrust
-from sim_node.mavlink.topics import Profile
+from sim_node.mavlink.setpoints import checked_thrust
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.ros.bridge_parameters import Naming, limits_of
 from sim_node.ros.dialect_vehicles import DialectVehicles
 from sim_node.ros.mavros.services import MavrosServices, serve_commands, serve_missions, serve_parameters
 from sim_node.ros.newest_pair import NewestPair
-from sim_node.ros.publishers import message_class, profile
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
@@ -37,28 +34,14 @@ class MavrosTopics:
     """
 
     def __init__(self, services: MavrosServices) -> None:
-        self._services, self.node, self.bridge = services, services.node, services.bridge
-        self.vehicle, self._prefix = services.vehicle, services.prefix
-        timeout_s: float = self.node.get_parameter("setpoint_timeout").value
+        self._services = services
+        timeout_s: float = services.node.get_parameter("setpoint_timeout").value
         self._pair: NewestPair[tuple[SetpointRow, Any], float] = NewestPair(("attitude", "thrust"), timeout_s)
         for row in SETPOINTS:
-            self._subscribe(row.name, row.type, row.profile, self._forward(row))
+            services.subscribe(row.name, row.type, self._forward(row))
         for row in TURNS:
-            self._subscribe(row.name, row.type, row.profile, self._turn(row))
-        self._subscribe(THRUST, THRUST_TYPE, Profile.RELIABLE, self._thrust)
-
-    def _subscribe(self, name: str, type: str, qos: Profile, receive: Callable[[Any], None]) -> None:
-        def callback(message: Any) -> None:
-            try:
-                receive(message)
-            except SetpointRefused as refusal:
-                self._services.refuse(name, str(refusal))
-            except Exception as error:
-                self.bridge.failed(f"{self._prefix}{name}", error)
-
-        # A best-effort subscription is compatible with reliable publishers, too.
-        qos = Profile.SENSOR if qos is Profile.RELIABLE else qos
-        self.node.create_subscription(message_class(type), self._prefix + name, callback, profile(qos.value))
+            services.subscribe(row.name, row.type, self._turn(row))
+        services.subscribe(THRUST, THRUST_TYPE, self._thrust)
 
     def _forward(self, row: SetpointRow) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
@@ -67,16 +50,9 @@ class MavrosTopics:
         return receive
 
     def _put(self, row: SetpointRow, message: Any, **more: Any) -> None:
-        vehicle = self.vehicle
-        fields = message_of(row, message, vehicle.telemetry, limits_of(self.node), **more)
-
-        def act(now_ns: int) -> None:
-            if row.is_setpoint:
-                vehicle.cancel(Goto.key, f"cancelled by {row.name}", now_ns)
-                vehicle.stream.stop()
-            vehicle.send(row.message, fields, now_ns)
-
-        self.bridge.post(act)
+        services = self._services
+        fields = message_of(row, message, services.vehicle.telemetry, limits_of(services.node), **more)
+        services.send([(row.message, fields)], row.name if row.is_setpoint else "")
 
     def _turn(self, row: SetpointRow) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
@@ -135,7 +111,9 @@ class MavrosVehicles(DialectVehicles):
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> MavrosTopics:
         """Offer a vehicle's services and subscriptions."""
         assert isinstance(made, MavrosVehicle)
-        services = MavrosServices(self.node, self.bridge, vehicle, self.namespace(vehicle.system), made, commands)
+        namespace = self.namespace(vehicle.system)
+        prefix = f"{namespace}/" if namespace else ""
+        services = MavrosServices(self.node, self.bridge, vehicle, prefix, made, commands)
         for serve in (serve_commands, serve_missions, serve_parameters):
             serve(services)
         return MavrosTopics(services)

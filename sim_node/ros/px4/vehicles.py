@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from px4_msgs.srv import VehicleCommand
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.commands import FAILED, CommandLong, Goto
+from sim_node.mavlink.commands import FAILED, CommandLong
 from sim_node.mavlink.dialects import VehicleNames
 from sim_node.mavlink.px4.inputs import (
     INPUTS,
@@ -25,13 +24,9 @@ from sim_node.mavlink.px4.inputs import (
 from sim_node.mavlink.px4.names import Px4Names, versioned
 from sim_node.mavlink.px4.telemetry import readers, topics
 from sim_node.mavlink.setpoints import SetpointRefused
-from sim_node.mavlink.topics import Profile
-from sim_node.mavlink.transaction import Outgoing, Result
 from sim_node.mavlink.vehicle import Vehicle
-from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import Naming, limits_of
-from sim_node.ros.dialect_vehicles import DialectVehicles
-from sim_node.ros.publishers import message_class, profile, publishers_of
+from sim_node.ros.dialect_vehicles import DialectVehicles, ServedVehicle
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
@@ -39,121 +34,70 @@ from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 _OFFBOARD_NS = 1_000_000_000
 # An OffboardControlMode whose setpoint is younger stands for nothing itself.
 _SETPOINT_NS = 500_000_000
+# What ends a goto and a stream of our own names.
+_BY = "fmu/in"
 
 
-class Px4Topics:
-    """Subscriptions of a vehicle under PX4's names. Belongs to the executor's thread.
+class Px4Topics(ServedVehicle[Px4Names]):
+    """Subscriptions of a vehicle under PX4's names, and its service. Belongs to the executor's thread.
 
     As in PX4, a setpoint works while an OffboardControlMode that asks for its kind is at most a second old; each
     setpoint is forwarded once. Unlike in PX4, numbers beyond the limits of setpoints are refused; the log tells it.
-
-    Args:
-        node: Whose subscriptions they are.
-        bridge: Its bridge.
-        vehicle: The vehicle.
-        namespace: The namespace of fmu; empty for none.
-        names: The vehicle under these names.
-        commands: Begins transactions.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        bridge: Bridge,
-        vehicle: Vehicle,
-        namespace: str,
-        names: Px4Names,
-        commands: VehicleCommandServices,
-    ) -> None:
-        self._node, self._bridge, self._vehicle, self._names, self._commands = node, bridge, vehicle, names, commands
-        self._prefix = f"{namespace}/fmu/" if namespace else "fmu/"
-        self._logged = RateLimit()
-        # When both came last, by the graph's clock: a program in simulated time sends as often as that runs.
-        self._offboard_ns = self._setpoint_ns = -_OFFBOARD_NS
-        self._subscribe(OFFBOARD_MODE, OFFBOARD_TYPE, self._offboard)
-        for row in INPUTS:
-            self._subscribe(row.name, row.type, self._forward(row))
-        node.create_service(VehicleCommand, f"{self._prefix}vehicle_command", self._command)
+    # When both came last, by the graph's clock: a program in simulated time sends as often as that runs.
+    _offboard_ns = _setpoint_ns = -_OFFBOARD_NS
 
-    def _subscribe(self, name: str, type: str, receive: Callable[[Any], None]) -> None:
-        def callback(message: Any) -> None:
-            try:
-                receive(message)
-            except SetpointRefused as refusal:
-                self._refuse(name, str(refusal))
-            except Exception as error:
-                self._bridge.failed(f"{self._prefix}in/{name}", error)
-
-        for topic in versioned(f"{self._prefix}in/{name}", type):
-            self._node.create_subscription(
-                message_class(f"px4_msgs/{type}"), topic, callback, profile(Profile.SENSOR.value)
-            )
+    def serve(self) -> None:
+        """Subscribe to the topics below fmu/in, which is the prefix, and offer fmu/vehicle_command."""
+        inputs = ((OFFBOARD_MODE, OFFBOARD_TYPE, self._offboard), *((i.name, i.type, self._forward(i)) for i in INPUTS))
+        for name, type, receive in inputs:
+            self.subscribe(name, f"px4_msgs/{type}", receive, *versioned(self.prefix + name, type))
+        self.node.create_service(VehicleCommand, f"{self.prefix.removesuffix('in/')}vehicle_command", self._command)
 
     def _now_ns(self) -> int:
-        return int(self._node.get_clock().now().nanoseconds)
+        return int(self.node.get_clock().now().nanoseconds)
 
     def _offboard(self, message: Any) -> None:
         now_ns = self._offboard_ns = self._now_ns()
-        self._names.offboard = {name: bool(getattr(message, name, False)) for name in OFFBOARD_FIELDS}
-        control = controlled(self._names.offboard)
+        self.names.offboard = {name: bool(getattr(message, name, False)) for name in OFFBOARD_FIELDS}
+        control = controlled(self.names.offboard)
         if control in ("thrust_and_torque", "direct_actuator"):
             raise SetpointRefused(f"{control} cannot be sent over MAVLink")
         if control in ("position", "velocity", "acceleration") and abs(now_ns - self._setpoint_ns) > _SETPOINT_NS:
-            self._send([hold()], moves=True)
+            self.send([hold()], _BY)
 
     def _forward(self, row: Input) -> Callable[[Any], None]:
         def receive(message: Any) -> None:
             now_ns = self._now_ns()
             if row.needs:
-                found = controlled(self._names.offboard)
+                found = controlled(self.names.offboard)
                 if abs(now_ns - self._offboard_ns) > _OFFBOARD_NS or found not in row.needs:
                     wanted = " or ".join(row.needs)
                     raise SetpointRefused(
                         f"nothing is sent without an {OFFBOARD_MODE} with {wanted} in the last second"
                     )
-            messages = row.convert(message, self._vehicle.telemetry)
-            self._send(checked(messages, self._vehicle.telemetry, limits_of(self._node)), moves=bool(row.needs))
+            telemetry = self.vehicle.telemetry
+            messages = row.convert(message, telemetry)
+            self.send(checked(messages, telemetry, limits_of(self.node)), _BY if row.needs else "")
             if row.needs:
                 self._setpoint_ns = now_ns
             if lost := row.lost(message):
-                self._warn(row.name, lost)
+                self.warn(row.name, lost)
 
         return receive
-
-    def _send(self, messages: Any, *, moves: bool) -> None:
-        vehicle, sent = self._vehicle, list[Outgoing](messages)
-
-        def act(now_ns: int) -> None:
-            if moves:
-                vehicle.cancel(Goto.key, "cancelled by fmu/in", now_ns)
-                vehicle.stream.stop()
-            for name, fields in sent:
-                vehicle.send(name, fields, now_ns)
-
-        self._bridge.post(act)
 
     async def _command(self, request: Any, response: Any) -> Any:
         asked = request.request
         params = [float(getattr(asked, f"param{number}")) for number in range(1, 8)]
         transaction = CommandLong(f"command {asked.command}", int(asked.command), *params)
-        result = await self._commands.begin(lambda: transaction, engages=True)
+        result = await self.commands.begin(lambda: transaction, engages=True)
         reply = response.reply
         reply.timestamp = self._now_ns() // 1000
         reply.command, reply.target_system = asked.command, asked.source_system
         reply.target_component = asked.source_component
         reply.result = FAILED if result.value is None else result.value
         return response
-
-    def _refuse(self, topic: str, why: str) -> None:
-        """Log and report why something is refused."""
-        self._warn(topic, why)
-        self._commands.report(topic, Result(False, why))
-
-    def _warn(self, topic: str, what: str) -> None:
-        """Log something of a topic, once in a while."""
-        line = f"{self._prefix}in/{topic}: {what}{publishers_of(self._node, f'{self._prefix}in/{topic}')}"
-        if line := self._logged.admit(topic, line, time.monotonic_ns()):
-            self._node.get_logger().warning(line)
 
 
 class Px4Vehicles(DialectVehicles):
@@ -187,4 +131,8 @@ class Px4Vehicles(DialectVehicles):
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> Px4Topics:
         """Offer a vehicle's service and subscriptions."""
         assert isinstance(made, Px4Names)
-        return Px4Topics(self.node, self.bridge, vehicle, self.namespace(vehicle.system), made, commands)
+        namespace = self.namespace(vehicle.system)
+        prefix = f"{namespace}/fmu/in/" if namespace else "fmu/in/"
+        topics = Px4Topics(self.node, self.bridge, vehicle, prefix, made, commands)
+        topics.serve()
+        return topics
