@@ -25,6 +25,7 @@ from sim_node.world.locate import share
 PACKAGES = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs")
 # Of a package with many short interfaces: all of them in one file, each below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
+_CMAKE = "CMakeLists.txt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +78,10 @@ def interface_texts(package: str) -> dict[str, str]:
     for block in texts.pop(_DEFINITIONS, "").split(f"\n{_HEADING}")[1:]:
         name, _, text = block.partition("\n")
         texts[f"{name}.{name.partition('/')[0]}"] = text.rstrip("\n") + "\n"
+    if _CMAKE not in texts:
+        needed = " ".join(re.findall(r"<depend>(\w+)</depend>", texts["package.xml"]))
+        template = folder.with_name("CMakeLists.in").read_text(encoding="utf-8")
+        texts[_CMAKE] = template.replace("@PACKAGE@", package).replace("@DEPENDENCIES@", needed)
     return texts
 
 
