@@ -11,18 +11,16 @@ from typing import Any
 
 from sim_node.autopilots.installed import PX4
 from sim_node.mavlink.codec import MavlinkMessage, frame_bytes
+from sim_node.mavlink.modes import ARMED, PREARM_CHECK
 from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.ports import ARDUPILOT_APART, ARDUPILOT_SERIAL_PORT, FIRST_STATION_PORT, HOST
 from sim_node.mavlink.status_texts import StatusTexts
 
-HOST = "127.0.0.1"
-# PX4 listens there for ground stations, ArduPilot with its first serial port.
-PX4_PORT, ARDUPILOT_PORT, PORTS_PER_INSTANCE = 18570, 5760, 10
 # Its ids: ArduPilot misses the heartbeats of this system only (MAV_GCS_SYSID).
 SYSTEM, COMPONENT = 255, 190
 # How long to wait for the echo that shows that PX4 has read all, s.
 _PATIENCE_S = 2.0
 _READ_SIZE, MAX_REPLIES = 65536, 200
-_ARMED, _PREARM_CHECK = 128, 0x1000_0000  # of HEARTBEAT.base_mode, of SYS_STATUS
 _POSITION_KNOWN = 16  # EKF_POS_HORIZ_ABS
 _ALL_STREAMS, _STREAM_RATE = 0, 10
 _KEPT = frozenset(("COMMAND_ACK", "STATUSTEXT", "PARAM_VALUE"))
@@ -48,7 +46,7 @@ class GroundLink:
 
     def __init__(self, kind: str, instance: int) -> None:
         self._is_px4, self._system = kind == PX4, instance + 1
-        port = PX4_PORT + instance if self._is_px4 else ARDUPILOT_PORT + PORTS_PER_INSTANCE * instance
+        port = FIRST_STATION_PORT + instance if self._is_px4 else ARDUPILOT_SERIAL_PORT + ARDUPILOT_APART * instance
         self._address = HOST, port
         self._socket: socket.socket | None = None
         self._parser = Parser(datagrams=self._is_px4)
@@ -66,11 +64,6 @@ class GroundLink:
     def ready(self) -> bool:
         """Whether it says that it can be armed, and knows where it is."""
         return self._checked and self._knows_position
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a connection."""
-        return self._socket is not None
 
     def open(self) -> bool:
         """Connect. Return whether somebody is there."""
@@ -171,9 +164,9 @@ class GroundLink:
     def _hear(self, message: MavlinkMessage) -> None:
         name, fields = message.name, message.fields
         if name == "HEARTBEAT":
-            self.armed = bool(fields.base_mode & _ARMED)
+            self.armed = bool(fields.base_mode & ARMED)
         elif name == "SYS_STATUS":
-            self._checked = bool(fields.onboard_control_sensors_health & _PREARM_CHECK)
+            self._checked = bool(fields.onboard_control_sensors_health & PREARM_CHECK)
         elif name == "EKF_STATUS_REPORT":
             self._knows_position = bool(fields.flags & _POSITION_KNOWN)
         elif name == "TIMESYNC" and fields.tc1:

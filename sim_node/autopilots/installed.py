@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sim_node.mavlink.ports import ARDUPILOT_APART, ARDUPILOT_SERIAL_PORT, FIRST_GROUND_PORT, HOST
 from sim_node.spatial.frames import altitude_msl
 from sim_node.world import Base, Multirotor, World
 from sim_node.world.autopilots import Vehicle
@@ -131,7 +132,9 @@ def url_of(kind: str, instance: int) -> str:
     Returns:
         The URL.
     """
-    return f"udpin:127.0.0.1:{14540 + instance}" if kind == PX4 else f"tcp:127.0.0.1:{5760 + 10 * instance}"
+    if kind == PX4:
+        return f"udpin:{HOST}:{FIRST_GROUND_PORT + instance}"
+    return f"tcp:{HOST}:{ARDUPILOT_SERIAL_PORT + ARDUPILOT_APART * instance}"
 
 
 _ENGINES = ("docker", "podman")

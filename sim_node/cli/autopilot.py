@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
     from sim_node.mavlink.signing import Signing
 
-# One of each per instance: the bridge's port, and the port that is sent from.
-FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
 # Where ground stations listen, all on the same port, and from which port they are sent to, as PX4's simulator does.
-STATION_PORT, FIRST_STATION_PORT = 14550, 18570
+STATION_PORT = 14550
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.mavlink.connection import Connection, Identity
     from sim_node.mavlink.links import EndpointFault, endpoint_of
     from sim_node.mavlink.links.udp import UdpOut
+    from sim_node.mavlink.ports import FIRST_GROUND_PORT, FIRST_OWN_PORT, FIRST_STATION_PORT
 
     instance = arguments.instance
     if not 0 <= instance < MAX_INSTANCES:

@@ -23,7 +23,8 @@ _PX4_AUTO = {
 _AUTO = 4
 # MAV_TYPE by the enum with its modes. All other types are copters.
 _PLANES, ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
-CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
+CUSTOM, ARMED = 1, 128  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED, MAV_MODE_FLAG_SAFETY_ARMED
+PREARM_CHECK = 1 << 28  # MAV_SYS_STATUS_PREARM_CHECK
 
 
 class ModeArguments(NamedTuple):

@@ -19,6 +19,10 @@ from sim_node.world.vehicles import BUILTIN, MAX_INSTANCES
 HOST = "127.0.0.1"
 # Ports of instance 0. Those of other instances follow.
 FIRST_SIMULATOR_PORT, FIRST_GROUND_PORT, FIRST_OWN_PORT = 4560, 14540, 14800
+# Where the first PX4 listens for ground stations; the first ArduPilot's simulator link and serial port, and how far
+# apart those of its instances are.
+FIRST_STATION_PORT = 18570
+ARDUPILOT_SIMULATOR_PORT, ARDUPILOT_SERIAL_PORT, ARDUPILOT_APART = 9002, 5760, 10
 # Whose they are: the built-in autopilot listens where PX4 does.
 PORTS = SHARED_PORTS[BUILTIN]
 
@@ -108,11 +112,12 @@ def _ports_of(autopilot: Autopilot) -> tuple[str, int]:
 
 def _are_free(autopilot: Autopilot, *, bridged: bool) -> bool:
     if autopilot.type == "ardupilot":
-        ports, apart = [(socket.SOCK_DGRAM, 9002), (socket.SOCK_STREAM, 5760)], 10
+        ports = [(socket.SOCK_DGRAM, ARDUPILOT_SIMULATOR_PORT), (socket.SOCK_STREAM, ARDUPILOT_SERIAL_PORT)]
+        apart = ARDUPILOT_APART
     else:
         ports, apart = [(socket.SOCK_STREAM, FIRST_SIMULATOR_PORT), (socket.SOCK_DGRAM, FIRST_OWN_PORT)], 1
         if autopilot.installed:
-            ports.append((socket.SOCK_DGRAM, 18570))  # where PX4 listens for ground stations
+            ports.append((socket.SOCK_DGRAM, FIRST_STATION_PORT))
             if is_locked(px4_lock(autopilot.instance)):
                 return False
         if bridged:
@@ -153,7 +158,8 @@ def _description(name: str, autopilot: Autopilot, found: int) -> str:
         return f"autopilot of {name}: no instance has free ports"
     ports = f"simulator tcp {FIRST_SIMULATOR_PORT + found}, ground udp {FIRST_GROUND_PORT + found}"
     if autopilot.type == "ardupilot":
-        ports = f"simulator udp {9002 + 10 * found}, ground tcp {5760 + 10 * found}"
+        first, apart = (ARDUPILOT_SIMULATOR_PORT, ARDUPILOT_SERIAL_PORT), ARDUPILOT_APART * found
+        ports = f"simulator udp {first[0] + apart}, ground tcp {first[1] + apart}"
     return (
         f"autopilot of {name}: the ports of instance {autopilot.instance} are in use, so it is instance {found}: "
         f"system id {found + 1}, {ports}"

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from claims import free_instance
 
-from sim_node.autopilots.ground_link import PX4_PORT, GroundLink
+from sim_node.autopilots.ground_link import GroundLink
 from sim_node.autopilots.installed import PX4, px4_geometry
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.extensions.scenario.autopilots import flown_by
+from sim_node.mavlink.ports import FIRST_STATION_PORT
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, load
 
@@ -26,7 +27,7 @@ def linked() -> Iterator[tuple[Simulation, GroundLink]]:
     world, instance = load("guided"), free_instance()
     [vehicle] = world.vehicles
     assert vehicle.autopilot is not None
-    links = (f"udpin:127.0.0.1:{PX4_PORT + instance}",)
+    links = (f"udpin:127.0.0.1:{FIRST_STATION_PORT + instance}",)
     autopilot = replace(vehicle.autopilot, instance=instance, any_instance=False, links=links)
     run = Simulation(replace(world, vehicles=(replace(vehicle, autopilot=autopilot, pilot=None),)))
     attach_autopilots(run)

@@ -12,11 +12,11 @@ from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, GAUSS, HECTO, MILLI, MILLI_G, MILLIGAUSS, Unit
 from sim_node.mavlink.dialects import Readers, Unknown, ValueSource, by, by_message, compiled
 from sim_node.mavlink.mavros.names import FORCE_STDEV, ORIENTATION_STDEV, RATE_STDEV, MavrosNames, diagonal
-from sim_node.mavlink.modes import mode_name
+from sim_node.mavlink.modes import ARMED, mode_name
 from sim_node.mavlink.parameters import MAX_PARAMETERS, decoded
 from sim_node.mavlink.telemetry import Heartbeat, Telemetry
 from sim_node.mavlink.topics import FrameNames, Profile, VehicleTopic
-from sim_node.mavlink.translation.state import ARMED, GUIDED, MANUAL
+from sim_node.mavlink.translation.state import GUIDED, MANUAL
 from sim_node.messages.layout import MessageLayout, Pack
 
 # sensor_msgs/BatteryState by MAV_BATTERY_TYPE: unknown, LiPo, LiFe, LiIon, NiMH

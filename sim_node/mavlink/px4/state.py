@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.modes import mode_name
+from sim_node.mavlink.modes import ARMED, PREARM_CHECK, mode_name
 from sim_node.mavlink.px4.names import Px4Names
 from sim_node.mavlink.telemetry import PX4, Heartbeat
-from sim_node.mavlink.translation.state import ARMED
 
 # VehicleStatus.NAVIGATION_STATE_*.
 MANUAL, ALTCTL, POSCTL, MISSION, LOITER, RETURN, SLOW, CRUISE = 0, 1, 2, 3, 4, 5, 6, 8
@@ -47,7 +46,6 @@ _ROTARY, _FIXED, _ROVER = 1, 2, 3  # VehicleStatus.VEHICLE_TYPE_*
 _VEHICLE_TYPES = {1: _FIXED, 10: _ROVER, 11: _ROVER, **dict.fromkeys((2, 3, 4, 13, 14, 15, 29, 35), _ROTARY)}
 _VTOL = range(19, 26)  # MAV_TYPE_VTOL_*
 _HIL, _CRITICAL, _UNINIT = 32, 5, 0  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
-_PREARM_CHECK = 1 << 28  # MAV_SYS_STATUS_PREARM_CHECK
 _IN_AIR = 2  # MAV_LANDED_STATE
 _MAVLINK = 1  # TimesyncStatus.SOURCE_PROTOCOL_MAVLINK
 _MAX_CELLS, _NO_CELL = 14, 65535
@@ -105,8 +103,8 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
     names.takeoff_us = (names.takeoff_us or now_us) if in_air else names.takeoff_us if armed else 0
     status = names.last.get("SYS_STATUS")
     ready = beat.system_status != _UNINIT
-    if status is not None and status.onboard_control_sensors_present & _PREARM_CHECK:
-        ready = bool(status.onboard_control_sensors_health & _PREARM_CHECK)
+    if status is not None and status.onboard_control_sensors_present & PREARM_CHECK:
+        ready = bool(status.onboard_control_sensors_health & PREARM_CHECK)
     kind = _VEHICLE_TYPES.get(beat.type, _ROTARY if beat.type in _VTOL else 0)
     names.encode(
         "vehicle_status",

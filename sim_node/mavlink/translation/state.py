@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim_node.mavlink.codec import enum_name
-from sim_node.mavlink.modes import mode_name
+from sim_node.mavlink.modes import ARMED, mode_name
 from sim_node.mavlink.status_texts import StatusText
 from sim_node.mavlink.telemetry import Heartbeat, Telemetry
 from sim_node.mavlink.topics import Profile, topic
@@ -14,7 +14,7 @@ from sim_node.messages import telemetry_messages as wire
 from sim_node.messages.cdr import stamp
 from sim_node.text import printable
 
-ARMED, GUIDED, MANUAL = 128, 8, 64  # MAV_MODE_FLAG
+GUIDED, MANUAL = 8, 64  # MAV_MODE_FLAG
 _CRITICAL, _EMERGENCY = 5, 6  # MAV_STATE
 
 _DIAGNOSTIC = "diagnostic_msgs/DiagnosticStatus"
