@@ -99,7 +99,18 @@ def test_it_frames_answers_as_the_parser_reads_them() -> None:
     assert "\n" not in text[1:-1]
     assert not re.search(r":\s", text)
     # Texts are searched for: the first match of a key must be the key.
-    for key in ("timestamp", "gyro", "accel_body", "position", "quaternion", "velocity", "rng_1", "airspeed", "speed"):
+    for key in (
+        "timestamp",
+        "gyro",
+        "accel_body",
+        "position",
+        "quaternion",
+        "velocity",
+        "no_time_sync",
+        "rng_1",
+        "airspeed",
+        "speed",
+    ):
         assert text.index(key) == text.index(f'"{key}":') + 1 or key == "speed"
 
 
