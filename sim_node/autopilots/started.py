@@ -76,7 +76,7 @@ class StartedAutopilot:
         self._inner, self.wait = inner, inner.wait
         self.wait.own, self.wait.patience = True, PATIENCE_S
         self._link = GroundLink(kind, vehicle.autopilot.instance)
-        self._supervisor = Supervisor()
+        self._supervisor = Supervisor(patience_s=0.0)
         self._folder: Path | None = None
         self._now_ns, self._offset_ns, self._awaited_ns = -1, 0, 0
         self._begun = self._flies_mission = self._sends_mission = self._killed = False
@@ -220,7 +220,7 @@ class StartedAutopilot:
         """End it, and forget what it had."""
         self._link.close()
         self._supervisor.stop()
-        self._supervisor = Supervisor()
+        self._supervisor = Supervisor(patience_s=0.0)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
