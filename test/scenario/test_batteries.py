@@ -5,7 +5,7 @@ from claims import free_instance
 
 from sim_node import Simulation
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.extensions.scenario.actions.vehicles import _hover_command
+from sim_node.extensions.scenario.actions.vehicles import Ordered, _hover_command
 from sim_node.extensions.scenario.timetable import happened
 from sim_node.world import load, loads
 
@@ -30,11 +30,13 @@ scenario:
 def test_a_battery_lasts_as_long_in_hover_as_is_said(like: str, empty: str) -> None:
     run = Simulation(loads(WORLD.format(like=like, instance=free_instance())))
     [flown] = attach_autopilots(run)
+    autopilot = flown.autopilot
+    assert isinstance(autopilot, Ordered)
     try:
         run.run(1.5)
         begin = run.time_ns
-        while not any(each.name == "STATUSTEXT" and empty in each.fields.text for each in flown.autopilot.replies):
-            assert run.time_ns < 30_000_000_000, flown.autopilot.replies
+        while not any(each.name == "STATUSTEXT" and empty in each.fields.text for each in autopilot.replies):
+            assert run.time_ns < 30_000_000_000, autopilot.replies
             run.run(0.1)
         # The climb takes a little more than hover.
         assert (run.time_ns - begin) * 1e-9 == pytest.approx(12.0, abs=1.0)

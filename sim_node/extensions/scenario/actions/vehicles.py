@@ -436,7 +436,11 @@ def battery(
     if like == "ardupilot" and not _is_builtin(run, vehicle):
         if floor:
             raise ValueError("the battery that ArduPilot simulates has no floor")
-        # It simulates a current in proportion to the mean throttle: SITL_State_Common::update_voltage_current.
+        # Its current is proportional to the mean throttle of the motors in a mask (SITL_State::_simulator_servos), of
+        # which there are none with the JSON interface but those of this parameter.
+        found = described(run, vehicle)
+        if isinstance(found, Multirotor):
+            parameter(run, "SIM_VIB_MOT_MASK", 2 ** len(found.rotors) - 1, of=vehicle)
         ampere_hours = _FULL_CURRENT_A * _hover_command(run, vehicle) * endurance / 3600.0
         parameter(run, "BATT_CAPACITY", round(1000.0 * ampere_hours), of=vehicle)
     else:
