@@ -102,16 +102,14 @@ class Installed:
 
     def _parameter_files(self, vehicle: Vehicle, world: World, defaults: Sequence[str]) -> list[Path]:
         """Return ArduPilot's files of parameters: its own, or ours for a program alone, and that of a rangefinder."""
-        ours = share(PACKAGE)
+        package = share(PACKAGE)
+        config = Path() if package is None else package / "config"
         frame = _ARDUPILOT_FRAMES.get(len(vehicle.rotors), ()) if isinstance(vehicle, Multirotor) else ()
-        found = [] if self.data is None else [self.data / each for each in (*defaults, *frame)]
-        if ours is not None:
-            config = ours / "config"
-            if self.data is None and isinstance(vehicle, Multirotor):
-                found.append(config / "ardupilot" / "copter.parm")
-            if any(sensor.type == "rangefinder" for sensor in sensors_on(world, vehicle.body)):
-                found.append(config / "worlds" / "ardupilot.parm")
-        return found
+        found = [(self.data or config / ARDUPILOT) / each for each in (*defaults, *frame)]
+        if any(sensor.type == "rangefinder" for sensor in sensors_on(world, vehicle.body)):
+            found.append(config / "worlds" / "ardupilot.parm")
+        # Of ours, copter.parm is for an X, and there are none for rovers.
+        return [each for each in found if self.data in each.parents or each.is_file()]
 
 
 def px4_geometry(vehicle: Multirotor) -> dict[str, str]:

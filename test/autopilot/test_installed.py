@@ -100,6 +100,11 @@ def test_an_arducopter_alone_gets_parameters_of_ours(tmp_path: Path) -> None:
     assert [each.name for each in files] == ["copter.parm", "ardupilot.parm"]
     given = dict(line.split() for each in files for line in each.read_text().splitlines() if not line.startswith("#"))
     assert (given["FRAME_TYPE"], given["RNGFND1_TYPE"]) == ("1", "100")  # an X; the rangefinder of the world
+    world = load("config/scenarios/motor_out.yaml")
+    [(vehicle, autopilot)] = autopiloted(world)
+    command = found.process(vehicle, autopilot, world).command
+    *_, last = command[command.index("--defaults") + 1].split(",")
+    assert Path(last).read_text().split() == ["FRAME_CLASS", "2"]  # a hexarotor
 
 
 def test_what_is_missing_is_told_with_its_mend(tmp_path: Path) -> None:
