@@ -251,7 +251,15 @@ def values_of(variations: Sequence[Variation], runs: int, seed: int, sampling: s
 
 
 def quantiles(of: Variation, ranks: FloatArray) -> Values:
-    """Return the values at some ranks in [0, 1): those of a list or grid are equally likely."""
+    """Return the values of a variation at some ranks.
+
+    Args:
+        of: The variation.
+        ranks: Ranks in [0, 1); the values of a list or grid are equally likely.
+
+    Returns:
+        The values, of the shape of the ranks.
+    """
     kind = KINDS[of.kind]
     if kind.points is not None:
         points = kind.points(of.numbers)
