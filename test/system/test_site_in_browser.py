@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from waiting import PATIENCE
-
-if TYPE_CHECKING:
-    from conftest import Browser
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"
@@ -51,7 +48,7 @@ def site() -> Path:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Any:
+def page(browser: Any) -> Any:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(1000.0 * PATIENCE)
     return page
