@@ -121,10 +121,11 @@ def test_px4_names() -> None:
     sources: dict[str, list[str]] = {}
     for name, type, messages in (
         *((row.name, row.type, (row.message,)) for row in PX4_ROWS),
-        *((name, type, each.messages) for each in PX4_FUNCTIONS for name, type in each.topics),
+        *((topic.name, topic.type, each.messages) for each in PX4_FUNCTIONS for topic in each.topics),
     ):
-        sources.setdefault(name, []).extend(messages)
-        expected[name] = [type, ", ".join(sources[name])]
+        short = name.removeprefix("fmu/out/")
+        sources.setdefault(short, []).extend(messages)
+        expected[short] = [type.removeprefix("px4_msgs/"), ", ".join(sources[short])]
     assert told.keys() == expected.keys()
     assert all(told[name][: len(row)] == row for name, row in expected.items())
     assert {name: told[name][2] for name in told if len(told[name]) > 2} == {

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim_node.mavlink.axes import quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
-from sim_node.mavlink.parameters import ParamValue
 from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
-from sim_node.mavlink.topics import FrameNames, VehicleTopic
-from sim_node.messages.encoding import encode
-from sim_node.messages.layout import Pack
+from sim_node.mavlink.topics import FrameNames
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frame, Ned, YawNed, convert_position
 
 Numbers = tuple[float, ...]
@@ -41,9 +38,7 @@ class MavrosNames(VehicleNames):
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Send, readers: Readers) -> None:
-        super().__init__(vehicle, send, readers)
-        self.frames = frames
-        self._packs: dict[tuple[VehicleTopic, str], Pack] = {}
+        super().__init__(vehicle, send, readers, frames)
         self.status, self.service = _NO_STATUS, 0
         self.covariance: Numbers = (0.0,) * 9
         self.covariance_type = _UNKNOWN
@@ -52,7 +47,6 @@ class MavrosNames(VehicleNames):
         self.outputs: list[int] = []
         self.waypoints: list[Mapping[str, Any]] | None = None
         self.current = 0
-        self.parameters: dict[str, ParamValue] = {}
         self._first_place: Numbers | None = None
 
     def disconnected(self) -> None:
@@ -60,20 +54,6 @@ class MavrosNames(VehicleNames):
         super().disconnected()
         self.has_battery_status = False
         self.channels, self.outputs = [], []
-
-    def pack(
-        self, topic: VehicleTopic, source: str, make: Callable[[MavrosNames], Pack], stamp_ns: int, values: Numbers
-    ) -> None:
-        """Send a message of a topic from a source, with the layout that `make` returns once."""
-        key = topic, source
-        pack = self._packs.get(key)
-        if pack is None:
-            pack = self._packs[key] = make(self)
-        self._send(topic, pack(stamp_ns, values))
-
-    def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
-        """Send a message, given its fields by name."""
-        self._send(topic, encode(topic.type.replace("/", "/msg/"), fields))
 
     # What rows call
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
+from sim_node.mavlink.dialects import TopicFunction
 from sim_node.mavlink.modes import ARMED, PREARM_CHECK, mode_name
-from sim_node.mavlink.px4.names import Px4Names
+from sim_node.mavlink.px4.names import Px4Names, px4_topic
 from sim_node.mavlink.telemetry import PX4, Heartbeat
 
 # VehicleStatus.NAVIGATION_STATE_*.
@@ -48,6 +49,10 @@ _VTOL = range(19, 26)  # MAV_TYPE_VTOL_*
 _HIL, _CRITICAL, _UNINIT = 32, 5, 0  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
 _IN_AIR = 2  # MAV_LANDED_STATE
 _MAVLINK = 1  # TimesyncStatus.SOURCE_PROTOCOL_MAVLINK
+STATUS = px4_topic("vehicle_status", "VehicleStatus")
+CONTROL_MODE = px4_topic("vehicle_control_mode", "VehicleControlMode")
+BATTERY = px4_topic("battery_status", "BatteryStatus")
+TIMESYNC = px4_topic("timesync_status", "TimesyncStatus")
 _MAX_CELLS, _NO_CELL = 14, 65535
 # BatteryStatus.warning by MAV_BATTERY_CHARGE_STATE.
 _WARNINGS = {2: 1, 3: 2, 4: 3, 5: 4, 6: 6, 7: 7}
@@ -107,8 +112,7 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
         ready = bool(status.onboard_control_sensors_health & PREARM_CHECK)
     kind = _VEHICLE_TYPES.get(beat.type, _ROTARY if beat.type in _VTOL else 0)
     names.encode(
-        "vehicle_status",
-        "VehicleStatus",
+        STATUS,
         {
             "armed_time": names.armed_us,
             "takeoff_time": names.takeoff_us,
@@ -127,8 +131,7 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
         },
     )
     names.encode(
-        "vehicle_control_mode",
-        "VehicleControlMode",
+        CONTROL_MODE,
         {
             "flag_armed": armed,
             "flag_multicopter_position_control_enabled": kind == _ROTARY,
@@ -142,8 +145,7 @@ def _battery(fields: Any, names: Px4Names) -> None:
     cells += [each * 1e-3 for each in fields.voltages_ext if each not in (0, _NO_CELL)]
     left = fields.battery_remaining
     names.encode(
-        "battery_status",
-        "BatteryStatus",
+        BATTERY,
         {
             "connected": bool(cells),
             "voltage_v": sum(cells),
@@ -168,8 +170,7 @@ def _timesync(fields: Any, names: Px4Names) -> None:
     if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
         return
     names.encode(
-        "timesync_status",
-        "TimesyncStatus",
+        TIMESYNC,
         {
             "source_protocol": _MAVLINK,
             "remote_timestamp": fields.ts1 // 1000,
@@ -180,19 +181,8 @@ def _timesync(fields: Any, names: Px4Names) -> None:
     )
 
 
-class Px4Function(NamedTuple):
-    """What publishes messages of MAVLink on topics: their names below fmu/out, and their types."""
-
-    messages: tuple[str, ...]
-    topics: tuple[tuple[str, str], ...]
-    read: Callable[[Any, Px4Names], None]
-
-
 FUNCTIONS = (
-    Px4Function(
-        *(("HEARTBEAT",), (("vehicle_status", "VehicleStatus"), ("vehicle_control_mode", "VehicleControlMode"))),
-        _heartbeat,
-    ),
-    Px4Function(("BATTERY_STATUS",), (("battery_status", "BatteryStatus"),), _battery),
-    Px4Function(("TIMESYNC",), (("timesync_status", "TimesyncStatus"),), _timesync),
+    TopicFunction(("HEARTBEAT",), (STATUS, CONTROL_MODE), _heartbeat),
+    TopicFunction(("BATTERY_STATUS",), (BATTERY,), _battery),
+    TopicFunction(("TIMESYNC",), (TIMESYNC,), _timesync),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mavros_msgs import srv
@@ -22,28 +22,7 @@ from sim_node.mavlink.parameters import INT32, REAL32, ParamList, ParamSet, Para
 from sim_node.mavlink.transaction import Result, TransactionRefused
 from sim_node.ros.dialect_vehicles import ServedVehicle
 
-
-class MavrosServices(ServedVehicle[MavrosNames]):
-    """Offers services of a vehicle under MAVROS' names. Belongs to the executor's thread."""
-
-    def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], Awaitable[Any]]) -> None:
-        """Offer a service. An exception is reported, and the response is as it was.
-
-        Args:
-            kind: The service's class.
-            name: Its name below the namespace.
-            answer: Fills the response of a request.
-        """
-
-        async def guarded(request: Any, response: Any) -> Any:
-            try:
-                await answer(request, response)
-            except Exception as error:
-                self.bridge.failed(f"{self.prefix}{name}", error)
-            return response
-
-        self.node.create_service(kind, self.prefix + name, guarded)
-
+MavrosServices = ServedVehicle[MavrosNames]
 
 _HOME_POSITION = 242
 _REQUEST_MESSAGE = 512
