@@ -13,15 +13,19 @@ from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import SI, Unit, is_on_earth
 from sim_node.mavlink.parameters import MAX_PARAMETERS, ParamValue, decoded
 from sim_node.mavlink.setpoints import SetpointLimits, check_message
-from sim_node.mavlink.telemetry import Send, Telemetry
+from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
 from sim_node.mavlink.topics import FrameNames, Profile, VehicleTopic
 from sim_node.mavlink.transaction import Outgoing
 from sim_node.messages.definitions import fields_of
 from sim_node.messages.encoding import encode
 from sim_node.messages.layout import MessageLayout, Pack
+from sim_node.spatial.frames import AttitudeEnu, Enu
 
 # Larger times are Unix time, as in timesync.py.
 _UNIX_US = 1_000_000_000_000_000
+NOTHING = (0.0, 0.0, 0.0)
+UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
+Numbers = tuple[float, ...]
 # Numbers of a message: a sign, and a path such as pose.position.x or covariance[9].
 _NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
 
@@ -139,6 +143,30 @@ class VehicleNames:
         if not is_on_earth(*place[:2]):
             raise Unknown("position is not on Earth")
         return place
+
+
+class EnuNames(VehicleNames):
+    """A vehicle under names whose frames are ENU and FLU. What is not known is 0, or an orientation of 0 0 0 1."""
+
+    # What rows call
+
+    def orientation(self) -> Numbers:
+        """Return the orientation of base_link in the map [x, y, z, w]."""
+        q = self.vehicle.attitude
+        return UNCHANGED.xyzw if q is None else q.xyzw
+
+    def rates(self) -> Numbers:
+        """Return the angular rates in base_link (rad/s)."""
+        return tuple(self.vehicle.rates or NOTHING)
+
+    def body(self, east: float, north: float, up: float) -> Numbers:
+        """Turn a vector of the map into base_link."""
+        return tuple((self.vehicle.attitude or UNCHANGED).to_body(Enu((east, north, up))))
+
+    def raw_force(self, x: float, y: float, z: float) -> Numbers:
+        """Convert RAW_IMU's force in FLU to m/s²: mG from ArduPilot, mm/s² from others."""
+        factor = 9.80665e-3 if self.vehicle.autopilot == ARDUPILOT else 1e-3
+        return factor * x, factor * y, factor * z
 
 
 class ValueSource(NamedTuple):

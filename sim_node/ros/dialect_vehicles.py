@@ -148,13 +148,14 @@ class DialectVehicles(ABC):
         topics: All topics of these names.
 
     Attributes:
-        example: A parameter that gives each vehicle a namespace of its own.
+        word: The key of these names in DIALECTS.
+        example: A value of the parameter that gives each vehicle a namespace of its own.
 
     Raises:
         ImportError: The package of the messages is not installed.
     """
 
-    example = ""
+    word = example = ""
 
     def __init__(self, node: Node, bridge: Bridge, naming: Naming, topics: Sequence[VehicleTopic]) -> None:
         self.node, self.bridge, self.naming = node, bridge, naming
@@ -166,9 +167,10 @@ class DialectVehicles(ABC):
         for topic in topics:
             encode(topic.type.replace("/", "/msg/"), {})
 
-    @abstractmethod
-    def namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle; empty for none."""
+    def prefix(self, system: int) -> str:
+        """Return what stands before the names of a vehicle: nothing, or its namespace with a slash behind it."""
+        namespace = self.naming.dialect_namespace(self.word, system)
+        return f"{namespace}/" if namespace else ""
 
     @abstractmethod
     def publish(
@@ -190,11 +192,11 @@ class DialectVehicles(ABC):
             now_ns: The graph's clock.
         """
         system = vehicle.system
-        namespace = self.namespace(system)
+        namespace = self.naming.dialect_namespace(self.word, system)
         other = self._namespaces.setdefault(namespace, system)
         if other != system:
             text = f"system {system}: {namespace or '/'} is already system {other}; give each a namespace of its own"
-            self.node.get_logger().error(f"{text}, such as {self.example}")
+            self.node.get_logger().error(f"{text}, such as {self.word}_namespace:={self.example}")
             return
         made = self.publish(vehicle, VehiclePublishers(outlet, namespace, "", now_ns), tf, now_ns)
         self._vehicles[system] = made

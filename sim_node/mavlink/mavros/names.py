@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim_node.mavlink.axes import quaternion_from_rpy, unit_quaternion
-from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
-from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
+from sim_node.mavlink.dialects import NOTHING, UNCHANGED, EnuNames, Numbers, Readers, Unknown
+from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import FrameNames
-from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frame, Ned, YawNed, convert_position
-
-Numbers = tuple[float, ...]
+from sim_node.spatial.frames import AttitudeEnu, Flu, Frame, Ned, YawNed, convert_position
 
 # MAVROS' defaults of its parameters imu.*_stdev (rad, rad/s, m/s²).
 ORIENTATION_STDEV, RATE_STDEV, FORCE_STDEV = 1.0, math.radians(0.02), 0.0003
@@ -20,12 +18,10 @@ ORIENTATION_STDEV, RATE_STDEV, FORCE_STDEV = 1.0, math.radians(0.02), 0.0003
 _ROTATION_VARIANCE, _RANGE_ERROR = 99999.0, 1.0
 _NO_FIX, _FIX, _NO_STATUS = -1, 0, -2  # sensor_msgs/NavSatStatus
 _UNKNOWN, _APPROXIMATED, _DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
-_NOTHING = (0.0, 0.0, 0.0)
-_UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
 _ROOT = math.sqrt(0.5)
 
 
-class MavrosNames(VehicleNames):
+class MavrosNames(EnuNames):
     """The state that MAVROS' topics of a vehicle have beside the vehicle's own.
 
     Belongs to the bridge's thread. What is not known is as in MAVROS: an orientation of 0 0 0 1, rates of 0.
@@ -57,22 +53,9 @@ class MavrosNames(VehicleNames):
 
     # What rows call
 
-    def orientation(self) -> Numbers:
-        """Return the orientation of base_link in the map [x, y, z, w]."""
-        q = self.vehicle.attitude
-        return _UNCHANGED.xyzw if q is None else q.xyzw
-
-    def rates(self) -> Numbers:
-        """Return the angular rates in base_link (rad/s)."""
-        return tuple(self.vehicle.rates or _NOTHING)
-
     def world_rates(self) -> Numbers:
         """Return the angular rates along the map's axes (rad/s)."""
-        return tuple((self.vehicle.attitude or _UNCHANGED).to_world(Flu(self.rates())))
-
-    def body(self, east: float, north: float, up: float) -> Numbers:
-        """Turn a vector of the map into base_link."""
-        return tuple((self.vehicle.attitude or _UNCHANGED).to_body(Enu((east, north, up))))
+        return tuple((self.vehicle.attitude or UNCHANGED).to_world(Flu(self.rates())))
 
     def quaternion(self, w: float, x: float, y: float, z: float) -> Numbers:
         """Convert an attitude in NED and FRD to ENU and FLU [x, y, z, w]."""
@@ -99,12 +82,7 @@ class MavrosNames(VehicleNames):
 
     def force(self) -> Numbers:
         """Return the last specific force in base_link (m/s²)."""
-        return tuple(_NOTHING if self.vehicle.force is None else self.vehicle.force[0])
-
-    def raw_force(self, x: float, y: float, z: float) -> Numbers:
-        """Convert RAW_IMU's force in FLU to m/s²: mG from ArduPilot, mm/s² from others."""
-        factor = 9.80665e-3 if self.vehicle.autopilot == ARDUPILOT else 1e-3
-        return factor * x, factor * y, factor * z
+        return tuple(NOTHING if self.vehicle.force is None else self.vehicle.force[0])
 
     def force_covariance(self) -> Numbers:
         """Return the covariance of the last specific force."""

@@ -9,12 +9,10 @@ from functools import cache
 from typing import Any
 
 from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
-from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
+from sim_node.mavlink.dialects import Numbers, Readers, Unknown, VehicleNames
 from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.messages.definitions import constant_of
-
-Numbers = tuple[float, ...]
 
 # PX4 integrates it from its own sensors: CONSTANTS_ONE_G (m/s²).
 _GRAVITY = 9.80665

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sim_node.mavlink.dialects import TopicFunction
-from sim_node.mavlink.modes import ARMED, PREARM_CHECK, mode_name
+from sim_node.mavlink.modes import ARMED, is_armable, mode_name
 from sim_node.mavlink.px4.names import Px4Names, px4_topic
 from sim_node.mavlink.telemetry import PX4, Heartbeat
 
@@ -46,7 +46,7 @@ _OFFBOARD: Mapping[str, tuple[str, ...]] = {
 _ROTARY, _FIXED, _ROVER = 1, 2, 3  # VehicleStatus.VEHICLE_TYPE_*
 _VEHICLE_TYPES = {1: _FIXED, 10: _ROVER, 11: _ROVER, **dict.fromkeys((2, 3, 4, 13, 14, 15, 29, 35), _ROTARY)}
 _VTOL = range(19, 26)  # MAV_TYPE_VTOL_*
-_HIL, _CRITICAL, _UNINIT = 32, 5, 0  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
+_HIL, _CRITICAL = 32, 5  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
 _IN_AIR = 2  # MAV_LANDED_STATE
 _MAVLINK = 1  # TimesyncStatus.SOURCE_PROTOCOL_MAVLINK
 STATUS = px4_topic("vehicle_status", "VehicleStatus")
@@ -106,10 +106,6 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
     names.armed_us = (names.armed_us or now_us) if armed else 0
     in_air = armed and landed is not None and landed.landed_state == _IN_AIR
     names.takeoff_us = (names.takeoff_us or now_us) if in_air else names.takeoff_us if armed else 0
-    status = names.last.get("SYS_STATUS")
-    ready = beat.system_status != _UNINIT
-    if status is not None and status.onboard_control_sensors_present & PREARM_CHECK:
-        ready = bool(status.onboard_control_sensors_health & PREARM_CHECK)
     kind = _VEHICLE_TYPES.get(beat.type, _ROTARY if beat.type in _VTOL else 0)
     names.encode(
         STATUS,
@@ -127,7 +123,7 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
             "system_id": names.vehicle.system,
             "component_id": 1,
             **{"safety_off": True, "power_input_valid": True},
-            "pre_flight_checks_pass": ready,
+            "pre_flight_checks_pass": is_armable(beat, names.last.get("SYS_STATUS")),
         },
     )
     names.encode(

@@ -103,15 +103,11 @@ class Px4Vehicles(DialectVehicles):
         ImportError: px4_msgs is not installed.
     """
 
-    example = "px4_namespace:=px4_{id}"
+    word, example = "px4", "px4_{id}"
 
     def __init__(self, node: Node, bridge: Bridge, naming: Naming) -> None:
         super().__init__(node, bridge, naming, topics())
         readers()
-
-    def namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle; empty for none."""
-        return self.naming.px4_namespace(system)
 
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
@@ -122,8 +118,7 @@ class Px4Vehicles(DialectVehicles):
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> Px4Topics:
         """Offer a vehicle's service and subscriptions."""
         assert isinstance(made, Px4Names)
-        namespace = self.namespace(vehicle.system)
-        prefix = f"{namespace}/fmu/in/" if namespace else "fmu/in/"
-        topics = Px4Topics(self.node, self.bridge, vehicle, prefix, made, commands)
+        prefix = self.prefix(vehicle.system)
+        topics = Px4Topics(self.node, self.bridge, vehicle, f"{prefix}fmu/in/", made, commands)
         topics.offer()
         return topics
