@@ -153,7 +153,7 @@ def test_ardupilot_names() -> None:
         assert (type, qos, frame) == (topic.type, short[topic.profile], topic.frames or "none")
         assert source.split(", ") == messages.get(topic.name, source.split(", "))
         assert source == "any frequent message" or all(kind_named(name) for name in source.split(", "))
-    for row in (*AP_INPUTS, joy_input({})):
-        assert told.pop(row.name)[0] == row.type
+    for each in (*AP_INPUTS, joy_input({})):
+        assert told.pop(each.name)[0] == each.type
     services = {"arm_motors", "mode_switch", "prearm_check", "experimental/takeoff", "get_parameters", "set_parameters"}
     assert told.keys() == services

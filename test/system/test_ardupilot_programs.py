@@ -27,7 +27,7 @@ from std_srvs.srv import Trigger
 
 pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("ros_domain")]
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-ALTITUDE = 10.0
+ALTITUDE = 47.8  # above the ellipsoid: half a metre above mean sea level
 WORLD = f"""
 world: idle
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: {ALTITUDE}}}
@@ -39,7 +39,7 @@ vehicles:
   - name: drone
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, dialect: ardupilot}}
+    autopilot: {{type: mavlink_builtin, like: ardupilot}}
 """
 GUIDED, LAND = 4, 9
 
@@ -97,8 +97,8 @@ def test_a_client_arms_takes_off_and_flies_by_velocity_and_by_place(tmp_path: Pa
         )
         ears.node.destroy_timer(timer)
         place = places[-1][1].pose.position
-        assert (place.latitude, place.longitude) == pytest.approx((north.latitude, north.longitude), abs=6e-6)
-        assert goals[-1][1].position.latitude == pytest.approx(north.latitude, abs=6e-6)
+        assert (place.latitude, place.longitude) == pytest.approx((north.latitude, north.longitude), abs=1e-5)
+        assert goals[-1][1].position.latitude == pytest.approx(north.latitude, abs=1e-5)
         assert places[-1][1].header.stamp.sec < 600, "simulated time"
 
         assert ears.call(ModeSwitch, "/ap/mode_switch", ModeSwitch.Request(mode=LAND)).status
