@@ -44,7 +44,7 @@ KEYS = {
 OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"gymnasium", "ray"}
 OPTIONAL |= {"foxglove", "rerun"} | {"shtab", "termcolor"} | {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
 OPTIONAL |= (
-    {"mavros_msgs", "px4_msgs", "pytest"}
+    {"ardupilot_msgs", "mavros_msgs", "px4_msgs", "pytest"}
     | {"lz4", "mcap", "pyarrow", "re2", "zstandard"}
     | {"av", "msgspec", "rich", "viser", "websockets"}
 )
