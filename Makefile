@@ -3,10 +3,11 @@ PYTHON ?= python3
 WORLD ?=
 ARGS ?=
 PEERS ?=
+BASE ?=
 # Two more than there are cores: many tests wait for programs that they started.
 WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 BIN := .venv/bin
-SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
+SETUP_INPUTS := tools/bootstrap.py setup.py requirements/uv.lock requirements/core.lock requirements/ros.lock requirements/numpy1.lock interfaces/CMakeLists.in $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
 
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
