@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -91,6 +91,11 @@ kernels: .venv/.ready-for-tests
 
 bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)
+
+# Of two commits in turns: what is slower than in BASE by three percent, of its ratio to an alternative.
+bench-compare: .venv/.ready-for-tests
+	$(if $(BASE),,$(error BASE is missing; for example: make bench-compare BASE=main))
+	$(BIN)/python -m bench.compare "$(BASE)" $(ARGS)
 
 # The long ones: at most three hours on two idle cores, for each part has a limit of its own. Minutes that each takes,
 # projected from short runs on a busy machine:

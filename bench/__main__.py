@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import os
 import signal
 import subprocess
@@ -11,10 +10,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from bench.pairs import machine
+from bench.pairs import HISTORY, keep
 
 ROOT = Path(__file__).parents[1]
-HISTORY = ROOT / "bench" / "history.md"
 # In a row that stays under its target or exceeds its limit.
 MISSED = "MISSED"
 # In the order in which a reader wants the figures. A module here has a `main` that measures, prints and saves.
@@ -50,7 +48,7 @@ BENCHES = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run the benchmarks.")
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"all by default: {', '.join(BENCHES)}")
-    parser.add_argument("--keep", action="store_true", help=f"keep the table in {HISTORY.relative_to(ROOT)}")
+    parser.add_argument("--keep", action="store_true", help=f"add a line to {HISTORY.relative_to(ROOT)}")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in BENCHES]:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
@@ -66,10 +64,10 @@ def main() -> int:
     lines += [f"-- {len(missed)} missed", *missed, *(f"-- {name} failed" for name in failed)]
     print("\n".join(["", "-- all rows", *lines]))
     if arguments.keep:
-        day = datetime.datetime.now(tz=datetime.timezone.utc).date()
-        title = "# The last full run of `make bench`\n\n"
-        HISTORY.write_text(
-            f"{title}{day}, {', '.join(machine().values())}\n\n```\n" + "\n".join(lines) + "\n```\n", encoding="utf-8"
+        names = " ".join(arguments.names) or "all"
+        keep(
+            names,
+            f"{sum(map(len, tables.values()))} rows, {len(missed)} missed" + "".join(f"; {row}" for row in missed),
         )
     return 1 if missed or failed else 0
 

@@ -11,6 +11,7 @@ prints
 
 from __future__ import annotations
 
+import datetime
 import gc
 import json
 import platform
@@ -77,6 +78,17 @@ class Pairs:
         """Write the rows as JSON, with what they were measured on."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"machine": machine(), "rows": self.rows}, indent=2) + "\n", encoding="utf-8")
+
+
+# A line for each round of measurements that was worth keeping.
+HISTORY = Path(__file__).with_name("history.md")
+
+
+def keep(what: str, found: str) -> None:
+    """Add a line to the history: the day, what was measured and on what machine, and what was found."""
+    day = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    with HISTORY.open("a", encoding="utf-8") as file:
+        file.write(f"- {day}, {what}, {', '.join(machine().values())}: {found}\n")
 
 
 def machine() -> dict[str, str]:
