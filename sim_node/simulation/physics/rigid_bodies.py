@@ -140,7 +140,9 @@ class RigidBodyEngine:
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
-        self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
+        self.signals: Mapping[str, SignalRecord] = signals_of(
+            world, self.model, self.data, self._evaluate, columns, self.bodies
+        )
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {
             name: each for some in flown for name, each in some.items()
