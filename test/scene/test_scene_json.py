@@ -363,7 +363,7 @@ def test_a_scenario_of_aerosim_scenarios_is_a_world_of_actors_on_their_trajector
     with pytest.warns(WorldWarning) as warned:
         world = load(tmp_path / "s.json")
     said = [str(each.message) for each in warned]
-    assert any("weather: is not part of a world" in each for each in said)
+    assert any("weather: has no effect here" in each for each in said)
     assert any("actors[1].config_file: cannot be read, and is left out" in each for each in said)
     assert world.origin == Origin(33.3, -118.8, 100.0)
     enu = pyproj.Transformer.from_pipeline(

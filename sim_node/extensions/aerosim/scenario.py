@@ -25,7 +25,8 @@ from sim_node.world.readers.yaml_values import Table, Value
 PLACE = dict(zip(("latitude", "longitude", "height"), ORIGIN_RANGES.values(), strict=True))
 # What its files of sensors call parameters of cameras, and what scene graphs do; frame_rate is in Hz.
 _CALLED = {"field_of_view": "fov", "frame_rate": "tick_rate"}
-_IGNORED = ("scenario_id", "description", "actor_type")
+# What only names things, in the file itself and in its entries.
+_NAMES = ("scenario_id", "description", "actor_type", "trajectory_id")
 
 
 class Trajectory(NamedTuple):
@@ -50,10 +51,9 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
     """
     errors = len(report.errors)
     keys = (*PLACE, "actors", "trajectories", "sensor_setup")
-    table, others = opened(Value(root, report), keys, required=("actors",), kept=False)
-    for key in others:
-        if key not in _IGNORED:
-            report.warning("is not part of a world, and has no effect here", (root.line, root.column), key)
+    table, _ = opened(Value(root, report), (*keys, *_NAMES), required=("actors",), kept=False)
+    for name in _NAMES:
+        table.get(name)
     listed = {key: [] if (each := table.get(key)) is None else list(each.items()) for key in keys[3:]}
     actors = [_opened(each, ("actor_id", *PLACE, "config_file")) for each in listed["actors"]]
     if not actors or len(report.errors) > errors:
@@ -69,7 +69,7 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
         entities.append(SceneEntity(ids[name], name, asset, transform=Transform3D(pose), place=place))
     trajectories = {}
     for value in listed["trajectories"]:
-        named = _opened(value, ("object_id", "trajectory_id", "config_file"))
+        named = _opened(value, ("object_id", "config_file"))
         if _known(named, "object_id", ids) and (rows := _file(named, path, roots, report)) is not None:
             trajectories[text_of(named, "object_id")] = _trajectory(rows, named, origin)
     for k, value in enumerate(listed["sensor_setup"], start=len(entities)):
@@ -83,7 +83,10 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
 
 def _opened(value: Value, keys: tuple[str, ...]) -> Table:
     """Return an entry of a list, which needs its first key; further keys are reported as unread."""
-    return opened(value, keys, required=keys[:1], kept=False)[0]
+    table = opened(value, (*keys, *_NAMES), required=keys[:1], kept=False)[0]
+    for name in _NAMES:
+        table.get(name)
+    return table
 
 
 def _known(table: Table, key: str, ids: dict[str, str]) -> bool:
