@@ -190,7 +190,8 @@ def _gfc(path: Path, degree: int) -> Harmonics:
             parts = line.split()
             if parts[:1] == ["end_of_head"]:
                 break
-            words.update([tuple(parts[:2])] if len(parts) >= 2 else [])
+            if len(parts) >= 2:
+                words[parts[0]] = parts[1]
         else:
             raise ValueError("has no end_of_head, as files of ICGEM's format have")
         if words.get("norm", "fully_normalized") != "fully_normalized":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sim_node.extensions.elodin.errors import TimeTravel
 from sim_node.extensions.elodin.live import Live
 from sim_node.extensions.elodin.pairs import ComponentPair, Pairs
 from sim_node.extensions.elodin.program import Array
+from sim_node.extensions.elodin.sensor_cameras import CameraFrames
 from sim_node.text import did_you_mean
 
 # Called with the number of the tick, from 0, and the context.
@@ -132,6 +133,46 @@ class StepContext:
         numbers = self._live.numbers
         return {name: numbers(slot.block)[slot.numbers].copy() for name, slot in zip(names, wanted, strict=True)}
 
+    def render_camera(self, camera_name: str) -> Array | None:
+        """Render a camera of `World.sensor_camera` at the present state.
+
+        Args:
+            camera_name: `entity.camera`.
+
+        Returns:
+            The frame: bytes of its format, rows from the top, in an array of one dimension.
+
+        Raises:
+            RuntimeError: There is no such camera, or rendering is not possible here; the message says what is missing.
+        """
+        return self._stepper.frames.render([camera_name], self.timestamp)[0]
+
+    def render_cameras(self, camera_names: Iterable[str]) -> None:
+        """Render cameras at the present state; `read_msg` has their frames.
+
+        Args:
+            camera_names: `entity.camera` each.
+
+        Raises:
+            RuntimeError: There is no such camera, or rendering is not possible here.
+        """
+        self._stepper.frames.render(camera_names, self.timestamp)
+
+    def read_msg(self, msg_name: str, timestamp: int | None = None) -> Array | None:
+        """Return the newest frame of a camera, which is one of the last 256, of up to 64 MiB.
+
+        Args:
+            msg_name: `entity.camera`.
+            timestamp: The newest one up to this time, us; by default of all.
+
+        Returns:
+            A copy of the frame, as `render_camera` returns it; None without one.
+
+        Raises:
+            RuntimeError: There is no such camera.
+        """
+        return self._stepper.frames.message(msg_name, timestamp)
+
     def truncate(self) -> None:
         """Discard what was recorded, and count ticks from 0 again. The state of the world stays as it is.
 
@@ -183,6 +224,7 @@ class Stepper:
         on_write: Called for each write of a component with the metadata `external_control`, which the run itself never
             writes; its time may be in the past.
         on_truncate: Called after `truncate`.
+        frames: Renders cameras; None for none.
 
     Attributes:
         tick: The number of the next tick.
@@ -197,8 +239,10 @@ class Stepper:
         stop_recipes: Callable[[], None] = lambda: None,
         on_write: OnWrite | None = None,
         on_truncate: Callable[[], None] = lambda: None,
+        frames: CameraFrames | None = None,
     ) -> None:
         self.live = live
+        self.frames = frames or CameraFrames({}, live, _no_world)
         self.pairs = Pairs(live.program.structure)
         self.tick = 0
         self.stop_recipes = stop_recipes
@@ -267,7 +311,12 @@ class Stepper:
         self._own.clear()
         self.empty = {self.pairs[name] for name in self.pairs}
         self.live.restart_count()
+        self.frames.clear()
         self._on_truncate()
+
+
+def _no_world() -> NoReturn:
+    raise AssertionError("there is no camera to see it")
 
 
 def _numbers(data: Any, pair: ComponentPair, name: str) -> Array:
