@@ -114,7 +114,8 @@ class SensorCamera:
             colours = apply(light, grain, {**defaults, **self.parameters})
             shown = np.round(255.0 * np.clip(colours, 0.0, 1.0)).astype(np.uint8)
         if self.format == "gray":
-            return np.round(shown @ np.array([0.299, 0.587, 0.114])).astype(np.uint8).ravel()
+            grey: Pixels = np.round(shown @ np.array([0.299, 0.587, 0.114])).astype(np.uint8)
+            return grey.ravel()
         opaque = np.full((*shown.shape[:2], 1), 255, np.uint8)
         return np.concatenate([shown, opaque], axis=2).ravel()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,6 +19,10 @@ from sim_node.text import did_you_mean
 Callback = Callable[[int, "StepContext"], object]
 # Called with a pair, a time, us, and a value that a callback wrote.
 OnWrite = Callable[[ComponentPair, int, Array], None]
+
+
+# The most ticks that are kept for reads at a time, and their most bytes.
+PAST, PAST_BYTES = 1024, 64 << 20
 
 
 class _Slot(NamedTuple):
@@ -53,19 +58,23 @@ class StepContext:
         # What was found so far, by the names that callbacks use.
         self._slots: dict[str, _Slot] = {}
 
-    def read_component(self, pair_name: str) -> Array:
+    def read_component(self, pair_name: str, timestamp: int | None = None) -> Array:
         """Return the value of a component.
 
         Args:
             pair_name: `entity.component`, such as "drone.accel".
+            timestamp: The value at this time, us, which was the newest then: of one of the last 1024 ticks, of up to
+                64 MiB. By default now.
 
         Returns:
             A copy: an array of one dimension, of the component's type.
 
         Raises:
-            RuntimeError: There is no such component, or it has no data since `truncate`.
+            RuntimeError: There is no such component, or it has no data since `truncate`, or at that time.
         """
         slot = self._slots.get(pair_name) or self._find(pair_name)
+        if timestamp is not None and timestamp < self._stepper.last_time(slot.pair):
+            return self._stepper.value_at(slot, int(timestamp))
         if self._stepper.empty and slot.pair in self._stepper.empty:
             raise RuntimeError(f"component {pair_name!r} has no data since truncate()")
         value: Array = self._live.numbers(slot.block)[slot.numbers].copy()
@@ -254,7 +263,12 @@ class Stepper:
         # The time of the last tick, and of writes of pairs that ticks do not write.
         self._ticked = start_us
         self._own: dict[ComponentPair, int] = {}
-        self._truncated = self._after = False
+        self._truncated = self._after = self._emptied = False
+        # Earlier states, as blocks, and what callbacks wrote to pairs that ticks do not write, with their times, us.
+        size = sum(array.nbytes for array in live.program.start.values())
+        self._kept = max(1, min(PAST, PAST_BYTES // size))
+        self._past: deque[tuple[int, list[Any]]] = deque(maxlen=self._kept)
+        self._writes: dict[ComponentPair, deque[tuple[int, Array]]] = {}
         self._context = StepContext(self)
 
     def stamp(self, tick: int) -> int:
@@ -266,6 +280,8 @@ class Stepper:
         tick, context = self.tick, self._context
         now = self.stamp(tick)
         context.tick, context.timestamp = tick, now
+        if self._pre is not None or self._post is not None:
+            self._past.append((self._ticked, self.live.snapshot()))
         self._truncated = False
         if self._pre is not None:
             self._pre(tick, context)
@@ -288,27 +304,48 @@ class Stepper:
         """Let a tick be the next one, as when the state of an earlier run is put back."""
         self.tick = tick
         self._ticked = self.stamp(max(tick - 1, 0))
-        self._own.clear()
+        self._forget()
         self.empty = set()
 
     def last_time(self, pair: ComponentPair) -> int:
         """Return the time of the last value of a pair, us."""
         return self._own.get(pair, self._start) if pair.own else self._ticked
 
+    def value_at(self, slot: _Slot, stamp: int) -> Array:
+        """Return the value of a pair at a time before its last one, us. Raises RuntimeError."""
+        past = self._writes.get(slot.pair, ()) if slot.pair.own else self._past
+        for at, values in reversed(past):
+            if at <= stamp:
+                found: Array = values if slot.pair.own else np.asarray(values[slot.block])[slot.numbers]
+                return found.copy()
+        since = f"from {past[0][0]} us on" if past else "none yet"
+        raise RuntimeError(f"component {slot.pair.name!r} has no data at {stamp} us; values are kept {since}")
+
+    def _forget(self) -> None:
+        """Forget all earlier values."""
+        self._own.clear()
+        self._writes.clear()
+        self._past.clear()
+
     def wrote(self, pair: ComponentPair, stamp: int, values: Array, now: bool) -> None:
         """Note that a callback wrote a pair, at a time, us, that it gave, or now."""
         self.empty.discard(pair)
         if pair.own:
             self._own[pair] = stamp
+            if pair not in self._writes:
+                start = self.live.program.start[pair.component][pair.row].ravel()
+                given = [] if self._emptied else [(self._start, start)]
+                self._writes[pair] = deque(given, maxlen=self._kept)
+            self._writes[pair].append((stamp, values.copy()))
             if self._on_write is not None:
                 # After a tick, now is the time of the state that it left, which is that of the next tick.
                 self._on_write(pair, self.stamp(self._context.tick + 1) if now and self._after else stamp, values)
 
     def truncate(self) -> None:
         """Discard what was recorded, and count ticks from 0."""
-        self.tick, self._truncated, self._after = 0, True, False
+        self.tick, self._truncated, self._after, self._emptied = 0, True, False, True
         self._context.timestamp = self._ticked = self._start
-        self._own.clear()
+        self._forget()
         self.empty = {self.pairs[name] for name in self.pairs}
         self.live.restart_count()
         self.frames.clear()
