@@ -80,7 +80,7 @@ def test_grey_frames_are_the_brightness_of_coloured_ones() -> None:
 )
 def test_effects_are_those_of_elodins_shader(effect: str, light: float, expected: list[float]) -> None:
     camera = SensorCamera("a", "a.c", (1, 1), 1.0, 0.1, 1.0, (0, 0, 0), (1, 0, 0), "rgba", effect, {"noise_sigma": 0.0})
-    found = camera.frame(np.full((1, 1, 3), light), 0)  # type: ignore[arg-type]
+    found = camera.frame(np.full((1, 1, 3), light), 0)
     np.testing.assert_allclose(found[:3], 255 * np.array(expected), atol=0.51)
 
 

@@ -18,6 +18,7 @@ with public(__name__):
 
     from sim_node.extensions.elodin import egm08 as egm08
     from sim_node.extensions.elodin import j2 as j2
+    from sim_node.extensions.elodin import monte_carlo as monte_carlo
     from sim_node.extensions.elodin import s10 as s10
     from sim_node.extensions.elodin import ukf as ukf
     from sim_node.extensions.elodin.algebra import SpatialForce as SpatialForce

@@ -316,8 +316,8 @@ class Stepper:
         past = self._writes.get(slot.pair, ()) if slot.pair.own else self._past
         for at, values in reversed(past):
             if at <= stamp:
-                found: Array = values if slot.pair.own else np.asarray(values[slot.block])[slot.numbers]
-                return found.copy()
+                found: Array = np.array(values if slot.pair.own else np.asarray(values[slot.block])[slot.numbers])
+                return found
         since = f"from {past[0][0]} us on" if past else "none yet"
         raise RuntimeError(f"component {slot.pair.name!r} has no data at {stamp} us; values are kept {since}")
 

@@ -114,20 +114,24 @@ class ComponentHistory:
             EcsError: The format is unknown.
             MissingExtra: Polars is not installed.
         """
-        suffix = FORMATS.get(format)
-        if suffix is None:
-            raise EcsError(f"unknown format {format!r}; known: {', '.join(FORMATS)}", caller(), "save_archive")
-        into = Path(folder)
-        into.mkdir(parents=True, exist_ok=True)
         for name in self.names():
-            frame = self.frame(name)
-            file = into / f"{name.replace('/', '_')}.{suffix}"
-            if suffix == "arrow":
-                frame.write_ipc(file)
-            elif suffix == "parquet":
-                frame.write_parquet(file)
-            else:
-                _numbers(frame, name).write_csv(file)
+            write_frame(self.frame(name), name, folder, format)
+
+
+def write_frame(frame: polars.DataFrame, name: str, folder: str | Path, format: str) -> None:
+    """Write the frame of a pair to a file of its own in a folder. Raises EcsError for an unknown format."""
+    suffix = FORMATS.get(format)
+    if suffix is None:
+        raise EcsError(f"unknown format {format!r}; known: {', '.join(FORMATS)}", caller(), "save_archive")
+    into = Path(folder)
+    into.mkdir(parents=True, exist_ok=True)
+    file = into / f"{name.replace('/', '_')}.{suffix}"
+    if suffix == "arrow":
+        frame.write_ipc(file)
+    elif suffix == "parquet":
+        frame.write_parquet(file)
+    else:
+        _numbers(frame, name).write_csv(file)
 
 
 def _numbers(frame: polars.DataFrame, name: str) -> polars.DataFrame:
