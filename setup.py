@@ -41,8 +41,8 @@ EXTRAS: "dict[str, list[str]]" = {
     ],
     # Real autopilots: serial lines; heights above mean sea level from a finer geoid than the one that is included.
     "autopilot": ["pyserial>=3.5", "egm96>=0.2; python_version >= '3.12'"],
-    # Environments, datasets and sweeps, on clusters too.
-    "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40"],
+    # Environments, datasets and sweeps, on clusters too; the search for runs that fail.
+    "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40", "cmaes>=0.10"],
     # Worlds in Python.
     "elodin": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
     # Tools for AI assistants.
@@ -184,6 +184,7 @@ setup(
         # Names with a dot in front are no part of a pattern.
         f"{NAME}.cli": ["templates/**/*", "templates/test/.github/workflows/*"],
         f"{NAME}.extensions": ["*/README.md"],
+        f"{NAME}.extensions.elodin": ["egm2008_70.npz"],
         f"{NAME}.extensions.scenario": ["report.css", "report.js"],
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
