@@ -47,6 +47,11 @@ def convention(name: str, *, is_root: bool = False) -> str:
     return suffixed or _LEVEL.get(own, "ENU" if is_root else "FLU")
 
 
+def conventions() -> dict[str, str]:
+    """Return the axes by the ends and the names that tell them."""
+    return {**_AXES, **_LEVEL}
+
+
 def last(name: str) -> str:
     """Return the last component: `CAM_FRONT` of `drone/CAM_FRONT`."""
     return name.rpartition("/")[2]

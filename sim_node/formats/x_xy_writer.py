@@ -21,6 +21,9 @@ from sim_node.world.readers.xml_elements import quoteattr
 from sim_node.world.shapes import Geometry
 
 INDENT = "    "
+# What the format has no words for, of a body and of a shape, by the fields.
+OF_BODIES = ("scale", "inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic", "kinematic")
+OF_SHAPES = ("surface", "material", "only")
 # The joints that stand for the parts of one that files have no word for. The axis of the first two is x.
 _CHAINED = {"slide": "px", "hinge": "rx", "ball": "spherical"}
 _X, _NONE = np.array([[1.0, 0.0, 0.0]]), np.zeros((0, 3))
@@ -222,13 +225,11 @@ def _problems(world: World) -> Iterator[str]:
             yield f"{body.name}: a parent that is not a body"
         keeps = _drawn(body, random) is not None and _has_limits_of_the_format(body)
         own = replace(body, limits=None) if keeps else body
-        for what in ("scale", "inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic"):
-            if getattr(own, what) is not None:
+        for what in OF_BODIES:
+            if (value := getattr(own, what)) is not None and value is not False:
                 yield f"{body.name}: {what}"
-        if body.kinematic:
-            yield f"{body.name}: kinematic"
         for shape in body.geometry:
-            for what in ("surface", "material", "only"):
+            for what in OF_SHAPES:
                 if getattr(shape, what):
                     yield f"{body.name}: {what} of a shape"
             if shape.shape not in x_xy.SHAPES:

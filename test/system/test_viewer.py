@@ -202,9 +202,28 @@ def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browse
         assert hosts == {urlparse(url).netloc}
 
 
-def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tmp_path: Path) -> None:
-    """The ball of the world is where the bag has its frame; nothing of it is on the graph."""
+def foreign_transform(parent: str, child: str, position: np.ndarray, at_s: float) -> Any:
+    """A message of ROS 2 itself."""
+    from geometry_msgs.msg import TransformStamped
+    from tf2_msgs.msg import TFMessage
+
+    one = TransformStamped(child_frame_id=child)
+    one.header.frame_id, one.header.stamp.sec = parent, int(at_s)
+    moved = one.transform
+    moved.translation.x, moved.translation.y, moved.translation.z = map(float, position)
+    moved.rotation.w = 1.0
+    return TFMessage(transforms=[one])
+
+
+def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tmp_path: Path, ros_domain: int) -> None:
+    """The ball of the world is where the bag has its frame, and once a foreign node sends that, where that has it.
+
+    Stamps of the bag begin at zero; those of the node are of the wall clock.
+    """
     pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from listening import listener
+    from tf2_msgs.msg import TFMessage
+
     there = START + [1.5, 0.0, 0.5]
     moves = [("/tf", 0.1 * k, transforms("map", "drone", tuple(there.tolist()), 0.1 * k)) for k in range(20)]
     bag = written(tmp_path / "run", moves)
@@ -212,6 +231,16 @@ def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tm
         page = opened(browser, url_of(viewer))
         assert_seen_at(page, there)
         assert page.get_by_role("slider", name="Time").count() == 1
+        live = there + [-1.0, 0.0, 0.5]
+        with listener("foreign") as foreign:
+            publisher = foreign.node.create_publisher(TFMessage, "/tf", 10)
+
+            def is_there() -> bool:
+                publisher.publish(foreign_transform("map", "drone", live, time.time()))
+                found, expected = seen(page), projected(page, live)
+                return found is not None and (found.x, found.y) == pytest.approx((expected.x, expected.y), abs=5.0)
+
+            foreign.spin_until(is_there, "the ball where the graph has it")
         assert viewer.stop(signal.SIGINT) == 0, viewer.output
         assert "Traceback" not in viewer.output
         shared = "flight.yaml and run both have the frame drone; poses are those of run"

@@ -23,11 +23,9 @@ RIGID = 1e12
 _PHYSICS, _TRAITS = "Physics.Interactions.", "Physics3D.Interactions.SurfaceContact.Traits."
 _DRY = f"{_PHYSICS}Dissipation.DefaultDryFriction"
 # Friction whose limit does not depend on the force in the contact.
-_OTHER_FRICTION = tuple(
-    f"{_PHYSICS}Dissipation.{name}" for name in ("DryConstantNormalForceFriction", "DryBoxFriction")
-)
-_PYRAMID = f"{_PHYSICS}Dissipation.DryScaleBoxFriction"
-_UNSIMULATED_TRAITS = {
+OTHER_FRICTION = tuple(f"{_PHYSICS}Dissipation.{name}" for name in ("DryConstantNormalForceFriction", "DryBoxFriction"))
+PYRAMID = f"{_PHYSICS}Dissipation.DryScaleBoxFriction"
+UNSIMULATED_TRAITS = {
     f"{_TRAITS}OrientedFriction": "friction is the same in all directions",
     f"{_PHYSICS}SurfaceContact.Traits.SurfaceViscosity": "friction does not depend on the speed",
 }
@@ -110,12 +108,12 @@ def _friction(model: Object, tell: Tell) -> float | None:
     friction = model.value("friction")
     if not isinstance(friction, Object) or friction.kind == f"{_PHYSICS}Dissipation.DefaultFriction":
         return None
-    if not friction.is_a(_DRY) or any(map(friction.is_a, _OTHER_FRICTION)):
+    if not friction.is_a(_DRY) or any(map(friction.is_a, OTHER_FRICTION)):
         tell(model, f"{with_article(friction.kind)} of a contact is not simulated; the default friction applies")
         return None
-    if friction.is_a(_PYRAMID):
+    if friction.is_a(PYRAMID):
         tell(model, f"{with_article(friction.kind)} is a cone of friction here, the same in all directions")
-    for trait, why in _UNSIMULATED_TRAITS.items():
+    for trait, why in UNSIMULATED_TRAITS.items():
         if friction.is_a(trait):
             tell(model, f"{trait.rpartition('.')[2]} is ignored; {why}")
     coefficient = above(friction, "coefficient")

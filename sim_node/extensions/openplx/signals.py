@@ -14,7 +14,7 @@ from sim_node.world.signals import AXES, SELECTION, NamedSignal
 _SIGNALS = "Physics.Signals."
 INPUT, OUTPUT = "Physics.Signals.Input", "Physics.Signals.Output"
 # The type of actuator whose target a signal is about.
-_TARGETS = {
+TARGETS = {
     "AngularVelocity1D": "velocity",
     "LinearVelocity1D": "velocity",
     "Angle": "position",
@@ -22,14 +22,14 @@ _TARGETS = {
     "Torque1D": "effort",
     "Force1D": "effort",
 }
-_ENGAGEMENTS = {INPUT: ("FractionInput", "EngageInput"), OUTPUT: ("FractionOutput", "EngagedOutput")}
+ENGAGEMENTS = {INPUT: ("FractionInput", "EngageInput"), OUTPUT: ("FractionOutput", "EngagedOutput")}
 _ACTING = (
     f"{_SIGNALS}ActivateInput",
-    *(f"{_SIGNALS}{name}Input" for name in _TARGETS),
-    *(f"{_SIGNALS}{name}" for name in _ENGAGEMENTS[INPUT]),
+    *(f"{_SIGNALS}{name}Input" for name in TARGETS),
+    *(f"{_SIGNALS}{name}" for name in ENGAGEMENTS[INPUT]),
 )
 # The motion of a mate that an output is about, and what it is of that.
-_MEASURED = {
+MEASURED = {
     "AngleOutput": ("rotational", "position"),
     "Position1DOutput": ("linear", "position"),
     "AngularVelocity1DOutput": ("rotational", "velocity"),
@@ -37,8 +37,8 @@ _MEASURED = {
 }
 # Of a range of forces or torques, and along the axes of the world.
 _RANGES = (("low", "least_force"), ("high", "most_force"))
-_PARTS = {f"{_SIGNALS}{kind}Range{end}put": _RANGES for kind in ("Torque", "Force") for end in ("In", "Out")}
-_OF_BODIES = {
+PARTS = {f"{_SIGNALS}{kind}Range{end}put": _RANGES for kind in ("Torque", "Force") for end in ("In", "Out")}
+OF_BODIES = {
     "Physics3D.Signals.Position3DOutput": "position",
     "Physics3D.Signals.RPYOutput": "rpy",
     **{
@@ -47,7 +47,7 @@ _OF_BODIES = {
         for end in ("In", "Out")
     },
 }
-_SELECTIONS = (f"{_SIGNALS}IntInput", f"{_SIGNALS}IntOutput")
+SELECTIONS = (f"{_SIGNALS}IntInput", f"{_SIGNALS}IntOutput")
 BODY = "Physics3D.Bodies.Body"
 
 
@@ -91,7 +91,7 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
         of.get("reference_id")  # it is a signal because the model says something of it
     name = drives.name(of)
     own: dict[str, Any] = {"input": of.is_a(INPUT), "place": place_of(of)}
-    for kind, parts in _PARTS.items():
+    for kind, parts in PARTS.items():
         if of.is_a(kind) and (actuator := drives.actuator_of(source)) is not None:
             return [NamedSignal(f"{name}/{part}", actuator.name, each, **own) for part, each in parts]
     if held := drives.grippers.get(source):
@@ -99,7 +99,7 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
         switches = any(of.is_a(f"{_SIGNALS}{kind}") for kind in ("ActivateInput", "ActivatedOutput"))
         some = zip(ends, held, strict=True) if switches else ()
         return [NamedSignal(f"{name}{end}", each, "engagement", **own) for end, each in some]
-    for kind, quantity in _OF_BODIES.items():
+    for kind, quantity in OF_BODIES.items():
         if of.is_a(kind) and source.is_a(BODY):
             body = drives.name(source)
             return [NamedSignal(f"{name}/{axis}", body, quantity, axis, **own) for axis in AXES]
@@ -118,7 +118,7 @@ def source_of(of: Object) -> Object | None:
 def shifts(of: Object) -> Object | None:
     """Return the gear box whose gear a signal is; None for another signal."""
     source = source_of(of)
-    gear = any(map(of.is_a, _SELECTIONS)) and source is not None and source.is_a("DriveTrain.GearBox")
+    gear = any(map(of.is_a, SELECTIONS)) and source is not None and source.is_a("DriveTrain.GearBox")
     return source if gear else None
 
 
@@ -127,18 +127,18 @@ def _about(of: Object, source: Object, drives: ModelDrives) -> tuple[str, str] |
     if source in drives.shifted and shifts(of) is not None:
         return drives.name(source), SELECTION
     if coordinates := drives.coordinates_of(source):
-        motion, quantity = next((each for kind, each in _MEASURED.items() if of.is_a(f"{_SIGNALS}{kind}")), ("", ""))
+        motion, quantity = next((each for kind, each in MEASURED.items() if of.is_a(f"{_SIGNALS}{kind}")), ("", ""))
         return (coordinates[motion], quantity) if motion in coordinates else None
     actuator = drives.actuator_of(source)
     if actuator is None:
         return None
     direction = INPUT if of.is_a(INPUT) else OUTPUT
     if source.has("torque_capacity"):  # a clutch or a brake
-        if any(of.is_a(f"{_SIGNALS}{kind}") for kind in _ENGAGEMENTS[direction]):
+        if any(of.is_a(f"{_SIGNALS}{kind}") for kind in ENGAGEMENTS[direction]):
             return actuator.name, "engagement"
     elif of.is_a(INPUT) or not _is_force(of):
         suffix = direction.rpartition(".")[2]
-        types = {type_ for kind, type_ in _TARGETS.items() if of.is_a(f"{_SIGNALS}{kind}{suffix}")}
+        types = {type_ for kind, type_ in TARGETS.items() if of.is_a(f"{_SIGNALS}{kind}{suffix}")}
         return (actuator.name, "target") if actuator.type in types else None
     return (actuator.name, "force") if _is_force(of) else None
 

@@ -16,9 +16,11 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.surfaces import SurfaceVelocity
 
+_FRICTIONLESS = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
 # Rows of a contact after its first, and what each has of the two directions of friction.
-_ELLIPTIC = ((1, (1.0, 0.0)), (2, (0.0, 1.0)))
-_PYRAMIDAL = ((0, (1.0, 0.0)), (1, (-1.0, 0.0)), (2, (0.0, 1.0)), (3, (0.0, -1.0)))
+_FIRST, _SECOND = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+_ELLIPTIC = ((1, _FIRST), (2, _SECOND))
+_PYRAMIDAL = ((0, _FIRST), (1, -_FIRST), (2, _SECOND), (3, -_SECOND))
 
 
 @force_element("moving_surfaces")
@@ -73,28 +75,31 @@ class MovingSurfaces:
     def act_on(self, data: mujoco.MjData) -> None:
         """Move them in other data of the model, such as a copy that is integrated ahead."""
         contacts = data.contact
-        touched = self._of_geom[contacts.geom]
-        some = np.flatnonzero((touched >= 0).any(axis=1) & (contacts.efc_address >= 0) & (contacts.dim > 1))
+        address, touched = contacts.efc_address, self._of_geom[contacts.geom]
+        some = np.flatnonzero((touched.max(axis=1) >= 0) & (address >= 0))
+        first = address[some]
+        has_friction = data.efc_type[first] > _FRICTIONLESS
+        some, first = some[has_friction], first[has_friction]
         if not len(some):
             return
         speeds = np.array(self._speeds)
         speeds[self._driven] += self._radii * data.qvel[self._dofs]
+        axes = np.zeros((len(speeds) + 1, 3))  # the last one is that of what does not move
         matrices = data.xmat[self._bodies].reshape(-1, 3, 3)
-        axes = np.einsum("kij,kj->ki", matrices, self._axes) * speeds[:, None]
-        frames = contacts.frame[some].reshape(-1, 3, 3)
+        axes[:-1] = (matrices @ self._axes[:, :, None])[:, :, 0] * speeds[:, None]
         # The normal leads from the first geometry to the second: out of the one, into the other, whose velocity is
-        # taken off the relative one.
-        moved = np.zeros((len(some), 3))
-        for which in (0, 1):
-            rows = touched[some, which]
-            moved -= np.where(rows[:, None] >= 0, np.cross(axes[rows], frames[:, 0]), 0.0)
-        along = np.einsum("kij,kj->ki", frames[:, 1:], moved)
+        # taken off the relative one. Along the direction t, the velocity axis x n is the axis times n x t.
+        frames = contacts.frame[some].reshape(-1, 3, 3)
+        both = axes[touched[some]].sum(axis=1)[:, None]
+        # With the directions t1 and t2, n x t1 is t2, and n x t2 is -t1.
+        across = (both @ frames[:, 1:].transpose(0, 2, 1))[:, 0]
+        along = np.stack([-across[:, 1], across[:, 0]], axis=1)
         if self._scaled:
             along *= contacts.friction[some, :2]
-        first = contacts.efc_address[some]
+        damping, reference = data.efc_KBIP[:, 1], data.efc_aref
         for row, parts in self._rows:
             at = first + row
-            data.efc_aref[at] -= data.efc_KBIP[at, 1] * (along @ np.array(parts))
+            reference[at] -= damping[at] * (along @ parts)
 
     def add_efforts(self) -> None:
         """Do nothing: its forces are those of contacts."""
