@@ -141,7 +141,10 @@ def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
     rows = read_spec(arguments.spec) if arguments.plan is None else read_plan(arguments.plan)
     for note in campaign.notes:
         print(note, file=sys.stderr)
-    stop = lambda: bool(arguments.interrupt.asked)  # noqa: E731
+
+    def stop() -> bool:
+        return bool(arguments.interrupt.asked)
+
     runs = CampaignRuns(Path(arguments.world), rows, campaign, out, arguments.workers, stop)
     try:
         with Bar() as bar:
