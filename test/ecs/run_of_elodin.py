@@ -3,8 +3,8 @@
     run_of_elodin.py MODULE EXAMPLE TICKS OUT [STATES]
 
 MODULE is `elodin`, or what the example's import lines name in its place. OUT has each component, (ticks + 1, n, ...),
-with the entities in the order of spawning. With STATES, the OUT of another run, it also has as `one/COMPONENT` what one tick
-makes of each of those states.
+with the entities in the order of spawning. With STATES, the OUT of another run, it also has as `one/COMPONENT` what one
+tick makes of each of those states.
 """
 
 import os

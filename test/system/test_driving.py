@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("nav_msgs.msg", reason="needs rclpy and nav_msgs")
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -111,12 +111,13 @@ def test_pure_pursuit_drives_to_a_goal_and_back(tmp_path: Path) -> None:
             x, y = truth_at(time_of(arrivals[-1]))
             assert math.dist((x, y), (odometry.x - 5.0, odometry.y - 2.0)) < 0.02 * metres
         assert pose(other)[0] > 0.5  # the other one went ahead meanwhile
-        # What its queue of five held before the last command says where the robot was, not where it is.
-        heard = len(truth)
-        graph.spin_until(lambda: len(truth) > heard + 5, "the truth after the last command")
-        stopped = pose(truth)
+        # How long a command is valid is counted from when the simulation takes it, which a busy machine delays; how it
+        # brakes then is the robot's own.
         graph.spin_until(lambda: math.hypot(*_twist(told)) < 1e-3, "the time-out to brake")
-        assert math.dist(pose(truth)[:2], stopped[:2]) < SPEED * 0.5 + SPEED**2 / 2 + 0.2
+        at_rest = time_of(told[-1][1])
+        rest = truth_at(at_rest)
+        for speed, place in _slowing_down(each for _, each in truth if time_of(each) <= at_rest):
+            assert math.dist(place, rest) == pytest.approx(speed**2 / 2, abs=0.05)
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -163,6 +164,17 @@ def typing(name: str) -> Iterator[Callable[[str], None]]:
 
 def time_of(message: Odometry) -> float:
     return float(message.header.stamp.sec + message.header.stamp.nanosec * 1e-9)
+
+
+def _slowing_down(messages: Iterable[Odometry]) -> Iterator[tuple[float, tuple[float, float]]]:
+    """Speed and place of the last messages, the newest first, as far back as each is the faster one."""
+    newer = 0.0
+    for message in reversed(list(messages)):
+        speed, place = message.twist.twist.linear.x, message.pose.pose.position
+        if not newer - 0.02 <= speed <= 0.95 * SPEED:
+            return
+        yield speed, (place.x, place.y)
+        newer = speed
 
 
 def _twist(messages: list[tuple[float, Odometry]]) -> tuple[float, float]:
