@@ -58,7 +58,7 @@ def after_one_tick(program, states):
         given = np.repeat(start[None], TICKS, axis=0)
         if name == "tick":
             given = np.arange(float(TICKS)).reshape(given.shape)
-        elif name in states and start.dtype != np.uint64:
+        elif name in states and name not in program.structure.edges:
             given = states[name][:-1].reshape(given.shape).astype(start.dtype)
         before[name] = given
     after = jax.jit(jax.vmap(program.step))(before)

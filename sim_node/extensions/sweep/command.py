@@ -223,7 +223,12 @@ class Bar:
         self.begin(len(prepared.cases), int(dataset.done.sum()))
 
     def begin(self, total: int, done: int = 0) -> None:
-        """Show how many cases there are, and how many of them are done."""
+        """Show how many cases there are.
+
+        Args:
+            total: How many.
+            done: How many of them are done.
+        """
         if sys.stderr.isatty():
             from tqdm import tqdm
 
