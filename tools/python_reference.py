@@ -26,6 +26,8 @@ SECTIONS = {
     "Algebra": "Quaternion SpatialTransform SpatialMotion SpatialForce SpatialInertia skew",
     "Processes": "s10",
     "Filters": "ukf",
+    "Gravity of the Earth": "egm08 j2 _get_cache_dir",
+    "Campaigns": "monte_carlo",
     "What is shown": "Mesh Material Shape Glb Scene Panel GraphEntity",
     "Errors": "EcsError TimeTravel",
     "Names of other packages": "Annotated dataclass jax",

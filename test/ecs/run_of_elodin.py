@@ -2,13 +2,12 @@
 
     run_of_elodin.py MODULE EXAMPLE TICKS OUT [STATES]
 
-MODULE is `elodin`, or what the example's import lines name instead. OUT has each component, (ticks + 1, n, ...), with
-the entities in the order of spawning. With STATES, the OUT of another run, it also has as `one/COMPONENT` what one tick
-makes of each of those states.
+MODULE is `elodin`, or what the example's import lines name in its place. OUT has each component, (ticks + 1, n, ...),
+with the entities in the order of spawning. With STATES, the OUT of another run, it also has as `one/COMPONENT` what one
+tick makes of each of those states.
 """
 
 import os
-import re
 import sys
 import types
 from contextlib import suppress
@@ -59,7 +58,7 @@ def after_one_tick(program, states):
         given = np.repeat(start[None], TICKS, axis=0)
         if name == "tick":
             given = np.arange(float(TICKS)).reshape(given.shape)
-        elif name in states and start.dtype != np.uint64:
+        elif name in states and name not in program.structure.edges:
             given = states[name][:-1].reshape(given.shape).astype(start.dtype)
         before[name] = given
     after = jax.jit(jax.vmap(program.step))(before)
@@ -70,8 +69,6 @@ sys.argv = [EXAMPLE, "run"]
 sys.path.insert(0, os.path.dirname(EXAMPLE))
 with open(EXAMPLE, encoding="utf-8") as file:
     source = file.read()
-imports = r"^(\s*)(import|from) elodin(\.elodin)?\b"
-source = re.sub(imports, rf"\1\2 {MODULE}", source, flags=re.MULTILINE)
 module = types.ModuleType("__main__")
 module.__dict__["__file__"] = EXAMPLE
 sys.modules["__main__"] = module

@@ -118,6 +118,31 @@ def test_frames_stay_readable_at_their_times_until_truncate() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+def test_a_camera_with_a_rate_takes_frames_by_itself(tmp_path: Path) -> None:
+    """At 40 Hz in ticks of 10 ms: at each tick that reaches the next 25 ms."""
+    made = world(fps=40.0, rot_offset=[0.0, 0.0, 0.0])
+    made.run(None, 1 / 100, max_ticks=10, interactive=False, start_timestamp=0, db_path=tmp_path / "bag")
+    with AnyReader([tmp_path / "bag"], default_typestore=get_typestore(Stores.LATEST)) as reader:
+        stamps = [stamp // 1_000_000 for each, stamp, _ in reader.messages() if each.topic == "/eye/cam"]
+    assert stamps == [0, 30, 50, 80]
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize(("turn", "axis"), [([0, 0, 90], [0, 1, 0]), ([0, 90, 0], [0, 0, -1]), ([90, 0, 0], [1, 0, 0])])
+def test_a_turned_camera_looks_along_its_own_axis(turn: list[float], axis: list[float]) -> None:
+    made = el.World()
+    body = made.spawn(
+        el.Body(world_pos=el.SpatialTransform(angular=el.Quaternion(TURN), linear=np.array([0, 0, 9.0]))), "eye"
+    )
+    seen = np.array([0, 0, 9.0]) + 3.0 * quaternions.rotate(TURN, np.array(axis, float))
+    made.spawn(el.Body(world_pos=el.SpatialTransform(linear=seen)), "target")
+    made.sensor_camera(body, "cam", 41, 41, rot_offset=turn)
+    made.schematic(KDL)
+    red, green = frame(made).reshape(41, 41, 4)[20, 20, :2].astype(int)
+    assert red > 2 * green
+
+
+@pytest.mark.usefixtures("opengl")
 def test_frames_are_recorded_as_images(tmp_path: Path) -> None:
     frames: list[Any] = []
 
@@ -148,6 +173,9 @@ def test_frames_are_recorded_as_images(tmp_path: Path) -> None:
         ({"width": 0}, r"width and height are \(0, 120\)"),
         ({"fov": 180.0}, "fov is 180 degrees; allowed: between 0 and 180"),
         ({"near": 2.0, "far": 1.0}, "near is 2 m, far 1 m"),
+        ({"fps": 0.0}, "fps is 0; a number above zero"),
+        ({"rot_offset": [1.0]}, "rot_offset: three numbers are needed"),
+        ({"frustum_color": 1}, "unknown argument 'frustum_color'; did you mean frustums_color"),
         ({"pos_offset": [1.0, 2.0]}, "pos_offset: three numbers are needed"),
     ],
 )

@@ -356,6 +356,8 @@ def test_values_are_read_at_the_times_that_they_had(make: Make) -> None:
             for name, value in zip(("a.x", "a.push", "a.ticks"), values, strict=True):
                 np.testing.assert_array_equal(context.read_component(name, stamp), value)
                 np.testing.assert_array_equal(context.read_component(name, stamp + 1), value)
+                found = context.component_batch_operation([name], read_timestamps={name: stamp})
+                np.testing.assert_array_equal(found[name], value)
 
     stepper = make(None, post)
     for _ in range(20):

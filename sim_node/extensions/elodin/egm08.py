@@ -27,7 +27,7 @@ def _get_cache_dir() -> str:
     return str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elodin-cli")
 
 
-class Harmonics(NamedTuple):
+class _Harmonics(NamedTuple):
     """Fully normalized coefficients of a gravity field.
 
     Attributes:
@@ -78,21 +78,26 @@ class EGM08:
         size = degree + 1
         self._c, self._s = model.c[:size, :size], model.s[:size, :size]
         self.mu_earth, self.r_ref = model.mu, model.radius
-        self._last, self._weights = degree, Weights.of(size)
+        self._last, self._weights = degree, _Weights.of(size)
         if compat == "elodin":
             self.mu_earth, self.r_ref = 3.986004418e14, 6.378e6
             self._last = degree - 1
             self._weights = self._weights.of_elodin()
 
     def compute_field(self, x: Any, y: Any, z: Any, mass: Any) -> Any:
-        """Return the force (3,) of gravity on a mass, N.
+        """Return the force of gravity on a mass.
 
         Pines, Uniform representation of the gravitational potential and its derivatives, AIAA J. 11, 1973: there is no
         singularity at the poles.
 
         Args:
-            x, y, z: The position from the centre of the Earth, in axes that turn with it, m. z is towards the north.
+            x: The position from the centre of the Earth, in axes that turn with it, towards Greenwich, m.
+            y: The same at 90 degrees east of it.
+            z: The same towards the north.
             mass: The mass, kg.
+
+        Returns:
+            The force (3,), N.
         """
         r = jnp.sqrt(x**2 + y**2 + z**2)
         s, t, u = x / r, y / r, z / r
@@ -124,7 +129,7 @@ class EGM08:
         return rows
 
 
-class Weights(NamedTuple):
+class _Weights(NamedTuple):
     """Factors of the recursion (n + 1, n + 1) and of the sums (n, n), by degree and order."""
 
     diagonal: Array
@@ -135,7 +140,7 @@ class Weights(NamedTuple):
     out: Array
 
     @classmethod
-    def of(cls, size: int) -> Weights:
+    def of(cls, size: int) -> _Weights:
         """Return the factors for degrees below a size."""
         degree, order = np.meshgrid(np.arange(size + 1.0), np.arange(size + 1.0), indexing="ij")
         each = np.arange(1.0, size + 1.0)
@@ -156,13 +161,13 @@ class Weights(NamedTuple):
             *(each[inside] for each in (order, up, out)),
         )
 
-    def of_elodin(self) -> Weights:
+    def of_elodin(self) -> _Weights:
         """Return Elodin's, which count orders from 1, and leave out the highest."""
         wrong = np.where(self.order < len(self.order) - 1, self.order + 1.0, 0.0)
         return self._replace(order=wrong, up=self.up * wrong, out=self.out * wrong)
 
 
-def _read(folder: Path, path: Path | None, degree: int) -> tuple[Harmonics, str]:
+def _read(folder: Path, path: Path | None, degree: int) -> tuple[_Harmonics, str]:
     """Return the coefficients to at least a degree, if there are as many, and where they are from. Raises EcsError."""
     mu, radius = 3.986004415e14, 6378136.3
     source: Path = path or folder / C_FILE
@@ -171,17 +176,17 @@ def _read(folder: Path, path: Path | None, degree: int) -> tuple[Harmonics, str]
             return _gfc(path, degree), str(path)
         if source.is_file():
             c, s = (np.load(folder / name).astype(np.float64) for name in (C_FILE, S_FILE))
-            return Harmonics(mu, radius, c, s), str(source)
+            return _Harmonics(mu, radius, c, s), str(source)
         source = SHIPPED
         with np.load(SHIPPED) as shipped:
-            return Harmonics(mu, radius, shipped["c"], shipped["s"]), SHIPPED.name
+            return _Harmonics(mu, radius, shipped["c"], shipped["s"]), SHIPPED.name
     except KeyError as error:
         raise EcsError(f"{source}: has no {error.args[0]}", caller(), "EGM08") from None
     except (OSError, ValueError) as error:
         raise EcsError(f"{source}: {error}", caller(), "EGM08") from None
 
 
-def _gfc(path: Path, degree: int) -> Harmonics:
+def _gfc(path: Path, degree: int) -> _Harmonics:
     """Read ICGEM's format: Barthelmes and Foerste, The ICGEM-format, 2011. Raises OSError, ValueError, KeyError."""
     words: dict[str, str] = {}
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -211,4 +216,4 @@ def _gfc(path: Path, degree: int) -> Harmonics:
     numbers = {
         name: float(words[name].replace("D", "e").replace("d", "e")) for name in ("earth_gravity_constant", "radius")
     }
-    return Harmonics(numbers["earth_gravity_constant"], numbers["radius"], c, s)
+    return _Harmonics(numbers["earth_gravity_constant"], numbers["radius"], c, s)

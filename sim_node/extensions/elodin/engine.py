@@ -156,7 +156,7 @@ class EcsEngine:
     def _new_stepper(self) -> Stepper | None:
         """Return what runs the callbacks, or None without any: then many ticks are one call."""
         captured = self._of.captured
-        if captured.pre_step is None and captured.post_step is None:
+        if captured.pre_step is None and captured.post_step is None and not self._camera_frames.has_rates:
             return None
         from sim_node.extensions.elodin.step_context import Stepper
 

@@ -21,11 +21,16 @@ class J2:
     J2 = 1.08262668e-3
 
     def compute_field(self, x: Any, y: Any, z: Any, mass: Any) -> Any:
-        """Return the force (3,) of gravity on a mass, N.
+        """Return the force of gravity on a mass.
 
         Args:
-            x, y, z: The position from the centre of the Earth, m. z is towards the north.
+            x: The position from the centre of the Earth, m.
+            y: The same along the second axis.
+            z: The same towards the north.
             mass: The mass, kg.
+
+        Returns:
+            The force (3,), N.
         """
         r = jnp.sqrt(x**2 + y**2 + z**2)
         oblate = 1.5 * self.J2 * (self.r_ref / r) ** 2

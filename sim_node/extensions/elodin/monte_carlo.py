@@ -37,7 +37,11 @@ class Param:
 
 @dataclass(frozen=True)
 class ParamsSpec:
-    """The parameters of a script by name."""
+    """The parameters of a script.
+
+    Attributes:
+        params: The parameters by name.
+    """
 
     params: Mapping[str, Param]
 
@@ -76,7 +80,15 @@ class Params:
     slot: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of a parameter, or a default."""
+        """Return the value of a parameter.
+
+        Args:
+            key: Its name.
+            default: What is returned without it.
+
+        Returns:
+            The value.
+        """
         return self.values.get(key, default)
 
     def __getitem__(self, key: str) -> Any:
@@ -149,7 +161,14 @@ def params(spec: ParamsSpec | None = None) -> Params:
 
 
 def port_variable(name: str) -> str:
-    """Return the variable of the environment that has a port, such as ELODIN_MC_PORT_STATE."""
+    """Return the variable of the environment that has a port.
+
+    Args:
+        name: The name of the port.
+
+    Returns:
+        The name of the variable, such as ELODIN_MC_PORT_STATE.
+    """
     return PORT + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,11 @@ from sim_node.extensions.elodin.entities import Entities, Values
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.panels import Panel
 from sim_node.extensions.elodin.sensor_cameras import SensorCamera
+from sim_node.text import did_you_mean
 from sim_node.world.problems import Where
+
+# Of sensor cameras of Elodin: what its editor draws of them.
+OVERLAY = frozenset({"create_frustum", "show_ellipsoids", "frustums_color", "projection_color", "frustums_thickness"})
 
 
 class Scenery(Entities):
@@ -110,6 +115,9 @@ class Scenery(Entities):
         format: str = "rgba",
         effect: str = "normal",
         effect_params: Mapping[str, float] | None = None,
+        rot_offset: Sequence[float] | None = None,
+        fps: float | None = None,
+        **overlay: Any,
     ) -> None:
         """Add a camera to an entity with a WorldPos. Callbacks render it: `ctx.render_camera("entity.name")`.
 
@@ -128,11 +136,19 @@ class Scenery(Entities):
             format: "rgba", four bytes for each pixel; or "gray", one.
             effect: "normal", "thermal", "night_vision" or "depth", which is the brightness.
             effect_params: `contrast` and `noise_sigma` of thermal; `gain` and `noise_sigma` of night_vision.
+            rot_offset: Instead of a point to look at: angles about the entity's x axis, then the turned y and z axes,
+                degrees. With zeros it looks along x, and z is up.
+            fps: Frames per simulated second (Hz) that are rendered without being asked for; None for none.
+            **overlay: Accepted without effect: create_frustum, show_ellipsoids, frustums_color, projection_color and
+                frustums_thickness.
 
         Raises:
             EcsError: There is no such entity, the name is in use, or an argument is not allowed.
         """
         where = caller()
+        for unknown in overlay.keys() - OVERLAY:
+            known = did_you_mean(unknown, (*OVERLAY, "rot_offset", "fps", "look_at_offset", "effect_params"))
+            raise EcsError(f"unknown argument {unknown!r}{known}", where, "sensor_camera")
         if entity not in self.names:
             raise EcsError(f"there is no entity {entity}; spawn it before", where, "sensor_camera")
         of = self.names[EntityId(entity)]
@@ -149,6 +165,8 @@ class Scenery(Entities):
             effect,
             dict(effect_params or {}),
             where,
+            None if rot_offset is None else tuple(map(float, rot_offset)),
+            fps,
         )
         if camera.name in self.cameras:
             raise EcsError(f"there is a camera {camera.name!r} already", where, "sensor_camera")

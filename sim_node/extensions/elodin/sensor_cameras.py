@@ -22,6 +22,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import NOWHERE, Where
 
 if TYPE_CHECKING:
+    from sim_node.simulation.sensors.context import Lens
     from sim_node.spatial.geometry.arrays import FloatArray
     from sim_node.viewing.framebuffer import Framebuffer
     from sim_node.viewing.view import View
@@ -47,11 +48,13 @@ class SensorCamera:
         near: Distance of the nearest thing that is seen, m.
         far: Distance of the farthest, m.
         position: Where it is (3,), in the axes of the entity, m.
-        target: The point (3,) that it looks at, in the axes of the entity, m.
+        target: The point (3,) that it looks at, in the axes of the entity, m; or
+        turn: Angles (3,) about the entity's x axis, then the turned y and z axes, degrees.
         format: A format of FORMATS.
         effect: An effect of EFFECTS.
         parameters: Those of the effect.
         where: Where it was added.
+        fps: Frames that are rendered per simulated second (Hz) without being asked for; None for none.
     """
 
     entity: str
@@ -61,11 +64,13 @@ class SensorCamera:
     near: float
     far: float
     position: tuple[float, ...]
-    target: tuple[float, ...]
+    target: tuple[float, ...] = (0.0, 0.0, -1.0)
     format: str = "rgba"
     effect: str = "normal"
     parameters: Mapping[str, float] = field(default_factory=dict)
     where: Where = NOWHERE
+    turn: tuple[float, ...] | None = None
+    fps: float | None = None
 
     def __post_init__(self) -> None:
         """Check it. Raises EcsError."""
@@ -81,7 +86,14 @@ class SensorCamera:
             self._refuse(f"fov is {math.degrees(self.fov):g} degrees; allowed: between 0 and 180")
         if not 0.0 < self.near < self.far:
             self._refuse(f"near is {self.near:g} m, far {self.far:g} m; allowed: 0 < near < far")
-        for what, triple in (("pos_offset", self.position), ("look_at_offset", self.target)):
+        if self.fps is not None and not 0.0 < self.fps < math.inf:
+            self._refuse(f"fps is {self.fps:g}; a number above zero is needed")
+        triples = (
+            ("pos_offset", self.position),
+            ("look_at_offset", self.target),
+            ("rot_offset", self.turn or (0, 0, 0)),
+        )
+        for what, triple in triples:
             if len(triple) != 3 or not np.isfinite(triple).all():
                 self._refuse(f"{what}: three numbers are needed, found {list(triple)}")
 
@@ -91,17 +103,26 @@ class SensorCamera:
         return self.size[0] * self.size[1] * FORMATS[self.format]
 
     def view(self, pose: FloatArray) -> View:
-        """Return what it sees from a pose (7,) of its entity, upright. Raises ValueError if it looks at itself."""
-        from sim_node.simulation.sensors.context import Lens
+        """Return what it sees from a pose (7,) of its entity. Looking at a point it is upright.
+
+        Raises ValueError if it looks at itself.
+        """
         from sim_node.spatial.geometry import poses
-        from sim_node.viewing.schematic_pictures import horizontal
+        from sim_node.viewing.schematic.formulas import euler
         from sim_node.viewing.view import View, looking
 
+        if self.turn is not None:
+            own = poses.pose(np.array(self.position), euler(np.array(self.turn)))
+            return View(poses.compose(pose, own), self._lens(), float(np.clip(10.0, 10.0 * self.near, self.far)))
         eye, at = poses.apply(pose, np.array([self.position, self.target]))
-        across = horizontal(self.fov, self.size)
-        straight = looking(eye, at, self.size, across)
-        lens = Lens(*self.size, across, self.near, self.far, depth=False)
-        return View(straight.pose, lens, float(np.clip(straight.distance, 10.0 * self.near, self.far)))
+        straight = looking(eye, at, self.size)
+        return View(straight.pose, self._lens(), float(np.clip(straight.distance, 10.0 * self.near, self.far)))
+
+    def _lens(self) -> Lens:
+        from sim_node.simulation.sensors.context import Lens
+        from sim_node.viewing.schematic_pictures import horizontal
+
+        return Lens(*self.size, horizontal(self.fov, self.size), self.near, self.far, depth=False)
 
     def frame(self, pixels: Pixels, stamp_us: int) -> Pixels:
         """Return the bytes of pixels (height, width, 3) with its effect, in its format."""
@@ -171,6 +192,8 @@ class CameraFrames:
     ) -> None:
         self._cameras, self._live, self._world, self._on_frame = cameras, live, world, on_frame
         self._stage: _Stage | None = None
+        # The times of the next frames of cameras that have a rate, us.
+        self._due: dict[str, float] = {name: 0.0 for name, each in cameras.items() if each.fps is not None}
         self._kept: dict[str, deque[tuple[int, Pixels]]] = {
             name: deque(maxlen=max(1, min(KEPT, KEPT_BYTES // camera.frame_size))) for name, camera in cameras.items()
         }
@@ -196,6 +219,19 @@ class CameraFrames:
             frames.append(frame)
         return frames
 
+    @property
+    def has_rates(self) -> bool:
+        """Whether there is a camera with a rate of its own."""
+        return bool(self._due)
+
+    def expose(self, stamp_us: int) -> None:
+        """Render the cameras whose rate has a frame at a time, us, at the present state. Raises RuntimeError."""
+        for name, due in self._due.items():
+            if stamp_us + 0.5 >= due:
+                self.render([name], stamp_us)
+                period = 1e6 / (self._cameras[name].fps or 1.0)
+                self._due[name] = max(due, stamp_us - period) + period
+
     def message(self, name: str, stamp_us: int | None = None) -> Pixels | None:
         """Return the newest frame of a camera, up to a time, us; None without one. Raises RuntimeError."""
         kept = self._kept[self._camera(name).name]
@@ -205,6 +241,7 @@ class CameraFrames:
 
     def clear(self) -> None:
         """Forget all frames."""
+        self._due = dict.fromkeys(self._due, 0.0)
         for kept in self._kept.values():
             kept.clear()
 

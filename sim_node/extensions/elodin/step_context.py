@@ -104,6 +104,7 @@ class StepContext:
         reads: Iterable[str] = (),
         writes: Mapping[str, Any] | None = None,
         write_timestamps: Mapping[str, int] | None = None,
+        read_timestamps: Mapping[str, int] | None = None,
     ) -> dict[str, Array]:
         """Write several components, then read several. Nothing is written if any of it fails.
 
@@ -111,6 +112,7 @@ class StepContext:
             reads: The names of the components to be read, `entity.component`.
             writes: Values by name.
             write_timestamps: The times of some of them, us; by default now.
+            read_timestamps: The times of some of the reads, us, as in `read_component`; by default now.
 
         Returns:
             The values read by name. A component that is also written has its new value.
@@ -139,8 +141,11 @@ class StepContext:
                     raise RuntimeError(f"component {name!r} has no data since truncate()")
         for each in checked:
             self._write(*each)
-        numbers = self._live.numbers
-        return {name: numbers(slot.block)[slot.numbers].copy() for name, slot in zip(names, wanted, strict=True)}
+        numbers, past = self._live.numbers, read_timestamps or {}
+        return {
+            name: self.read_component(name, past[name]) if name in past else numbers(slot.block)[slot.numbers].copy()
+            for name, slot in zip(names, wanted, strict=True)
+        }
 
     def render_camera(self, camera_name: str) -> Array | None:
         """Render a camera of `World.sensor_camera` at the present state.
@@ -292,6 +297,7 @@ class Stepper:
         if self.empty:
             self.empty = {pair for pair in self.empty if pair.own}
         self._truncated = False
+        self.frames.expose(now)
         if self._post is not None:
             self._after = True
             self._post(tick, context)

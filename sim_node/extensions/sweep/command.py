@@ -141,7 +141,10 @@ def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
     rows = read_spec(arguments.spec) if arguments.plan is None else read_plan(arguments.plan)
     for note in campaign.notes:
         print(note, file=sys.stderr)
-    stop = lambda: bool(arguments.interrupt.asked)  # noqa: E731
+
+    def stop() -> bool:
+        return bool(arguments.interrupt.asked)
+
     runs = CampaignRuns(Path(arguments.world), rows, campaign, out, arguments.workers, stop)
     try:
         with Bar() as bar:
@@ -220,7 +223,12 @@ class Bar:
         self.begin(len(prepared.cases), int(dataset.done.sum()))
 
     def begin(self, total: int, done: int = 0) -> None:
-        """Show how many cases there are, and how many of them are done."""
+        """Show how many cases there are.
+
+        Args:
+            total: How many.
+            done: How many of them are done.
+        """
         if sys.stderr.isatty():
             from tqdm import tqdm
 

@@ -125,7 +125,6 @@ class Run:
         self.live = Live(captured.program)
         self.settings = settings
         self.start_us = time.time_ns() // 1000 if settings.start_timestamp is None else settings.start_timestamp
-        self._called = pre_step is not None or post_step is not None or settings.is_canceled is not None
         self._recipes = recipes
         self._processes = Supervisor(lambda line: settings.say("info", line))
         self._samples = None if sink is None else Samples(self.live, self.start_us, sink(self.start_us))
@@ -139,6 +138,8 @@ class Run:
             (lambda: None) if self._samples is None else self._samples.truncate,
             None if seen is None else CameraFrames(captured.cameras, self.live, seen, self._frame),
         )
+        asked = (pre_step, post_step, settings.is_canceled)
+        self._called = any(each is not None for each in asked) or self._stepper.frames.has_rates
         self._due = 0.0
 
     def run(self) -> int:
