@@ -136,7 +136,7 @@ def read_spec(path: Path) -> list[PlanRow]:
     table = _Table(path, root)
     table.only(("monte_carlo", "sim_sweep", "meta_sweep"))
     sampled = _samples(path, _Table(path, root["monte_carlo"], "monte_carlo")) if root.get("monte_carlo") else [{}]
-    rows = []
+    rows: list[PlanRow] = []
     for fixed, drawn, meta in itertools.product(
         _grid(table.inner("sim_sweep")), sampled, _grid(table.inner("meta_sweep"))
     ):
