@@ -109,7 +109,7 @@ STRESS = $(BIN)/python -m
 stress: .venv/.ready-for-tests
 	timeout 13m $(STRESS) bench.endurance $(ARGS)
 	timeout 6m $(STRESS) bench.tree_stress
-	timeout 6m $(STRESS) bench.lockstep --seconds 1800 --out bench/results/lockstep_stress.json
+	timeout 6m $(STRESS) bench.lockstep --over tcp --seconds 1800 --out bench/results/lockstep_stress.json
 	timeout 100m $(STRESS) stress
 	timeout 55m $(STRESS) stress.stops
 

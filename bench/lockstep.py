@@ -1,9 +1,10 @@
-"""The lockstep with the built-in autopilot over TCP: how many times faster than real time, and steps that went missing.
+"""The lockstep with the built-in autopilot: how many times faster than real time, and steps that went missing.
 
-Run from the repository: python -m bench.lockstep [--seconds 60] [--out bench/results/lockstep.json]
+Run from the repository: python -m bench.lockstep [--over tcp memory] [--seconds 60] [--out bench/results/lockstep.json]
 
-Each step of 4 ms is one exchange: physics, sensors, HIL_SENSOR to a process of its own, HIL_ACTUATOR_CONTROLS back.
-Exit code 1 below 15 times real time, or where a step had no answer of its own time. `make stress` runs half an hour.
+Each step of 4 ms is one exchange: physics, sensors, HIL_SENSOR, HIL_ACTUATOR_CONTROLS back; over TCP with a process of
+its own, or through memory in this one. Exit code 1 below 15 times real time over TCP or 30 through memory, or where a
+step had no answer of its own time. `make stress` runs half an hour.
 What both processes take of a CPU tells them apart from what else runs on a busy machine.
 """
 
@@ -26,7 +27,9 @@ from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
-SLOWEST, RATE = 15.0, 250
+RATE = 250
+# Where the autopilot is, and how many times real time are wanted.
+WAYS = {"tcp": ("", 15.0), "memory": ("in_process: true, ", 30.0)}
 WORLD = """\
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
 time: {{step: 0.004}}
@@ -36,30 +39,36 @@ vehicles:
   - name: v
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, instance: {instance}}}
+    autopilot: {{type: mavlink_builtin, {where}instance: {instance}}}
     pilot: {{take_off: 3, waypoints: [[10, 0, 5], [10, 10, 4], [0, 0, 3]], after: loop}}
 """
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--over", nargs="+", choices=WAYS, default=list(WAYS), help="by default both")
     parser.add_argument("--seconds", type=float, default=60.0, help="simulated")
     parser.add_argument("--out", type=Path, default=Path("bench/results/lockstep.json"))
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lockstep.yaml"
-        path.write_text(WORLD.format(instance=free_instance()))
-        found = measure(Simulation(load(path), seed=1), arguments.seconds)
-    factor, missed = found["real time factor"], found["missed"]
-    held = factor >= SLOWEST and not missed
-    print(
-        f"lockstep at {RATE} Hz    {factor:.1f} times real time   p50 {found['p50_s'] * 1e6:.0f} us   "
-        f"p99 {found['p99_s'] * 1e6:.0f} us a step, CPU {found['simulation_cpu_s'] * 1e6:.0f} us, of the autopilot "
-        f"{found['autopilot_cpu_s'] * 1e6:.0f} us   {missed} of {found['steps']} steps without an answer"
-        f"{aim(f'target {SLOWEST:g} times, none', held)}"
-    )
+    rows, held = {}, True
+    for way in arguments.over:
+        where, slowest = WAYS[way]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lockstep.yaml"
+            path.write_text(WORLD.format(instance=free_instance(), where=where))
+            found = rows[way] = measure(Simulation(load(path), seed=1), arguments.seconds)
+        factor, missed = found["real time factor"], found["missed"]
+        kept = factor >= slowest and not missed
+        held &= kept
+        print(
+            f"lockstep at {RATE} Hz, {way:<7}{factor:5.1f} times real time   p50 {found['p50_s'] * 1e6:.0f} us   "
+            f"p99 {found['p99_s'] * 1e6:.0f} us a step, CPU {found['simulation_cpu_s'] * 1e6:.0f} us, of another "
+            f"process {found['autopilot_cpu_s'] * 1e6:.0f} us   {missed} of {found['steps']} steps without an answer"
+            f"{aim(f'target {slowest:g} times, none', kept)}",
+            flush=True,
+        )
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    arguments.out.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     return 0 if held else 1
 
 
@@ -70,8 +79,8 @@ def measure(simulation: Simulation, seconds: float) -> dict[str, float]:
         simulation.run(5.0)
         answered, steps = peer.wait.answered, round(seconds * RATE)
         elapsed = np.empty(steps)
-        (child,) = psutil.Process().children()
-        autopilot_cpu, cpu = sum(child.cpu_times()[:2]), time.process_time()
+        children = psutil.Process().children()
+        autopilot_cpu, cpu = cpu_of(children), time.process_time()
         began = time.perf_counter()
         for step in range(steps):
             before = time.perf_counter()
@@ -79,7 +88,7 @@ def measure(simulation: Simulation, seconds: float) -> dict[str, float]:
             elapsed[step] = time.perf_counter() - before
         wall = time.perf_counter() - began
         cpu = (time.process_time() - cpu) / steps
-        autopilot_cpu = (sum(child.cpu_times()[:2]) - autopilot_cpu) / steps
+        autopilot_cpu = (cpu_of(children) - autopilot_cpu) / steps
         height = float(simulation.snapshot().poses[simulation.frames.index("v/base_link"), 2])
         assert height > 1.0, "it flies"
     finally:
@@ -95,6 +104,11 @@ def measure(simulation: Simulation, seconds: float) -> dict[str, float]:
         "steps": steps,
         "missed": missed,
     }
+
+
+def cpu_of(processes: list[psutil.Process]) -> float:
+    """Processor time so far, s."""
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
 def free_instance() -> int:

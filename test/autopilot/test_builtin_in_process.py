@@ -14,7 +14,8 @@ from claims import free_instance, free_port
 from pymavlink import mavutil
 from waiting import PATIENCE
 
-from sim_node.autopilots.lockstep.in_process import InProcessBuiltin
+from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+from sim_node.autopilots.lockstep.mavlink_builtin import InProcessBuiltin
 from sim_node.autopilots.lockstep.px4 import Px4
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Simulation
@@ -135,6 +136,31 @@ def test_its_thread_ends_with_the_run(run: Callable[..., Run]) -> None:
     assert set(threading.enumerate()) - before
     flown.simulation.close()
     assert not set(threading.enumerate()) - before
+
+
+def test_an_error_while_it_serves_the_ground_ends_the_run(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a vehicle that flies on and answers nobody."""
+    failed = threading.Event()
+
+    def tick(self: BuiltinAutopilot, now_ns: int) -> None:
+        failed.set()
+        raise ZeroDivisionError("of a test")
+
+    monkeypatch.setattr(BuiltinAutopilot, "tick", tick)
+    flown = run(IN_PROCESS)
+
+    def fly_on() -> None:
+        flown.path(0.1)
+        assert failed.wait(PATIENCE)
+        for thread in threading.enumerate():
+            if thread.name == f"autopilot {flown.instance}":
+                thread.join(PATIENCE)
+        flown.path(0.1)
+
+    with pytest.raises(ZeroDivisionError, match="of a test"):
+        fly_on()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import DIALECTS, rover
 from sim_node.autopilots.builtin.memory import Memory
+from sim_node.autopilots.builtin.simulator import MemoryLink
 from sim_node.autopilots.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import Endpoint, endpoint_of
@@ -69,12 +70,14 @@ def made_autopilot(
     return BuiltinAutopilot(vehicle, dialect, identity.system, simulator, connections, memory, show, listeners)
 
 
-def in_process(vehicle: VehicleParameters, instance: int, memory: Memory) -> BuiltinAutopilot:
-    """Return the autopilot of a vehicle that this process simulates. Raises SigningFault for its key."""
+def in_process(vehicle: VehicleParameters, instance: int, memory: Memory) -> tuple[BuiltinAutopilot, MemoryLink]:
+    """Return the autopilot of a vehicle that this process simulates, and its link. Raises SigningFault for its key."""
     links, quiet = usual_links(instance, [endpoint_of(url) for url in vehicle.links])
     key = Path(vehicle.signing_key) if vehicle.signing_key else None
     signing = partial(_signing, key, owner_of(instance))
-    return made_autopilot(vehicle, instance, links, quiet, simulator=None, memory=memory, signing=signing)
+    made = made_autopilot(vehicle, instance, links, quiet, simulator=None, memory=memory, signing=signing)
+    assert isinstance(made.link, MemoryLink)
+    return made, made.link
 
 
 def _signing(key: Path | None, owner: str, link_id: int) -> Signing | None:

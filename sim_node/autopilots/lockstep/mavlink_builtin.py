@@ -1,14 +1,17 @@
 """The built-in autopilot in lockstep: PX4's simulator link and the vehicle's true state, from the first sample on.
 
-The simulation starts the process, restarts it if it dies, and stops it.
+The simulation starts the process, restarts it if it dies, and stops it; or flies it in its own process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sim_node.autopilots.builtin.process import AutopilotProcess
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, autopilot, outputs_of
 from sim_node.autopilots.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
@@ -20,6 +23,9 @@ from sim_node.spatial.frames import AttitudeEnu, Enu
 from sim_node.world import WorldError
 from sim_node.world.autopilots import Vehicle
 from sim_node.world.problems import Problem
+
+if TYPE_CHECKING:
+    from sim_node.autopilots.builtin.simulator import MemoryLink
 
 # How often to report that the simulation is waiting (s).
 PATIENCE = 20.0
@@ -83,8 +89,6 @@ class MavlinkBuiltin(Px4):
         _check_key(vehicle)
         parameters = parameters_of(simulation, vehicle, rate)
         if vehicle.autopilot.in_process:
-            from sim_node.autopilots.lockstep.in_process import InProcessBuiltin
-
             return InProcessBuiltin(instance, *outputs_of(vehicle), parameters)
         process = AutopilotProcess(parameters, instance) if vehicle.autopilot.start else None
         return cls(instance, *outputs_of(vehicle), process)
@@ -173,6 +177,91 @@ class MavlinkBuiltin(Px4):
         also = _RESET if self._reset else 0
         frames.append(self._sensor.frame(self._count(), *px4_hil.sensor(sample, time_us, also)))
         return b"".join(frames)
+
+
+class InProcessBuiltin(MavlinkBuiltin):
+    """The built-in autopilot in the process of the run: the same MAVLink bytes, through memory instead of a socket.
+
+    It flies in the thread that steps the simulation. A thread of its own serves its ground links, also in pauses.
+
+    Args:
+        instance: The instance number, from 0, which determines the ports.
+        outputs: Number of channels that it sends.
+        low: The least command of a channel.
+        parameters: The vehicle.
+    """
+
+    def __init__(self, instance: int, outputs: int, low: float, parameters: VehicleParameters) -> None:
+        super().__init__(instance, outputs, low)
+        self.wait.own = True
+        self._parameters = parameters
+        self._remembered = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the simulation
+        self._link: MemoryLink | None = None
+        self._end: Callable[[], None] = _nothing
+        self._failures: list[BaseException] = []
+
+    def close(self) -> None:
+        """Close the ports, and end the autopilot."""
+        self.kill()
+        super().close()
+        self._remembered.close()
+
+    def send(self, sample: Sample) -> None:
+        """Let the autopilot answer the sample. Raises what the thread that serves its ground links has failed with."""
+        if self._failures:
+            raise self._failures[0]
+        self._reset = self._reset or sample.time_ns < self._now_ns
+        # Samples begin with the first step of a run, also after a reset.
+        self._sample = sample if sample.time_ns else None
+        if self._sample is None:
+            return
+        link = self._link or self._begin()
+        self._exchanges += 1
+        self._reject_second()
+        self._keep_time(sample.time_ns)
+        self._take(link.exchange(self._frames(sample)))
+        self._reset = False
+        self.wait.answered += 1
+
+    def receive(self) -> Commands | None:
+        """Return the commands of the answer."""
+        if self._sample is None or self._controls is None:
+            return None
+        return self._controls.commands(self._outputs, self._low)
+
+    def kill(self) -> None:
+        """End the autopilot; the next sample begins it again, from what it remembers."""
+        self._end()
+        self._link, self._end = None, _nothing
+        self.wait.peer, self.wait.lockstep = "", False
+
+    def _begin(self) -> MemoryLink:
+        # Imported here, so that a run whose autopilots have processes of their own does not load what these do.
+        from sim_node.autopilots.builtin.memory import Memory
+        from sim_node.autopilots.builtin.program import in_process
+
+        autopilot, link = in_process(self._parameters, self.instance, Memory(self._remembered.fileno()))
+
+        def serve() -> None:
+            try:
+                autopilot.run()
+            except BaseException as failure:  # raised in the thread that steps
+                self._failures.append(failure)
+
+        serving = threading.Thread(target=serve, name=f"autopilot {self.instance}", daemon=True)
+        serving.start()
+
+        def end() -> None:
+            autopilot.stop()
+            serving.join()
+
+        self._link, self._end = link, end
+        self.wait.peer, self.wait.lockstep = "this process", True
+        return self._link
+
+
+def _nothing() -> None:
+    """Nothing runs that would have to be ended."""
 
 
 def _check_key(vehicle: Vehicle) -> None:
