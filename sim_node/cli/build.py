@@ -22,7 +22,7 @@ from sim_node.packages import missing_message
 from sim_node.world.locate import share
 
 # By their definitions in share/sim_node/interfaces.
-PACKAGES = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs")
+PACKAGES = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs")
 # Of a package with many short interfaces: all of them in one file, each below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
 _CMAKE = "CMakeLists.txt"
@@ -134,4 +134,5 @@ def _point_generators_here() -> None:
         text = path.read_text(encoding="utf-8")
         for pattern, folder in here.items():
             text = re.sub(pattern, folder, text)
+        path.unlink()  # it can be a hard link into the cache of uv
         path.write_text(text, encoding="utf-8")

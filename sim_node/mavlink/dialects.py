@@ -1,16 +1,31 @@
-"""What the names of MAVROS and of PX4 share: rows of numbers with order, signs and unit, and a vehicle with them."""
+"""What the names of MAVROS, PX4 and ArduPilot share: tables of their topics, compiled, and a vehicle with them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import compress
 from typing import Any, NamedTuple
 
+from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import SI, Unit, is_on_earth
-from sim_node.mavlink.telemetry import Send, Telemetry
+from sim_node.mavlink.parameters import MAX_PARAMETERS, ParamValue, decoded
+from sim_node.mavlink.setpoints import SetpointLimits, check_message
+from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
+from sim_node.mavlink.topics import FrameNames, Profile, VehicleTopic
+from sim_node.mavlink.transaction import Outgoing
+from sim_node.messages.definitions import fields_of
+from sim_node.messages.encoding import encode
+from sim_node.messages.layout import MessageLayout, Pack
+from sim_node.spatial.frames import AttitudeEnu, Enu
 
 # Larger times are Unix time, as in timesync.py.
 _UNIX_US = 1_000_000_000_000_000
+NOTHING = (0.0, 0.0, 0.0)
+UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
+Numbers = tuple[float, ...]
 # Numbers of a message: a sign, and a path such as pose.position.x or covariance[9].
 _NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
 
@@ -19,8 +34,10 @@ class Unknown(ValueError):
     """A quantity is not known, so that its message is not sent. The text says which, in a few words."""
 
 
-# The functions that publish a message, by its name; called with its fields and the vehicle under these names.
-Readers = Mapping[str, Sequence[Callable[[Any, Any], None]]]
+# Publishes a message of MAVLink; called with its fields and the vehicle under these names.
+Read = Callable[[Any, Any], None]
+# The functions that publish a message, by its name.
+Readers = Mapping[str, Sequence[Read]]
 
 
 class VehicleNames:
@@ -30,14 +47,21 @@ class VehicleNames:
         vehicle: The vehicle's telemetry, which has translated each message before.
         send: Called with a topic and its message as CDR.
         readers: What publishes its messages.
+        frames: The names of frames in these messages.
 
     Attributes:
         last: The newest fields of the messages that are read, by name, since the vehicle is connected.
+        parameters: The autopilot's parameters that were received, by name.
+        row_stamp_ns: The stamp of the row that is being published (ns).
     """
 
-    def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
-        self.vehicle, self._send, self._readers = vehicle, send, readers
+    def __init__(self, vehicle: Telemetry, send: Send, readers: Readers, frames: FrameNames) -> None:
+        self.vehicle, self._send, self._readers, self.frames = vehicle, send, readers, frames
         self.last: dict[str, Any] = {}
+        self.parameters: dict[str, ParamValue] = {}
+        self.row_stamp_ns = 0
+        self._packs: dict[tuple[VehicleTopic, str], Pack] = {}
+        self._due_ns: dict[str, int] = {}
 
     def reads(self, name: str) -> bool:
         """Return whether a message by this name is read.
@@ -65,6 +89,44 @@ class VehicleNames:
         """Forget which messages the vehicle sends."""
         self.last.clear()
 
+    def send(self, topic: VehicleTopic, data: bytes) -> None:
+        """Send a message of a topic."""
+        self._send(topic, data)
+
+    def pack(
+        self, topic: VehicleTopic, source: str, make: Callable[[Any], Pack], stamp_ns: int, values: Sequence[Any]
+    ) -> None:
+        """Send a message of a topic from a source, with the layout that `make` returns once."""
+        key = topic, source
+        pack = self._packs.get(key)
+        if pack is None:
+            pack = self._packs[key] = make(self)
+        self.send(topic, pack(stamp_ns, values))
+
+    def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
+        """Send a message, given its fields by name; those that the installed definition lacks are left out."""
+        type = topic.type.replace("/", "/msg/")
+        self.send(topic, encode(type, known(type, fields)))
+
+    def is_due(self, what: str, period_ns: int) -> bool:
+        """Return whether something that is sent once in a period is due, and begin the next period then."""
+        now_ns = self.vehicle.arrival_ns
+        due_ns = self._due_ns.get(what, now_ns)
+        if 0 < due_ns - now_ns <= period_ns:
+            return False
+        on_time = 0 <= now_ns - due_ns < period_ns
+        self._due_ns[what] = (due_ns if on_time else now_ns) + period_ns
+        return True
+
+    def keep_parameter(self, fields: Any) -> ParamValue | None:
+        """Keep the parameter of a PARAM_VALUE, and return it; None if there are too many."""
+        name = fields.param_id
+        if name not in self.parameters and len(self.parameters) >= MAX_PARAMETERS:
+            self.vehicle.count_dropped("PARAM_VALUE", "too many parameters")
+            return None
+        found = self.parameters[name] = decoded(fields, self.vehicle.autopilot)
+        return found
+
     def stamp_of(self, fields: Any) -> int:
         """Return the stamp of a message (ns). The vehicle's own translations learn the clock; this does not."""
         clock, arrival_ns = self.vehicle.clock, self.vehicle.arrival_ns
@@ -83,12 +145,28 @@ class VehicleNames:
         return place
 
 
-def by_message(reads: Iterable[tuple[str, Callable[[Any, Any], None]]]) -> Readers:
-    """Return functions by the names of the messages that they publish."""
-    found: dict[str, list[Callable[[Any, Any], None]]] = {}
-    for message, read in reads:
-        found.setdefault(message, []).append(read)
-    return found
+class EnuNames(VehicleNames):
+    """A vehicle under names whose frames are ENU and FLU. What is not known is 0, or an orientation of 0 0 0 1."""
+
+    # What rows call
+
+    def orientation(self) -> Numbers:
+        """Return the orientation of base_link in the map [x, y, z, w]."""
+        q = self.vehicle.attitude
+        return UNCHANGED.xyzw if q is None else q.xyzw
+
+    def rates(self) -> Numbers:
+        """Return the angular rates in base_link (rad/s)."""
+        return tuple(self.vehicle.rates or NOTHING)
+
+    def body(self, east: float, north: float, up: float) -> Numbers:
+        """Turn a vector of the map into base_link."""
+        return tuple((self.vehicle.attitude or UNCHANGED).to_body(Enu((east, north, up))))
+
+    def raw_force(self, x: float, y: float, z: float) -> Numbers:
+        """Convert RAW_IMU's force in FLU to m/s²: mG from ArduPilot, mm/s² from others."""
+        factor = 9.80665e-3 if self.vehicle.autopilot == ARDUPILOT else 1e-3
+        return factor * x, factor * y, factor * z
 
 
 class ValueSource(NamedTuple):
@@ -150,3 +228,176 @@ def compiled(
         f"lambda message, owner: ({''.join(f'{each}, ' for each in expressions)})", {"nan": float("nan")}
     )
     return made
+
+
+@dataclass(frozen=True)
+class TopicRow:
+    """A topic, or one of several sources of one.
+
+    Attributes:
+        name: The name below the namespace.
+        type: package/Name.
+        message: The message of MAVLink.
+        frames: Names of frames: of the header's, and of the child's if there is one. Empty for none.
+        fields: Where the fields come from. A key may be several paths. Those that the installed definition does not
+            have are left out.
+        profile: QoS.
+        is_now: Whether the stamp is the time of arrival; otherwise that of the message.
+        unless: Messages that are preferred to this one while they are received.
+        constants: Further fields; from the vehicle under these names, if it is a function.
+        when: Whether a message has the quantity at all; None if each has.
+        period_ns: The topic is published once in this time (ns); 0 for as often as the message comes.
+    """
+
+    name: str
+    type: str
+    message: str
+    frames: str
+    fields: Mapping[str, ValueSource]
+    profile: Profile = Profile.SENSOR
+    is_now: bool = False
+    unless: tuple[str, ...] = ()
+    constants: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]] = field(default_factory=dict)
+    when: Callable[[Any], bool] | None = None
+    period_ns: int = 0
+
+
+class TopicFunction(NamedTuple):
+    """What publishes messages of MAVLink that are more than a row.
+
+    Attributes:
+        messages: Their names.
+        topics: What it publishes; none that another one names.
+        read: Publishes them.
+    """
+
+    messages: tuple[str, ...]
+    topics: tuple[VehicleTopic, ...]
+    read: Read
+
+
+def row_topics(rows: Sequence[TopicRow], functions: Sequence[TopicFunction]) -> dict[str, VehicleTopic]:
+    """Return the topics of a table by their names."""
+    found: dict[str, VehicleTopic] = {}
+    for row in rows:
+        if row.name not in found:
+            found[row.name] = VehicleTopic(row.name, row.type, row.frames, profile=row.profile)
+    return found | {topic.name: topic for each in functions for topic in each.topics}
+
+
+def row_readers(rows: Sequence[TopicRow], functions: Sequence[TopicFunction], owner: type[VehicleNames]) -> Readers:
+    """Compile a table.
+
+    Args:
+        rows: Its rows.
+        functions: What is no row.
+        owner: The class that has the methods of rows.
+
+    Returns:
+        The functions that publish a message, by its name.
+
+    Raises:
+        UnknownMessage: The package of a message is not installed.
+        ValueError: A row has a field or a method that does not exist.
+    """
+    topics = row_topics(rows, functions)
+    found: dict[str, list[Read]] = {}
+    for row in rows:
+        found.setdefault(row.message, []).append(_reader(row, topics[row.name], owner))
+    for each in functions:
+        for message in each.messages:
+            found.setdefault(message, []).append(each.read)
+    return found
+
+
+@cache
+def field_names(type: str) -> frozenset[str]:
+    """Return the names of the fields of the installed definition of package/msg/Name."""
+    return frozenset(each.name for each in fields_of(type))
+
+
+def known(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields, by their paths, that the installed definition of package/msg/Name has."""
+    names = field_names(type)
+    return {path: value for path, value in fields.items() if path.partition(".")[0] in names}
+
+
+def _reader(row: TopicRow, topic: VehicleTopic, owner: type[VehicleNames]) -> Read:
+    """Return the function that publishes a row, as far as the installed definition has its fields."""
+    type = row.type.replace("/", "/msg/")
+    held = {key: source for key, source in row.fields.items() if known(type, dict.fromkeys(key.split()))}
+    of_keys = [path for key in held for path in key.split()]
+    paths = list(known(type, dict.fromkeys(of_keys)))
+    sizes = MessageLayout(type, {}) if len(paths) < len(of_keys) else None
+    kept = None
+    if sizes is not None:
+        kept = [path in paths for path in of_keys for _ in range(sizes.place(path).size if path in paths else 1)]
+    read = compiled(held.values(), kind_named(row.message).arrays, owner)
+
+    def make(names: VehicleNames) -> Pack:
+        keys = ("header.frame_id", "child_frame_id")
+        frames = dict(zip(keys, map(names.frames.named, row.frames.split()), strict=False))
+        constants = row.constants(names) if callable(row.constants) else row.constants
+        return MessageLayout(type, known(type, {**frames, **constants})).packer(*paths)
+
+    def publish(fields: Any, names: VehicleNames) -> None:
+        if row.unless and not names.last.keys().isdisjoint(row.unless):
+            return
+        if row.when is not None and not row.when(fields):
+            return
+        if row.period_ns and not names.is_due(row.name, row.period_ns):
+            return
+        vehicle = names.vehicle
+        names.row_stamp_ns = stamp_ns = vehicle.arrival_ns if row.is_now else names.stamp_of(fields)
+        try:
+            values = read(fields, names)
+        except Unknown as unknown:
+            vehicle.count_dropped(f"{row.message} as {row.name}", str(unknown))
+            return
+        names.pack(topic, row.message, make, stamp_ns, values if kept is None else tuple(compress(values, kept)))
+
+    return publish
+
+
+# Returns the messages to send for one that was received; raises SetpointRefused.
+Convert = Callable[[Any, Telemetry], Sequence[Outgoing]]
+
+
+class Input(NamedTuple):
+    """A topic that is read.
+
+    Attributes:
+        name: The name below the prefix.
+        type: The message.
+        convert: Returns the messages of MAVLink.
+        moves: Whether these move the vehicle, so that they end a goto and a stream of our own names.
+        needs: Fields of PX4's OffboardControlMode of which one has to be set, in a message that is at most a second
+            old. Empty for what works without.
+        lost: Returns what a message asks for that MAVLink cannot carry; empty for nothing.
+    """
+
+    name: str
+    type: str
+    convert: Convert
+    moves: bool = False
+    needs: tuple[str, ...] = ()
+    lost: Callable[[Any], str] = lambda message: ""
+
+
+def checked(messages: Sequence[Outgoing], vehicle: Telemetry, limits: SetpointLimits) -> Sequence[Outgoing]:
+    """Return messages that are within the limits of setpoints and can be sent.
+
+    Args:
+        messages: Names and fields.
+        vehicle: The vehicle's telemetry.
+        limits: The limits.
+
+    Returns:
+        The same messages.
+
+    Raises:
+        SetpointRefused: A number is not finite, is beyond a limit or does not fit into its field.
+    """
+    for name, fields in messages:
+        check_message(name, fields, limits, vehicle.home)
+    return messages

@@ -7,7 +7,7 @@ MAV_AUTOPILOT_GENERIC has no modes that are agreed upon.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sim_node.mavlink.codec import enum_values
 from sim_node.mavlink.telemetry import ARDUPILOT, GENERIC, PX4, Heartbeat
@@ -24,6 +24,7 @@ _AUTO = 4
 # MAV_TYPE by the enum with its modes. All other types are copters.
 _PLANES, ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM, ARMED = 1, 128  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED, MAV_MODE_FLAG_SAFETY_ARMED
+UNINIT = 0  # MAV_STATE
 PREARM_CHECK = 1 << 28  # MAV_SYS_STATUS_PREARM_CHECK
 
 
@@ -56,6 +57,22 @@ def mode(name: str, autopilot: int, type: int) -> ModeArguments | None:
     if autopilot == PX4:
         return ModeArguments(CUSTOM, custom >> 16 & 0xFF, custom >> 24)
     return ModeArguments(CUSTOM, custom, 0)
+
+
+def is_armable(state: Heartbeat, status: Any) -> bool:
+    """Return whether an autopilot can be armed.
+
+    Args:
+        state: Its heartbeat.
+        status: The fields of its last SYS_STATUS, whose bit of the checks before arming counts if it has that; None
+            for none.
+
+    Returns:
+        Whether it can be armed.
+    """
+    if status is not None and status.onboard_control_sensors_present & PREARM_CHECK:
+        return bool(status.onboard_control_sensors_health & PREARM_CHECK)
+    return state.system_status != UNINIT
 
 
 def guided_name(autopilot: int) -> str:

@@ -27,6 +27,7 @@ from sim_node.spatial.frames import (
     Position,
     YawEnu,
 )
+from sim_node.spatial.geometry import quaternions
 from sim_node.world.problems import quoted
 
 LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
@@ -366,6 +367,15 @@ def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[fl
     fields = written(name, position=Enu(usable[:3]), attitude=AttitudeEnu(usable[3:]))
     fields |= {"usec": _time_us(vehicle, stamp_ns), "covariance": [math.nan, *[0.0] * 20]}
     return Setpoint(name, fields)
+
+
+def local_vision_pose(vehicle: Telemetry, stamp_ns: int, pose: Sequence[float]) -> Setpoint:
+    """Convert a pose (7), FLU in a frame of any heading, to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
+    x, y, z, *q = _usable("vision_pose", pose)
+    roll, pitch, yaw = quaternions.to_rpy((q[0], -q[1], -q[2], q[3])).tolist()
+    fields = {"x": x, "y": -y, "z": -z, "roll": roll, "pitch": pitch, "yaw": yaw}
+    fields |= {"usec": _time_us(vehicle, stamp_ns), "covariance": [math.nan, *[0.0] * 20]}
+    return Setpoint("VISION_POSITION_ESTIMATE", fields)
 
 
 def _usable(what: str, pose: Sequence[float]) -> Sequence[float]:

@@ -95,6 +95,9 @@ class Profile(Enum):
     LATCHED = Qos(depth=1, durability="transient_local")
     STATE = Qos(depth=10, durability="transient_local")
     PARAMETERS = Qos(depth=1000)
+    # What ArduPilot's AP_DDS asks its agent for: its time, and its radio.
+    CLOCK = Qos(depth=20)
+    NEWEST = Qos(depth=1, reliability="best_effort")
     # What PX4's uXRCE-DDS client asks its agent for.
     PX4 = Qos(depth=1, reliability="best_effort", durability="transient_local")
 

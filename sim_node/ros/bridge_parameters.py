@@ -16,7 +16,7 @@ from sim_node.mavlink.setpoints import SetpointLimits
 from sim_node.mavlink.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import FrameNames, is_namespace
-from sim_node.ros.dialects import NAMES
+from sim_node.ros.dialects import DIALECTS, NAMES
 from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec, changing, fixed
 from sim_node.text import did_you_mean
 
@@ -32,7 +32,7 @@ SPECS: dict[str, ParameterSpec] = {
     "component_id": fixed(191, "Our own MAVLink component id.", 1, 255),
     "vehicle_name": fixed("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id."),
     "vehicle_names": fixed("", "Names of individual system ids, as in 1=drone,2=tower."),
-    "names": fixed("enu", "Names of topics and services, separated by commas: enu, which are ours, mavros and px4."),
+    "names": fixed("enu", "Names of topics and services, separated by commas: enu (ours), mavros, px4, ap."),
     "mavros_namespace": fixed(
         "mavros", "Namespace of MAVROS' names; for several vehicles with {id} or {name}, as in uas{id}/mavros."
     ),
@@ -40,6 +40,9 @@ SPECS: dict[str, ParameterSpec] = {
         "auto",
         "Namespace of PX4's names (fmu), with {id} or {name}; auto for those of PX4's simulation: none, px4_1, "
         "px4_2 by system id.",
+    ),
+    "ap_namespace": fixed(
+        "ap", "Namespace of ArduPilot's DDS names; for several vehicles with {id} or {name}, as in uas{id}/ap."
     ),
     "sensor_namespace": fixed(
         "", "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names."
@@ -109,27 +112,22 @@ class Naming:
     base: str
     sensors: str
     special: Mapping[int, str]
-    mavros: str
-    px4: str
+    dialects: Mapping[str, str]
 
     def name(self, system: int) -> str:
         """Return the namespace of a vehicle."""
         return self.special.get(system) or self.vehicle.replace("{id}", str(system))
 
-    def mavros_namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle's MAVROS names."""
-        return self.mavros.replace("{id}", str(system)).replace("{name}", self.name(system))
+    def dialect_namespace(self, dialect: str, system: int) -> str:
+        """Return the namespace of a vehicle under names of DIALECTS; empty for none."""
+        if (found := self.dialects[dialect]) == "auto":  # as PX4's simulation has it: none, px4_1, px4_2
+            return f"{dialect}_{system - 1}" if system > 1 else ""
+        return found.replace("{id}", str(system)).replace("{name}", self.name(system))
 
-    def mavros_frames(self, system: int) -> FrameNames:
-        """Return the frames of a vehicle as MAVROS names them: base_link and odom, or uas1/base_link and uas1/odom."""
-        before, slash, _ = self.mavros_namespace(system).rpartition("/")
+    def dialect_frames(self, dialect: str, system: int) -> FrameNames:
+        """Return the frames of a vehicle by these names: base_link and odom, or uas1/base_link and uas1/odom."""
+        before, slash, _ = self.dialect_namespace(dialect, system).rpartition("/")
         return FrameNames(self.frames(system).map, f"{before}{slash}odom", f"{before}{slash}base_link")
-
-    def px4_namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle's PX4 names; by default as PX4's simulation has it: none, px4_1, px4_2."""
-        if self.px4 == "auto":
-            return f"px4_{system - 1}" if system > 1 else ""
-        return self.px4.replace("{id}", str(system)).replace("{name}", self.name(system))
 
     def frames(self, system: int) -> FrameNames:
         """Return the frames of a vehicle."""
@@ -146,8 +144,8 @@ def naming(values: Mapping[str, Any]) -> Naming:
     """Make the names from the parameters. Raises ParameterFault for invalid ones."""
     special = _special(values["vehicle_names"])
     vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
-    others = (values[key].strip("/") for key in ("mavros_namespace", "px4_namespace"))
-    result = Naming(vehicle, map_, odom, base, sensors, special, *others)
+    dialects = {word: values[f"{word}_namespace"].strip("/") for word in DIALECTS}
+    result = Naming(vehicle, map_, odom, base, sensors, special, dialects)
     for parameter in ("map_frame", "odom_frame", "base_frame"):
         name = values[parameter].replace("{name}", result.name(1)).replace("{id}", "1")
         why = names.fault(name)
@@ -155,8 +153,7 @@ def naming(values: Mapping[str, Any]) -> Naming:
             raise ParameterFault(f"parameter {parameter}: {values[parameter]!r} {why}")
     spelled = {
         "vehicle_name": (vehicle, vehicle.replace("{id}", "1")),
-        "mavros_namespace": (result.mavros_namespace(1),) * 2,
-        "px4_namespace": (result.px4_namespace(1),) * 2,
+        **{f"{word}_namespace": (result.dialect_namespace(word, 1),) * 2 for word in DIALECTS},
         "sensor_namespace": (sensors, sensors),
     }
     for parameter, (found, name) in spelled.items():

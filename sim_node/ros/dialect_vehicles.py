@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.commands import Goto
-from sim_node.mavlink.dialects import VehicleNames
+from sim_node.mavlink.dialects import Input, VehicleNames, checked
 from sim_node.mavlink.setpoints import SetpointRefused
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.mavlink.transaction import Outgoing, Result
@@ -19,7 +19,7 @@ from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.encoding import encode
 from sim_node.messages.topic import Outlet
 from sim_node.rate_limit import RateLimit
-from sim_node.ros.bridge_parameters import Naming
+from sim_node.ros.bridge_parameters import Naming, limits_of
 from sim_node.ros.publishers import load_type_support, message_class, profile, publishers_of
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
@@ -68,6 +68,44 @@ class ServedVehicle(Generic[V]):
             # A best-effort subscription is compatible with reliable publishers, too.
             self.node.create_subscription(message_class(type), topic, callback, profile(Profile.SENSOR.value))
 
+    def forward(self, row: Input, by: str = "") -> Callable[[Any], None]:
+        """Return what sends the messages of a topic that is read.
+
+        Args:
+            row: The topic.
+            by: What moves the vehicle by them; by default, the topic.
+
+        Returns:
+            What receives a message; raises SetpointRefused.
+        """
+
+        def receive(message: Any) -> None:
+            telemetry = self.vehicle.telemetry
+            messages = checked(row.convert(message, telemetry), telemetry, limits_of(self.node))
+            self.send(messages, (by or row.name) if row.moves else "")
+            if lost := row.lost(message):
+                self.warn(row.name, lost)
+
+        return receive
+
+    def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], Awaitable[Any]]) -> None:
+        """Offer a service. An exception is reported, and the response is as it was.
+
+        Args:
+            kind: The service's class.
+            name: Its name behind the prefix.
+            answer: Fills the response of a request.
+        """
+
+        async def guarded(request: Any, response: Any) -> Any:
+            try:
+                await answer(request, response)
+            except Exception as error:
+                self.bridge.failed(f"{self.prefix}{name}", error)
+            return response
+
+        self.node.create_service(kind, self.prefix + name, guarded)
+
     def send(self, messages: Sequence[Outgoing], moved_by: str = "") -> None:
         """Send messages to the vehicle.
 
@@ -110,13 +148,14 @@ class DialectVehicles(ABC):
         topics: All topics of these names.
 
     Attributes:
-        example: A parameter that gives each vehicle a namespace of its own.
+        word: The key of these names in DIALECTS.
+        example: A value of the parameter that gives each vehicle a namespace of its own.
 
     Raises:
         ImportError: The package of the messages is not installed.
     """
 
-    example = ""
+    word = example = ""
 
     def __init__(self, node: Node, bridge: Bridge, naming: Naming, topics: Sequence[VehicleTopic]) -> None:
         self.node, self.bridge, self.naming = node, bridge, naming
@@ -128,9 +167,10 @@ class DialectVehicles(ABC):
         for topic in topics:
             encode(topic.type.replace("/", "/msg/"), {})
 
-    @abstractmethod
-    def namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle; empty for none."""
+    def prefix(self, system: int) -> str:
+        """Return what stands before the names of a vehicle: nothing, or its namespace with a slash behind it."""
+        namespace = self.naming.dialect_namespace(self.word, system)
+        return f"{namespace}/" if namespace else ""
 
     @abstractmethod
     def publish(
@@ -152,11 +192,11 @@ class DialectVehicles(ABC):
             now_ns: The graph's clock.
         """
         system = vehicle.system
-        namespace = self.namespace(system)
+        namespace = self.naming.dialect_namespace(self.word, system)
         other = self._namespaces.setdefault(namespace, system)
         if other != system:
             text = f"system {system}: {namespace or '/'} is already system {other}; give each a namespace of its own"
-            self.node.get_logger().error(f"{text}, such as {self.example}")
+            self.node.get_logger().error(f"{text}, such as {self.word}_namespace:={self.example}")
             return
         made = self.publish(vehicle, VehiclePublishers(outlet, namespace, "", now_ns), tf, now_ns)
         self._vehicles[system] = made

@@ -1,4 +1,4 @@
-"""Other names under which a bridge publishes and serves its vehicles: MAVROS' and PX4's."""
+"""Other names under which a bridge publishes and serves its vehicles: MAVROS', PX4's and ArduPilot's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ ENU = "enu"
 DIALECTS = {
     "mavros": "sim_node.ros.mavros.vehicles:MavrosVehicles",
     "px4": "sim_node.ros.px4.vehicles:Px4Vehicles",
+    "ap": "sim_node.ros.ardupilot.vehicles:ApVehicles",
 }
 NAMES = (ENU, *DIALECTS)
 

@@ -1,4 +1,4 @@
-"""What extensions add to runs: sinks and their topics, files of recordings, and what ends a run.
+"""What is added to runs, by extensions above all: sinks and their topics, files of recordings, and what ends a run.
 
 A new one is a subclass of RunPart and its entry in RUN_PARTS.
 """
@@ -105,4 +105,6 @@ class RunPart:
         return None
 
 
-RUN_PARTS: Registry[str, RunPart] = Registry("part of runs", group="sim_node.runs")
+RUN_PARTS: Registry[str, RunPart] = Registry(
+    "part of runs", shipped=("sim_node.session.joint_states",), group="sim_node.runs"
+)

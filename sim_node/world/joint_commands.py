@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sim_node.text import did_you_mean
-from sim_node.world.bounds import MAX_MASS
+from sim_node.world.bounds import MAX_MASS, MAX_RATE
 from sim_node.world.declared import declared, given, place_of
 from sim_node.world.joint_motion import actuated_joints
 from sim_node.world.model import World
@@ -33,6 +33,9 @@ class JointCommands:
     accept: tuple[str, ...] = given(ListOf(Word(ACCEPTED)), "Which commands it takes", default=("joint_state",))
     # Then the target of a velocity or an effort becomes 0. Targets of positions are held.
     timeout: float = given(_SPAN, "How long a command holds; 0 for ever", "s", default=0.5)
+    states: float = given(
+        Number(0.0, MAX_RATE), "How often joint_states is published; 0 for never", "Hz", default=100.0
+    )
     path_tolerance: float = given(
         _SPAN, "Maximum deviation on the way of a trajectory; 0 for any", "m or rad", default=0.0
     )

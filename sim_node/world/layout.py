@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -150,11 +151,23 @@ def joints_below(world: World, frame: str) -> tuple[str, ...]:
     of the body. If it has several parts, their names are the body, # and the index: saddle#0, saddle#1. A joint of a
     model has its own name, below the model's prefix.
     """
-    layout = lay_out(world)
+    return tuple(scalar_joints(lay_out(world), frame))
+
+
+def scalar_joints(layout: Layout, frame: str) -> Iterator[str]:
+    """Yield the names of hinges and slides as `joints_below` does, for a world that is laid out.
+
+    Args:
+        layout: Its layout.
+        frame: The frame.
+
+    Yields:
+        The names.
+    """
     above = layout.frames.index(frame)
-    return tuple(
-        name for row, link in layout.links if above in layout.frames.chain(row) for name in _scalar_joints(link)
-    )
+    for row, link in layout.links:
+        if above in layout.frames.chain(row):
+            yield from _scalar_joints(link)
 
 
 def _scalar_joints(link: Body | ModelLink) -> list[str]:

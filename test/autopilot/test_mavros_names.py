@@ -22,9 +22,10 @@ from test_hostile import NUMBERS, framed, payload
 
 from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.dialects import field_names
 from sim_node.mavlink.mavros.commands import COMMANDS, command_of
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, STICKS, TURNS, message_of
-from sim_node.mavlink.mavros.telemetry import MavrosVehicle, readers, topics
+from sim_node.mavlink.mavros.telemetry import FUNCTIONS, ROWS, MavrosVehicle, readers, topics
 from sim_node.mavlink.mavros.waypoints import item, waypoint
 from sim_node.mavlink.parameters import ParamList, ParamSet, decoded, encoded
 from sim_node.mavlink.parser import Parser
@@ -56,7 +57,8 @@ def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMENT_PREFIX_PATH", str(prefix))
         yield
-    definitions.fields_of.cache_clear()
+    for each in (definitions.fields_of, field_names, readers):
+        each.cache_clear()
 
 
 def typestore() -> Any:
@@ -385,8 +387,11 @@ def test_any_setpoint_is_refused_or_fits(row: Any) -> None:
     assert sent < 200 or row.name == "rc/override"
 
 
+MESSAGES = {row.message for row in ROWS} | {name for each in FUNCTIONS for name in each.messages}
+
+
 @pytest.mark.parametrize("autopilot", [ARDUPILOT, PX4])
-@pytest.mark.parametrize("name", sorted(readers()))
+@pytest.mark.parametrize("name", sorted(MESSAGES))
 def test_any_payload_becomes_messages_or_nothing(name: str, autopilot: int) -> None:
     chance, heard = random.Random(name), Heard(autopilot)
     size = mavlink.mavlink_map[NUMBERS[name]].unpacker.size

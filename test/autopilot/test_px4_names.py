@@ -22,9 +22,10 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.dialects import checked, field_names
 from sim_node.mavlink.parser import Parser
-from sim_node.mavlink.px4.inputs import INPUTS, checked, controlled, hold
-from sim_node.mavlink.px4.names import Px4Names, sizes_of, topics_of, versioned
+from sim_node.mavlink.px4.inputs import INPUTS, controlled, hold
+from sim_node.mavlink.px4.names import Px4Names, topics_of, versioned
 from sim_node.mavlink.px4.state import control_flags, nav_state
 from sim_node.mavlink.px4.telemetry import readers, topics
 from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
@@ -55,7 +56,7 @@ def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMENT_PREFIX_PATH", str(prefix))
         yield
-    for each in (definitions.fields_of, definitions.constant_of, readers, sizes_of, topics_of):
+    for each in (definitions.fields_of, definitions.constant_of, readers, field_names, topics_of):
         each.cache_clear()
 
 

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from sim_node.mavlink import translation
+from sim_node.mavlink.ardupilot.inputs import INPUTS as AP_INPUTS
+from sim_node.mavlink.ardupilot.inputs import joy_input
+from sim_node.mavlink.ardupilot.telemetry import ROWS as AP_ROWS
+from sim_node.mavlink.ardupilot.telemetry import topics as ap_topics
 from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.mavros.commands import COMMANDS
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, TURNS
@@ -121,13 +125,35 @@ def test_px4_names() -> None:
     sources: dict[str, list[str]] = {}
     for name, type, messages in (
         *((row.name, row.type, (row.message,)) for row in PX4_ROWS),
-        *((name, type, each.messages) for each in PX4_FUNCTIONS for name, type in each.topics),
+        *((topic.name, topic.type, each.messages) for each in PX4_FUNCTIONS for topic in each.topics),
     ):
-        sources.setdefault(name, []).extend(messages)
-        expected[name] = [type, ", ".join(sources[name])]
+        short = name.removeprefix("fmu/out/")
+        sources.setdefault(short, []).extend(messages)
+        expected[short] = [type.removeprefix("px4_msgs/"), ", ".join(sources[short])]
     assert told.keys() == expected.keys()
     assert all(told[name][: len(row)] == row for name, row in expected.items())
     assert {name: told[name][2] for name in told if len(told[name]) > 2} == {
         OFFBOARD_MODE: "",
         **{row.name: ", ".join(row.needs) for row in INPUTS},
     }
+
+
+AP_PAGE = (Path(__file__).parents[2] / "docs" / "ardupilot-names.md").read_text(encoding="utf-8")
+
+
+def test_ardupilot_names() -> None:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in AP_PAGE.splitlines() if "| `" in line]
+    told = {row[0].strip("`"): row[1:] for row in rows}
+    short = {**SHORT, Profile.CLOCK: "clock", Profile.NEWEST: "newest"}
+    messages: dict[str, list[str]] = {}
+    for row in AP_ROWS:
+        messages.setdefault(row.name, []).append(row.message)
+    for topic in ap_topics():
+        type, qos, frame, _, source = told.pop(topic.name)
+        assert (type, qos, frame) == (topic.type, short[topic.profile], topic.frames or "none")
+        assert source.split(", ") == messages.get(topic.name, source.split(", "))
+        assert source == "any frequent message" or all(kind_named(name) for name in source.split(", "))
+    for each in (*AP_INPUTS, joy_input({})):
+        assert told.pop(each.name)[0] == each.type
+    services = {"arm_motors", "mode_switch", "prearm_check", "experimental/takeoff", "get_parameters", "set_parameters"}
+    assert told.keys() == services

@@ -17,6 +17,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="u
 
 
 def shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
     if isinstance(default, (float, int)):
         if math.isnan(default):
             return "EGM96 at the origin"

@@ -25,7 +25,7 @@ for found in pkgutil.walk_packages(sim_node.__path__, "sim_node.", lambda name: 
         try:
             importlib.import_module(found.name)
         except ModuleNotFoundError as missing:
-            if missing.name not in ("mavros_msgs", "px4_msgs"):  # `sim_node build` makes them
+            if missing.name not in ("ardupilot_msgs", "mavros_msgs", "px4_msgs"):  # `sim_node build` makes them
                 raise
 """
 USE = """

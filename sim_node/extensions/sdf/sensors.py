@@ -117,10 +117,10 @@ def _gps(reading: SdfReading, element: Element) -> dict[str, Any]:
 def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "camera")
     image, clip = child(of, "image"), child(of, "clip")
-    if (lens := child(of, "distortion")) is not None:
-        terms = [reading.number(lens, key, default=0.0) for key in ("k1", "k2", "k3", "p1", "p2")]
-        if any(terms):
-            reading.approximate(lens, "images have no distortion here")
+    lens: dict[str, Any] = {}
+    if (bent := child(of, "distortion")) is not None:
+        terms = [reading.number(bent, key, default=0.0) for key in ("k1", "k2", "p1", "p2", "k3")]
+        lens = {"distortion": {"coefficients": terms}} if any(terms) else {}
     near = reading.number(clip, "near", default=0.1)
     return {
         "width": int(reading.number(image, "width", default=320.0)),
@@ -128,6 +128,7 @@ def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
         "horizontal_fov": min(max(reading.number(of, "horizontal_fov", default=1.047), 0.01), 3.0),
         "near": max(near, 1e-4),
         "far": max(reading.number(clip, "far", default=100.0), near * 2.0),
+        **lens,
     }
 
 

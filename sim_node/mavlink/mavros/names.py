@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim_node.mavlink.axes import quaternion_from_rpy, unit_quaternion
-from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
-from sim_node.mavlink.parameters import ParamValue
-from sim_node.mavlink.telemetry import ARDUPILOT, Send, Telemetry
-from sim_node.mavlink.topics import FrameNames, VehicleTopic
-from sim_node.messages.encoding import encode
-from sim_node.messages.layout import Pack
-from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frame, Ned, YawNed, convert_position
-
-Numbers = tuple[float, ...]
+from sim_node.mavlink.dialects import NOTHING, UNCHANGED, EnuNames, Numbers, Readers, Unknown
+from sim_node.mavlink.telemetry import Send, Telemetry
+from sim_node.mavlink.topics import FrameNames
+from sim_node.spatial.frames import AttitudeEnu, Flu, Frame, Ned, YawNed, convert_position
 
 # MAVROS' defaults of its parameters imu.*_stdev (rad, rad/s, m/s²).
 ORIENTATION_STDEV, RATE_STDEV, FORCE_STDEV = 1.0, math.radians(0.02), 0.0003
@@ -23,12 +18,10 @@ ORIENTATION_STDEV, RATE_STDEV, FORCE_STDEV = 1.0, math.radians(0.02), 0.0003
 _ROTATION_VARIANCE, _RANGE_ERROR = 99999.0, 1.0
 _NO_FIX, _FIX, _NO_STATUS = -1, 0, -2  # sensor_msgs/NavSatStatus
 _UNKNOWN, _APPROXIMATED, _DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
-_NOTHING = (0.0, 0.0, 0.0)
-_UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
 _ROOT = math.sqrt(0.5)
 
 
-class MavrosNames(VehicleNames):
+class MavrosNames(EnuNames):
     """The state that MAVROS' topics of a vehicle have beside the vehicle's own.
 
     Belongs to the bridge's thread. What is not known is as in MAVROS: an orientation of 0 0 0 1, rates of 0.
@@ -41,9 +34,7 @@ class MavrosNames(VehicleNames):
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Send, readers: Readers) -> None:
-        super().__init__(vehicle, send, readers)
-        self.frames = frames
-        self._packs: dict[tuple[VehicleTopic, str], Pack] = {}
+        super().__init__(vehicle, send, readers, frames)
         self.status, self.service = _NO_STATUS, 0
         self.covariance: Numbers = (0.0,) * 9
         self.covariance_type = _UNKNOWN
@@ -52,7 +43,6 @@ class MavrosNames(VehicleNames):
         self.outputs: list[int] = []
         self.waypoints: list[Mapping[str, Any]] | None = None
         self.current = 0
-        self.parameters: dict[str, ParamValue] = {}
         self._first_place: Numbers | None = None
 
     def disconnected(self) -> None:
@@ -61,38 +51,11 @@ class MavrosNames(VehicleNames):
         self.has_battery_status = False
         self.channels, self.outputs = [], []
 
-    def pack(
-        self, topic: VehicleTopic, source: str, make: Callable[[MavrosNames], Pack], stamp_ns: int, values: Numbers
-    ) -> None:
-        """Send a message of a topic from a source, with the layout that `make` returns once."""
-        key = topic, source
-        pack = self._packs.get(key)
-        if pack is None:
-            pack = self._packs[key] = make(self)
-        self._send(topic, pack(stamp_ns, values))
-
-    def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
-        """Send a message, given its fields by name."""
-        self._send(topic, encode(topic.type.replace("/", "/msg/"), fields))
-
     # What rows call
-
-    def orientation(self) -> Numbers:
-        """Return the orientation of base_link in the map [x, y, z, w]."""
-        q = self.vehicle.attitude
-        return _UNCHANGED.xyzw if q is None else q.xyzw
-
-    def rates(self) -> Numbers:
-        """Return the angular rates in base_link (rad/s)."""
-        return tuple(self.vehicle.rates or _NOTHING)
 
     def world_rates(self) -> Numbers:
         """Return the angular rates along the map's axes (rad/s)."""
-        return tuple((self.vehicle.attitude or _UNCHANGED).to_world(Flu(self.rates())))
-
-    def body(self, east: float, north: float, up: float) -> Numbers:
-        """Turn a vector of the map into base_link."""
-        return tuple((self.vehicle.attitude or _UNCHANGED).to_body(Enu((east, north, up))))
+        return tuple((self.vehicle.attitude or UNCHANGED).to_world(Flu(self.rates())))
 
     def quaternion(self, w: float, x: float, y: float, z: float) -> Numbers:
         """Convert an attitude in NED and FRD to ENU and FLU [x, y, z, w]."""
@@ -119,12 +82,7 @@ class MavrosNames(VehicleNames):
 
     def force(self) -> Numbers:
         """Return the last specific force in base_link (m/s²)."""
-        return tuple(_NOTHING if self.vehicle.force is None else self.vehicle.force[0])
-
-    def raw_force(self, x: float, y: float, z: float) -> Numbers:
-        """Convert RAW_IMU's force in FLU to m/s²: mG from ArduPilot, mm/s² from others."""
-        factor = 9.80665e-3 if self.vehicle.autopilot == ARDUPILOT else 1e-3
-        return factor * x, factor * y, factor * z
+        return tuple(NOTHING if self.vehicle.force is None else self.vehicle.force[0])
 
     def force_covariance(self) -> Numbers:
         """Return the covariance of the last specific force."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, GAUSS, HECTO, MILLI, MILLI_G, MILLIGAUSS, Unit
-from sim_node.mavlink.dialects import Readers, Unknown, ValueSource, by, by_message, compiled
+from sim_node.mavlink.dialects import Readers, TopicFunction, TopicRow, ValueSource, by, row_readers, row_topics
 from sim_node.mavlink.mavros.names import FORCE_STDEV, ORIENTATION_STDEV, RATE_STDEV, MavrosNames, diagonal
 from sim_node.mavlink.modes import ARMED, mode_name
-from sim_node.mavlink.parameters import MAX_PARAMETERS, decoded
 from sim_node.mavlink.telemetry import Heartbeat, Telemetry
 from sim_node.mavlink.topics import FrameNames, Profile, VehicleTopic
 from sim_node.mavlink.translation.state import GUIDED, MANUAL
-from sim_node.messages.layout import MessageLayout, Pack
 
 # sensor_msgs/BatteryState by MAV_BATTERY_TYPE: unknown, LiPo, LiFe, LiIon, NiMH
 _TECHNOLOGY = {0: 0, 1: 3, 2: 4, 3: 2, 4: 1}
@@ -181,12 +177,9 @@ def _timesync(fields: Any, names: MavrosNames) -> None:
 
 def _parameter(fields: Any, names: MavrosNames) -> None:
     """Keep a parameter, and tell its value."""
-    name = fields.param_id
-    if name not in names.parameters and len(names.parameters) >= MAX_PARAMETERS:
-        names.vehicle.count_dropped("mavros PARAM_VALUE", "too many parameters")
+    found = names.keep_parameter(fields)
+    if found is None:
         return
-    found = decoded(fields, names.vehicle.autopilot)
-    names.parameters[name] = found
     value = {"type": _INTEGER, "integer_value": found.value}
     if isinstance(found.value, float):
         value = {"type": _DOUBLE, "double_value": found.value}
@@ -194,7 +187,7 @@ def _parameter(fields: Any, names: MavrosNames) -> None:
         PARAMETER,
         {
             "header.stamp": names.vehicle.arrival_ns,
-            "param_id": name,
+            "param_id": fields.param_id,
             "value": value,
             "param_index": found.number,
             "param_count": found.of,
@@ -202,20 +195,19 @@ def _parameter(fields: Any, names: MavrosNames) -> None:
     )
 
 
-# A message, the topic that it is published on, unless that is named already, and what publishes it.
-FUNCTIONS: tuple[tuple[str, VehicleTopic | None, Callable[[Any, MavrosNames], None]], ...] = (
-    ("HEARTBEAT", STATE, _heartbeat),
-    ("BATTERY_STATUS", BATTERY, _battery),
-    ("SYS_STATUS", None, _sys_status),
-    ("STATUSTEXT", TEXT, _text),
-    ("RC_CHANNELS", RC_IN, _channels),
-    ("RC_CHANNELS_RAW", None, _raw_channels),
-    ("SERVO_OUTPUT_RAW", RC_OUT, _servos),
-    ("MISSION_CURRENT", WAYPOINTS, _current),
-    ("MISSION_ITEM_REACHED", REACHED, _reached),
-    ("SYSTEM_TIME", REFERENCE, _system_time),
-    ("TIMESYNC", TIMESYNC, _timesync),
-    ("PARAM_VALUE", PARAMETER, _parameter),
+FUNCTIONS: tuple[TopicFunction, ...] = (
+    TopicFunction(("HEARTBEAT",), (STATE,), _heartbeat),
+    TopicFunction(("BATTERY_STATUS",), (BATTERY,), _battery),
+    TopicFunction(("SYS_STATUS",), (), _sys_status),
+    TopicFunction(("STATUSTEXT",), (TEXT,), _text),
+    TopicFunction(("RC_CHANNELS",), (RC_IN,), _channels),
+    TopicFunction(("RC_CHANNELS_RAW",), (), _raw_channels),
+    TopicFunction(("SERVO_OUTPUT_RAW",), (RC_OUT,), _servos),
+    TopicFunction(("MISSION_CURRENT",), (WAYPOINTS,), _current),
+    TopicFunction(("MISSION_ITEM_REACHED",), (REACHED,), _reached),
+    TopicFunction(("SYSTEM_TIME",), (REFERENCE,), _system_time),
+    TopicFunction(("TIMESYNC",), (TIMESYNC,), _timesync),
+    TopicFunction(("PARAM_VALUE",), (PARAMETER,), _parameter),
 )
 
 
@@ -224,40 +216,6 @@ _DEGREES = Unit(1e-7, 1e7)
 _SENSOR, _RELIABLE, _STATE, _LATCHED = Profile.SENSOR, Profile.RELIABLE, Profile.STATE, Profile.LATCHED
 _NOT_MEASURED = (-1.0, *[0.0] * 8)
 _NOT_KNOWN = (-1.0, *[0.0] * 35)
-
-
-@dataclass(frozen=True)
-class MavrosRow:
-    """A topic, or one of several sources of one.
-
-    Attributes:
-        name: The name below MAVROS' namespace.
-        type: package/Name.
-        message: The message of MAVLink.
-        frames: Names of frames: of the header's, and of the child's if there is one. Empty for none.
-        fields: Where the fields of the message come from, in its order. A key may be several paths.
-        profile: QoS.
-        is_now: Whether the stamp is the time of arrival, as in MAVROS; otherwise that of the message.
-        unless: Messages that are preferred to this one while they are received.
-        bits: Bits of the field fields_updated of which one has to be set; 0 for no such condition.
-        constants: Further fields, from the standard deviations of the vehicle's sensors if it is a function.
-    """
-
-    name: str
-    type: str
-    message: str
-    frames: str
-    fields: Mapping[str, ValueSource]
-    profile: Profile = _SENSOR
-    is_now: bool = False
-    unless: tuple[str, ...] = ()
-    bits: int = 0
-    constants: Mapping[str, Any] | Callable[[MavrosNames], Mapping[str, Any]] = field(default_factory=dict)
-
-    @property
-    def topic(self) -> VehicleTopic:
-        """The topic, as it is advertised."""
-        return VehicleTopic(self.name, self.type, self.frames, profile=self.profile)
 
 
 def _imu(names: MavrosNames) -> dict[str, Any]:
@@ -277,29 +235,36 @@ def _compass(names: MavrosNames) -> dict[str, Any]:
     return {"magnetic_field_covariance": diagonal(names.vehicle.deviations.field)}
 
 
-def _attitude(message: str, orientation: ValueSource, *unless: str) -> MavrosRow:
+def _attitude(message: str, orientation: ValueSource, *unless: str) -> TopicRow:
     fields = {"orientation": orientation, "angular_velocity": of("rollspeed -pitchspeed -yawspeed")}
     fields |= {"linear_acceleration": by("force"), "linear_acceleration_covariance": by("force_covariance")}
-    return MavrosRow("imu/data", "sensor_msgs/Imu", message, "base_link", fields, unless=unless, constants=_imu)
+    return TopicRow("imu/data", "sensor_msgs/Imu", message, "base_link", fields, unless=unless, constants=_imu)
 
 
-def _raw(message: str, rates: Unit, force: ValueSource, *unless: str, bits: int = 0) -> MavrosRow:
+def _updates(bits: int) -> Callable[[Any], bool] | None:
+    """Return whether a message has one of these bits of fields_updated; None for 0, which is no condition."""
+    return (lambda fields: bool(fields.fields_updated & bits)) if bits else None
+
+
+def _raw(message: str, rates: Unit, force: ValueSource, *unless: str, bits: int = 0) -> TopicRow:
     fields = {"angular_velocity": of("xgyro -ygyro -zgyro", rates), "linear_acceleration": force}
     name, type = "imu/data_raw", "sensor_msgs/Imu"
-    return MavrosRow(name, type, message, "base_link", fields, unless=unless, bits=bits, constants=_imu_raw)
+    return TopicRow(name, type, message, "base_link", fields, unless=unless, constants=_imu_raw, when=_updates(bits))
 
 
-def _mag(message: str, unit: Unit, *unless: str, bits: int = 0) -> MavrosRow:
+def _mag(message: str, unit: Unit, *unless: str, bits: int = 0) -> TopicRow:
     fields = {"magnetic_field": of("xmag -ymag -zmag", unit)}
     name, type = "imu/mag", "sensor_msgs/MagneticField"
-    return MavrosRow(name, type, message, "base_link", fields, unless=unless, bits=bits, constants=_compass)
+    return TopicRow(name, type, message, "base_link", fields, unless=unless, constants=_compass, when=_updates(bits))
 
 
-def _air(name: str, message: str, fields: str, unit: Unit, *unless: str, bits: int = 0) -> MavrosRow:
+def _air(name: str, message: str, fields: str, unit: Unit, *unless: str, bits: int = 0) -> TopicRow:
     pressure = "pressure" in name
     type, path = ("FluidPressure", "fluid_pressure") if pressure else ("Temperature", "temperature")
     source = {path: of(fields, unit)}
-    return MavrosRow(f"imu/{name}", f"sensor_msgs/{type}", message, "base_link", source, unless=unless, bits=bits)
+    return TopicRow(
+        f"imu/{name}", f"sensor_msgs/{type}", message, "base_link", source, unless=unless, when=_updates(bits)
+    )
 
 
 _SI = Unit(1.0, 1.0)
@@ -337,8 +302,8 @@ _WITH_POSE, _WITH_TWIST = {"pose.covariance": _VARIANCES}, {"twist.covariance": 
 
 def _local(
     name: str, type: str, message: str, frames: str, fields: Mapping[str, ValueSource], *unless: str
-) -> MavrosRow:
-    return MavrosRow(f"local_position/{name}", type, message, frames, fields, unless=unless)
+) -> TopicRow:
+    return TopicRow(f"local_position/{name}", type, message, frames, fields, unless=unless)
 
 
 _LOCAL = (
@@ -373,8 +338,8 @@ def _place(*fields: str) -> ValueSource:
 
 def _global(
     name: str, type: str, message: str, frames: str, fields: Mapping[str, ValueSource], **more: Any
-) -> MavrosRow:
-    return MavrosRow(f"global_position/{name}", type, message, frames, fields, **more)
+) -> TopicRow:
+    return TopicRow(f"global_position/{name}", type, message, frames, fields, **more)
 
 
 _COVARIANCE_OF_FIX = {"position_covariance position_covariance_type": by("fix_covariance")}
@@ -418,7 +383,7 @@ _GLOBAL = (
         *("gp_lp_offset", "geometry_msgs/PoseStamped", "LOCAL_POSITION_NED_SYSTEM_GLOBAL_OFFSET", "earth"),
         {"pose.position": _POSITION, "pose.orientation": by("angles", "roll pitch yaw")},
     ),
-    MavrosRow(
+    TopicRow(
         *("home_position/home", "mavros_msgs/HomePosition", "HOME_POSITION", ""),
         {
             f"geo.{_PLACE.replace(' ', ' geo.')}": _place("latitude", "longitude", "altitude"),
@@ -441,15 +406,15 @@ _MOTION = {
     "yaw_rate": of("-yaw_rate"),
 }
 _TARGETS = (
-    MavrosRow(
+    TopicRow(
         *("setpoint_raw/target_local", "mavros_msgs/PositionTarget", "POSITION_TARGET_LOCAL_NED", ""),
         {**_TARGET, "position": _POSITION, **_MOTION},
     ),
-    MavrosRow(
+    TopicRow(
         *("setpoint_raw/target_global", "mavros_msgs/GlobalPositionTarget", "POSITION_TARGET_GLOBAL_INT", ""),
         {**_TARGET, "latitude longitude": of("lat_int lon_int", _DEGREES), "altitude": of("alt"), **_MOTION},
     ),
-    MavrosRow(
+    TopicRow(
         *("setpoint_raw/target_attitude", "mavros_msgs/AttitudeTarget", "ATTITUDE_TARGET", ""),
         {
             "type_mask": of("type_mask"),
@@ -473,14 +438,14 @@ def _same(names: str, **renamed: str) -> dict[str, ValueSource]:
 
 _STICKS = " ".join(f"aux{number}" for number in range(1, 7))
 _STATUS = (
-    MavrosRow(
+    TopicRow(
         *("altitude", "mavros_msgs/Altitude", "ALTITUDE", "map"),
         {
             **{name: of(f"altitude_{name}") for name in ("monotonic", "amsl", "local", "relative", "terrain")},
             "bottom_clearance": of("bottom_clearance"),
         },
     ),
-    MavrosRow(
+    TopicRow(
         *("vfr_hud", "mavros_msgs/VfrHud", "VFR_HUD", ""),
         {
             **_same("airspeed groundspeed heading"),
@@ -489,25 +454,25 @@ _STATUS = (
         },
         *(_RELIABLE, True),
     ),
-    MavrosRow(
+    TopicRow(
         *("wind_estimation", "geometry_msgs/TwistWithCovarianceStamped", "WIND", ""),
         {"twist.twist.linear": by("wind", "direction speed speed_z")},
         is_now=True,
         constants={"twist.covariance": _NOT_KNOWN},
     ),
-    MavrosRow(
+    TopicRow(
         *("wind_estimation", "geometry_msgs/TwistWithCovarianceStamped", "WIND_COV", ""),
         {
             "twist.twist.linear": of("wind_y wind_x -wind_z"),
             "twist.covariance": by("wind_variances", "var_horiz var_vert"),
         },
     ),
-    MavrosRow(
+    TopicRow(
         *("extended_state", "mavros_msgs/ExtendedState", "EXTENDED_SYS_STATE", ""),
         _same("vtol_state landed_state"),
         *(_STATE, True),
     ),
-    MavrosRow(
+    TopicRow(
         *("sys_status", "mavros_msgs/SysStatus", "SYS_STATUS", ""),
         {
             **{f"sensors_{name}": of(f"onboard_control_sensors_{name}") for name in ("present", "enabled", "health")},
@@ -516,12 +481,12 @@ _STATUS = (
         },
         *(_STATE, True),
     ),
-    MavrosRow(
+    TopicRow(
         *("estimator_status", "mavros_msgs/EstimatorStatus", "ESTIMATOR_STATUS", ""),
         {" ".join(f"{name}_status_flag" for name in _FLAGS): by("bits", "flags")},
         *(_STATE, True),
     ),
-    MavrosRow(
+    TopicRow(
         *("manual_control/control", "mavros_msgs/ManualControl", "MANUAL_CONTROL", ""),
         {
             **{name: of(name, MILLI) for name in "xyzr"},
@@ -530,7 +495,7 @@ _STATUS = (
         },
         *(_RELIABLE, True),
     ),
-    MavrosRow(
+    TopicRow(
         *("nav_controller_output/output", "mavros_msgs/NavControllerOutput", "NAV_CONTROLLER_OUTPUT", ""),
         {
             **_same("nav_roll nav_pitch nav_bearing target_bearing wp_dist"),
@@ -538,7 +503,7 @@ _STATUS = (
         },
         *(_RELIABLE, True),
     ),
-    MavrosRow(
+    TopicRow(
         *("gpsstatus/gps1/raw", "mavros_msgs/GPSRAW", "GPS_RAW_INT", ""),
         {
             **_same("fix_type lat lon alt eph epv vel cog satellites_visible alt_ellipsoid h_acc v_acc"),
@@ -551,58 +516,18 @@ _STATUS = (
     ),
 )
 
-ROWS: tuple[MavrosRow, ...] = (*_IMU, *_LOCAL, *_GLOBAL, *_TARGETS, *_STATUS)
-
-Read = Callable[[Any, MavrosNames], None]
+ROWS: tuple[TopicRow, ...] = (*_IMU, *_LOCAL, *_GLOBAL, *_TARGETS, *_STATUS)
 
 
 def topics() -> tuple[VehicleTopic, ...]:
     """Return all topics, each once."""
-    found = {row.name: row.topic for row in ROWS}
-    return (*found.values(), *(topic for _, topic, _ in FUNCTIONS if topic is not None))
+    return tuple(row_topics(ROWS, FUNCTIONS).values())
 
 
 @cache
 def readers() -> Readers:
     """Return the functions that publish a message, by its name."""
-    return by_message(_all())
-
-
-def _all() -> Iterator[tuple[str, Read]]:
-    shared: dict[str, VehicleTopic] = {}
-    for row in ROWS:
-        yield row.message, _reader(row, shared.setdefault(row.name, row.topic))
-    for message, _, read in FUNCTIONS:
-        yield message, read
-
-
-def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
-    """Return the function that publishes a row."""
-    read = compiled(row.fields.values(), kind_named(row.message).arrays, MavrosNames)
-    paths = [path for key in row.fields for path in key.split()]
-    type = row.type.replace("/", "/msg/")
-
-    def make(names: MavrosNames) -> Pack:
-        keys = ("header.frame_id", "child_frame_id")
-        frames = dict(zip(keys, map(names.frames.named, row.frames.split()), strict=False))
-        constants = row.constants(names) if callable(row.constants) else row.constants
-        return MessageLayout(type, {**frames, **constants}).packer(*paths)
-
-    def publish(fields: Any, names: MavrosNames) -> None:
-        if row.unless and not names.last.keys().isdisjoint(row.unless):
-            return
-        if row.bits and not fields.fields_updated & row.bits:
-            return
-        vehicle = names.vehicle
-        try:
-            values = read(fields, names)
-        except Unknown as unknown:
-            vehicle.count_dropped(f"{row.message} as {row.name}", str(unknown))
-            return
-        stamp_ns = vehicle.arrival_ns if row.is_now else names.stamp_of(fields)
-        names.pack(topic, row.message, make, stamp_ns, values)
-
-    return publish
+    return row_readers(ROWS, FUNCTIONS, MavrosNames)
 
 
 class MavrosVehicle(MavrosNames):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sim_node.mavlink.commands import DO_SET_MODE
+from sim_node.mavlink.dialects import Convert, Input
 from sim_node.mavlink.modes import CUSTOM
 from sim_node.mavlink.px4 import state
 from sim_node.mavlink.setpoints import (
@@ -17,9 +18,7 @@ from sim_node.mavlink.setpoints import (
     NO_RATES,
     NO_YAW,
     NO_YAW_RATE,
-    SetpointLimits,
     SetpointRefused,
-    check_message,
 )
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.transaction import Outgoing
@@ -42,47 +41,6 @@ _DIAGONAL = (0, 6, 11, 15, 18, 20)
 _MODES = {
     nav: (main, sub) for main, subs in ((4, state.AUTO_MODES), (3, state.POSITION_MODES)) for sub, nav in subs.items()
 } | {nav: (main, 0) for main, nav in state.MAIN_MODES.items() if main != 4}
-
-# Returns the messages to send; raises SetpointRefused.
-Convert = Callable[[Any, Telemetry], Sequence[Outgoing]]
-
-
-class Input(NamedTuple):
-    """A topic that PX4 reads.
-
-    Attributes:
-        name: The name below fmu/in.
-        type: The message of px4_msgs.
-        convert: Returns the messages of MAVLink.
-        needs: Fields of OffboardControlMode of which one has to be set, in a message that is at most a second old: as
-            in PX4, no setpoint works without. Empty for what is no setpoint.
-        lost: Returns what a message asks for that MAVLink cannot carry; empty for nothing.
-    """
-
-    name: str
-    type: str
-    convert: Convert
-    needs: tuple[str, ...] = ()
-    lost: Callable[[Any], str] = lambda message: ""
-
-
-def checked(messages: Sequence[Outgoing], vehicle: Telemetry, limits: SetpointLimits) -> Sequence[Outgoing]:
-    """Return messages that are within the limits of setpoints and can be sent.
-
-    Args:
-        messages: Names and fields.
-        vehicle: The vehicle's telemetry.
-        limits: The limits.
-
-    Returns:
-        The same messages.
-
-    Raises:
-        SetpointRefused: A number is not finite, is beyond a limit or does not fit into its field.
-    """
-    for name, fields in messages:
-        check_message(name, fields, limits, vehicle.home)
-    return messages
 
 
 def _target(numbers: Sequence[float]) -> Outgoing:
@@ -259,10 +217,10 @@ def _obstacles(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
 
 _MOVES = ("position", "velocity", "acceleration")
 INPUTS: tuple[Input, ...] = (
-    Input("trajectory_setpoint", "TrajectorySetpoint", _trajectory, _MOVES),
-    Input("goto_setpoint", "GotoSetpoint", _goto, ("position",), _limits_of_goto),
-    Input("vehicle_attitude_setpoint", "VehicleAttitudeSetpoint", _attitude, ("attitude",)),
-    Input("vehicle_rates_setpoint", "VehicleRatesSetpoint", _rates, ("body_rate",)),
+    Input("trajectory_setpoint", "TrajectorySetpoint", _trajectory, True, _MOVES),
+    Input("goto_setpoint", "GotoSetpoint", _goto, True, ("position",), _limits_of_goto),
+    Input("vehicle_attitude_setpoint", "VehicleAttitudeSetpoint", _attitude, True, ("attitude",)),
+    Input("vehicle_rates_setpoint", "VehicleRatesSetpoint", _rates, True, ("body_rate",)),
     Input("vehicle_command", "VehicleCommand", _command),
     Input("vehicle_command_mode_executor", "VehicleCommand", _command),
     Input("manual_control_input", "ManualControlSetpoint", _sticks),

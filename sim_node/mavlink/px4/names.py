@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
-from sim_node.mavlink.dialects import Readers, Unknown, VehicleNames
+from sim_node.mavlink.dialects import Numbers, Readers, Unknown, VehicleNames
 from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
-from sim_node.messages.definitions import constant_of, fields_of
-from sim_node.messages.encoding import encode
-from sim_node.messages.layout import MessageLayout, Pack
-
-Numbers = tuple[float, ...]
+from sim_node.messages.definitions import constant_of
 
 # PX4 integrates it from its own sensors: CONSTANTS_ONE_G (m/s²).
 _GRAVITY = 9.80665
 _UNKNOWN_U16 = 65535
 
 
+def px4_topic(name: str, type: str) -> VehicleTopic:
+    """Return the topic of a message of px4_msgs, by its name below fmu/out, without the version."""
+    return VehicleTopic(f"fmu/out/{name}", f"px4_msgs/{type}", profile=Profile.PX4)
+
+
 @cache
-def topics_of(name: str, type: str) -> tuple[VehicleTopic, ...]:
+def topics_of(topic: VehicleTopic) -> tuple[VehicleTopic, ...]:
     """Return the topics of a message that PX4 publishes: with the version of the definition, and without it.
 
     PX4 appends _v1 to the topic of a message whose MESSAGE_VERSION is 1, and nothing for version 0. Programs that were
     written before versions subscribe to the plain name, so that it is published as well.
 
     Args:
-        name: The name below fmu/out.
-        type: The message of px4_msgs.
+        topic: The topic, by its plain name.
 
     Returns:
         One topic or two.
@@ -39,21 +40,14 @@ def topics_of(name: str, type: str) -> tuple[VehicleTopic, ...]:
     Raises:
         UnknownMessage: px4_msgs is not installed.
     """
-    return tuple(
-        VehicleTopic(each, f"px4_msgs/{type}", profile=Profile.PX4) for each in versioned(f"fmu/out/{name}", type)
-    )
+    names = versioned(topic.name, topic.type.removeprefix("px4_msgs/"))
+    return tuple(replace(topic, name=name) for name in names)
 
 
 def versioned(topic: str, type: str) -> tuple[str, ...]:
     """Return a topic's name, and before it the one with the version of its message if that is not 0."""
     version = constant_of(f"px4_msgs/msg/{type}", "MESSAGE_VERSION")
     return (f"{topic}_v{version}", topic) if version else (topic,)
-
-
-@cache
-def sizes_of(type: str) -> Mapping[str, int]:
-    """Return how many numbers each field of the installed definition of a message of px4_msgs has."""
-    return {field.name: field.size or 0 for field in fields_of(f"px4_msgs/msg/{type}")}
 
 
 class Px4Names(VehicleNames):
@@ -72,7 +66,7 @@ class Px4Names(VehicleNames):
     """
 
     def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
-        super().__init__(vehicle, send, readers)
+        super().__init__(vehicle, send, readers, vehicle.frames)
         self.offboard: Mapping[str, bool] = {}
         # When the vehicle was armed, has taken off, and began the mode (µs); the number of homes.
         self.armed_us, self.takeoff_us, self.mode_us, self.nav_state = 0, 0, 0, -1
@@ -84,18 +78,20 @@ class Px4Names(VehicleNames):
         """When the message that is being translated was received (µs, graph's clock)."""
         return self.vehicle.arrival_ns // 1000
 
-    def send(self, topics: Sequence[VehicleTopic], data: bytes) -> None:
+    def send(self, topic: VehicleTopic, data: bytes) -> None:
         """Send a message on its topics."""
-        for topic in topics:
-            self._send(topic, data)
+        for each in topics_of(topic):
+            self._send(each, data)
 
-    def encode(self, name: str, type: str, fields: Mapping[str, Any]) -> None:
-        """Send a message, given its fields by name; those that the installed definition lacks are left out."""
-        self.send(
-            topics_of(name, type), encode(f"px4_msgs/msg/{type}", _known(type, {"timestamp": self.now_us, **fields}))
-        )
+    def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
+        """Send a message with its timestamp, given its other fields by name."""
+        super().encode(topic, {"timestamp": self.now_us, **fields})
 
     # What rows call
+
+    def times(self) -> Numbers:
+        """Return when the message that is published was sampled, twice (µs)."""
+        return (self.row_stamp_ns // 1000,) * 2
 
     def unit(self, w: float, x: float, y: float, z: float) -> Numbers:
         """Return an attitude as it is, with norm 1."""
@@ -187,13 +183,3 @@ class Px4Names(VehicleNames):
         """Return where the wind blows to (m/s, north and east) from the direction it comes from (degrees)."""
         course = math.radians(direction) + math.pi
         return speed * math.cos(course), speed * math.sin(course)
-
-
-def layout(type: str, paths: Sequence[str], constants: Mapping[str, Any]) -> Pack:
-    """Return a function that packs a message of px4_msgs from the numbers of some of its fields."""
-    return MessageLayout(f"px4_msgs/msg/{type}", _known(type, constants)).packer(*paths)
-
-
-def _known(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the fields that the installed definition does not have."""
-    return {path: value for path, value in fields.items() if path in sizes_of(type)}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from sim_node.mavlink.modes import ARMED, PREARM_CHECK, mode_name
-from sim_node.mavlink.px4.names import Px4Names
+from sim_node.mavlink.dialects import TopicFunction
+from sim_node.mavlink.modes import ARMED, is_armable, mode_name
+from sim_node.mavlink.px4.names import Px4Names, px4_topic
 from sim_node.mavlink.telemetry import PX4, Heartbeat
 
 # VehicleStatus.NAVIGATION_STATE_*.
@@ -45,9 +46,13 @@ _OFFBOARD: Mapping[str, tuple[str, ...]] = {
 _ROTARY, _FIXED, _ROVER = 1, 2, 3  # VehicleStatus.VEHICLE_TYPE_*
 _VEHICLE_TYPES = {1: _FIXED, 10: _ROVER, 11: _ROVER, **dict.fromkeys((2, 3, 4, 13, 14, 15, 29, 35), _ROTARY)}
 _VTOL = range(19, 26)  # MAV_TYPE_VTOL_*
-_HIL, _CRITICAL, _UNINIT = 32, 5, 0  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
+_HIL, _CRITICAL = 32, 5  # MAV_MODE_FLAG_HIL_ENABLED, MAV_STATE
 _IN_AIR = 2  # MAV_LANDED_STATE
 _MAVLINK = 1  # TimesyncStatus.SOURCE_PROTOCOL_MAVLINK
+STATUS = px4_topic("vehicle_status", "VehicleStatus")
+CONTROL_MODE = px4_topic("vehicle_control_mode", "VehicleControlMode")
+BATTERY = px4_topic("battery_status", "BatteryStatus")
+TIMESYNC = px4_topic("timesync_status", "TimesyncStatus")
 _MAX_CELLS, _NO_CELL = 14, 65535
 # BatteryStatus.warning by MAV_BATTERY_CHARGE_STATE.
 _WARNINGS = {2: 1, 3: 2, 4: 3, 5: 4, 6: 6, 7: 7}
@@ -101,14 +106,9 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
     names.armed_us = (names.armed_us or now_us) if armed else 0
     in_air = armed and landed is not None and landed.landed_state == _IN_AIR
     names.takeoff_us = (names.takeoff_us or now_us) if in_air else names.takeoff_us if armed else 0
-    status = names.last.get("SYS_STATUS")
-    ready = beat.system_status != _UNINIT
-    if status is not None and status.onboard_control_sensors_present & PREARM_CHECK:
-        ready = bool(status.onboard_control_sensors_health & PREARM_CHECK)
     kind = _VEHICLE_TYPES.get(beat.type, _ROTARY if beat.type in _VTOL else 0)
     names.encode(
-        "vehicle_status",
-        "VehicleStatus",
+        STATUS,
         {
             "armed_time": names.armed_us,
             "takeoff_time": names.takeoff_us,
@@ -123,12 +123,11 @@ def _heartbeat(fields: Any, names: Px4Names) -> None:
             "system_id": names.vehicle.system,
             "component_id": 1,
             **{"safety_off": True, "power_input_valid": True},
-            "pre_flight_checks_pass": ready,
+            "pre_flight_checks_pass": is_armable(beat, names.last.get("SYS_STATUS")),
         },
     )
     names.encode(
-        "vehicle_control_mode",
-        "VehicleControlMode",
+        CONTROL_MODE,
         {
             "flag_armed": armed,
             "flag_multicopter_position_control_enabled": kind == _ROTARY,
@@ -142,8 +141,7 @@ def _battery(fields: Any, names: Px4Names) -> None:
     cells += [each * 1e-3 for each in fields.voltages_ext if each not in (0, _NO_CELL)]
     left = fields.battery_remaining
     names.encode(
-        "battery_status",
-        "BatteryStatus",
+        BATTERY,
         {
             "connected": bool(cells),
             "voltage_v": sum(cells),
@@ -168,8 +166,7 @@ def _timesync(fields: Any, names: Px4Names) -> None:
     if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
         return
     names.encode(
-        "timesync_status",
-        "TimesyncStatus",
+        TIMESYNC,
         {
             "source_protocol": _MAVLINK,
             "remote_timestamp": fields.ts1 // 1000,
@@ -180,19 +177,8 @@ def _timesync(fields: Any, names: Px4Names) -> None:
     )
 
 
-class Px4Function(NamedTuple):
-    """What publishes messages of MAVLink on topics: their names below fmu/out, and their types."""
-
-    messages: tuple[str, ...]
-    topics: tuple[tuple[str, str], ...]
-    read: Callable[[Any, Px4Names], None]
-
-
 FUNCTIONS = (
-    Px4Function(
-        *(("HEARTBEAT",), (("vehicle_status", "VehicleStatus"), ("vehicle_control_mode", "VehicleControlMode"))),
-        _heartbeat,
-    ),
-    Px4Function(("BATTERY_STATUS",), (("battery_status", "BatteryStatus"),), _battery),
-    Px4Function(("TIMESYNC",), (("timesync_status", "TimesyncStatus"),), _timesync),
+    TopicFunction(("HEARTBEAT",), (STATUS, CONTROL_MODE), _heartbeat),
+    TopicFunction(("BATTERY_STATUS",), (BATTERY,), _battery),
+    TopicFunction(("TIMESYNC",), (TIMESYNC,), _timesync),
 )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import compress
 from typing import Any
 
-from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, MILLI
-from sim_node.mavlink.dialects import Readers, Unknown, ValueSource, by, by_message, compiled
-from sim_node.mavlink.px4.names import Px4Names, layout, sizes_of, topics_of
+from sim_node.mavlink.dialects import Readers, TopicRow, ValueSource, by, row_readers, row_topics
+from sim_node.mavlink.px4.names import Px4Names, px4_topic, topics_of
 from sim_node.mavlink.px4.state import FUNCTIONS
 from sim_node.mavlink.topics import VehicleTopic
 
@@ -21,41 +18,36 @@ _NAN3 = (math.nan,) * 3
 _NED = 1  # VehicleOdometry.POSE_FRAME_NED and VELOCITY_FRAME_NED
 
 
-@dataclass(frozen=True)
-class Px4Row:
-    """A topic, or one of several sources of one.
-
-    Attributes:
-        name: The name below fmu/out.
-        type: The message of px4_msgs.
-        message: The message of MAVLink.
-        fields: Where the fields come from. A key may be several paths. The times are not among them.
-        constants: Further fields.
-        unless: A message that is preferred to this one while it is received.
-        when: Whether a message has the quantity at all; None if each has.
-    """
-
-    name: str
-    type: str
-    message: str
-    fields: Mapping[str, ValueSource]
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    unless: str = ""
-    when: Callable[[Any], bool] | None = None
+def _row(
+    name: str,
+    type: str,
+    message: str,
+    fields: Mapping[str, ValueSource],
+    constants: Mapping[str, Any] | None = None,
+    *unless: str,
+    when: Callable[[Any], bool] | None = None,
+) -> TopicRow:
+    """Return the row of a topic below fmu/out, with its times."""
+    topic = px4_topic(name, type)
+    held = {"timestamp timestamp_sample": by("times"), **fields}
+    return TopicRow(
+        *(topic.name, topic.type, message, "", held, topic.profile),
+        unless=unless,
+        constants=constants or {},
+        when=when,
+    )
 
 
 _ATTITUDE = {"delta_q_reset": (1.0, 0.0, 0.0, 0.0)}
 _ESTIMATED = {"eph epv": by("accuracy")}
-ROWS: tuple[Px4Row, ...] = (
-    Px4Row(
-        *("vehicle_attitude", "VehicleAttitude", "ATTITUDE_QUATERNION"), {"q": by("unit", "q1 q2 q3 q4")}, _ATTITUDE
-    ),
-    Px4Row(
+ROWS: tuple[TopicRow, ...] = (
+    _row(*("vehicle_attitude", "VehicleAttitude", "ATTITUDE_QUATERNION"), {"q": by("unit", "q1 q2 q3 q4")}, _ATTITUDE),
+    _row(
         *("vehicle_attitude", "VehicleAttitude", "ATTITUDE"),
         {"q": by("angles", "roll pitch yaw")},
         *(_ATTITUDE, "ATTITUDE_QUATERNION"),
     ),
-    Px4Row(
+    _row(
         *("vehicle_local_position", "VehicleLocalPosition", "LOCAL_POSITION_NED"),
         {
             "x y z": by("place", "x y z"),
@@ -72,7 +64,7 @@ ROWS: tuple[Px4Row, ...] = (
             **dict.fromkeys(("evh", "evv", "heading_var", "tilt_var", "unaided_heading", "dist_bottom"), math.nan),
         },
     ),
-    Px4Row(
+    _row(
         *("vehicle_odometry", "VehicleOdometry", "LOCAL_POSITION_NED"),
         {
             "position": by("place", "x y z"),
@@ -85,12 +77,12 @@ ROWS: tuple[Px4Row, ...] = (
             **dict.fromkeys(("position_variance", "orientation_variance", "velocity_variance"), _NAN3),
         },
     ),
-    Px4Row(
+    _row(
         *("vehicle_global_position", "VehicleGlobalPosition", "GLOBAL_POSITION_INT"),
         {"lat lon alt alt_ellipsoid": by("on_earth", "lat lon alt"), **_ESTIMATED},
         {"lat_lon_valid": True, "alt_valid": True, "terrain_alt": math.nan},
     ),
-    Px4Row(
+    _row(
         *("vehicle_gps_position", "SensorGps", "GPS_RAW_INT"),
         {
             "latitude_deg longitude_deg altitude_msl_m altitude_ellipsoid_m": by("on_earth", "lat lon alt"),
@@ -105,7 +97,7 @@ ROWS: tuple[Px4Row, ...] = (
         },
         dict.fromkeys(("vel_d_m_s", "heading", "heading_offset", "heading_accuracy", "c_variance_rad"), math.nan),
     ),
-    Px4Row(
+    _row(
         *("sensor_combined", "SensorCombined", "HIGHRES_IMU"),
         {
             "gyro_rad": by("place", "xgyro ygyro zgyro"),
@@ -115,17 +107,17 @@ ROWS: tuple[Px4Row, ...] = (
         # The six lowest bits: accelerometer and gyroscope.
         when=lambda fields: bool(fields.fields_updated & 0x3F),
     ),
-    Px4Row(
+    _row(
         *("vehicle_land_detected", "VehicleLandDetected", "EXTENDED_SYS_STATE"),
         {"ground_contact maybe_landed landed": by("on_ground", "landed_state")},
         when=lambda fields: fields.landed_state != 0,
     ),
-    Px4Row(
+    _row(
         *("vtol_vehicle_status", "VtolVehicleStatus", "EXTENDED_SYS_STATE"),
         {"vehicle_vtol_state": of("vtol_state")},
         when=lambda fields: fields.vtol_state != 0,
     ),
-    Px4Row(
+    _row(
         *("vehicle_command_ack", "VehicleCommandAck", "COMMAND_ACK"),
         {
             **{name: of(name) for name in ("command", "result", "target_system", "target_component")},
@@ -133,7 +125,7 @@ ROWS: tuple[Px4Row, ...] = (
             "result_param2": of("result_param2"),
         },
     ),
-    Px4Row(
+    _row(
         *("home_position", "HomePosition", "HOME_POSITION"),
         {
             "lat lon alt": by("above_sea", "latitude longitude altitude"),
@@ -143,19 +135,20 @@ ROWS: tuple[Px4Row, ...] = (
         },
         dict.fromkeys(("valid_alt", "valid_hpos", "valid_lpos"), True),
     ),
-    Px4Row(
+    _row(
         *("wind", "Wind", "WIND_COV"),
         {
             "windspeed_north windspeed_east": of("wind_x wind_y"),
             "variance_north variance_east": of("var_horiz var_horiz"),
         },
     ),
-    Px4Row(
+    _row(
         *("wind", "Wind", "WIND"),
         {"windspeed_north windspeed_east": by("wind_from", "direction speed")},
-        unless="WIND_COV",
+        None,
+        "WIND_COV",
     ),
-    Px4Row(
+    _row(
         *("airspeed_validated", "AirspeedValidated", "VFR_HUD"),
         {"indicated_airspeed_m_s calibrated_airspeed_m_s": of("airspeed airspeed")},
         {
@@ -169,54 +162,14 @@ ROWS: tuple[Px4Row, ...] = (
     ),
 )
 
-Read = Callable[[Any, Px4Names], None]
-
 
 def topics() -> tuple[VehicleTopic, ...]:
     """Return all topics, each once. Raises UnknownMessage without px4_msgs."""
-    named = {row.name: row.type for row in ROWS} | {name: type for each in FUNCTIONS for name, type in each.topics}
-    return tuple(topic for name, type in named.items() for topic in topics_of(name, type))
+    return tuple(each for topic in row_topics(ROWS, FUNCTIONS).values() for each in topics_of(topic))
 
 
 @cache
 def readers() -> Readers:
     """Return the functions that publish a message, by its name."""
     # Those without a row are kept for others.
-    return {**dict.fromkeys(("ESTIMATOR_STATUS", "SYS_STATUS"), ()), **by_message(_all())}
-
-
-def _all() -> Iterator[tuple[str, Read]]:
-    for row in ROWS:
-        yield row.message, _reader(row)
-    for each in FUNCTIONS:
-        for message in each.messages:
-            yield message, each.read
-
-
-def _reader(row: Px4Row) -> Read:
-    """Return the function that publishes a row, as far as the installed definition has its fields."""
-    has = sizes_of(row.type)
-    sources, paths, kept = [], ["timestamp", *(each for each in ("timestamp_sample",) if each in has)], []
-    times = len(paths)
-    for key, source in row.fields.items():
-        found = [path for path in key.split() if path in has]
-        if found:
-            sources.append(source)
-            paths += found
-            kept += [True] * has[key] if found == [key] else [path in has for path in key.split()]
-    read = compiled(sources, kind_named(row.message).arrays, Px4Names)
-    pack, topics = layout(row.type, paths, row.constants), topics_of(row.name, row.type)
-    whole = all(kept)
-
-    def publish(fields: Any, names: Px4Names) -> None:
-        if (row.unless and row.unless in names.last) or (row.when is not None and not row.when(fields)):
-            return
-        try:
-            values = read(fields, names)
-        except Unknown as unknown:
-            names.vehicle.count_dropped(f"{row.message} as {row.name}", str(unknown))
-            return
-        stamps = (names.stamp_of(fields) // 1000,) * times
-        names.send(topics, pack(0, (*stamps, *(values if whole else compress(values, kept)))))
-
-    return publish
+    return {**dict.fromkeys(("ESTIMATOR_STATUS", "SYS_STATUS"), ()), **row_readers(ROWS, FUNCTIONS, Px4Names)}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mavros_msgs import srv
 from mavros_msgs.msg import VehicleInfo
 from rcl_interfaces import srv as parameters
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue, SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from std_srvs.srv import Trigger
 
 from sim_node.mavlink.commands import FAILED, SET_MESSAGE_INTERVAL, CommandLong, set_mode
@@ -18,32 +18,12 @@ from sim_node.mavlink.mavros.telemetry import publish_waypoints
 from sim_node.mavlink.mavros.waypoints import upload_of, waypoint, waypoint_of
 from sim_node.mavlink.mission import Clear, Download, SetCurrent
 from sim_node.mavlink.modes import CUSTOM, mode_name
-from sim_node.mavlink.parameters import INT32, REAL32, ParamList, ParamSet, ParamValue, encoded
-from sim_node.mavlink.transaction import Result, TransactionRefused
+from sim_node.mavlink.parameters import ParamList
+from sim_node.mavlink.transaction import TransactionRefused
+from sim_node.ros.dialect_parameters import parameter_value, pull_parameters, put_parameter
 from sim_node.ros.dialect_vehicles import ServedVehicle
 
-
-class MavrosServices(ServedVehicle[MavrosNames]):
-    """Offers services of a vehicle under MAVROS' names. Belongs to the executor's thread."""
-
-    def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], Awaitable[Any]]) -> None:
-        """Offer a service. An exception is reported, and the response is as it was.
-
-        Args:
-            kind: The service's class.
-            name: Its name below the namespace.
-            answer: Fills the response of a request.
-        """
-
-        async def guarded(request: Any, response: Any) -> Any:
-            try:
-                await answer(request, response)
-            except Exception as error:
-                self.bridge.failed(f"{self.prefix}{name}", error)
-            return response
-
-        self.node.create_service(kind, self.prefix + name, guarded)
-
+MavrosServices = ServedVehicle[MavrosNames]
 
 _HOME_POSITION = 242
 _REQUEST_MESSAGE = 512
@@ -191,31 +171,14 @@ def serve_missions(serving: MavrosServices) -> None:
         first.add_done_callback(pulled)
 
 
-def _value(found: ParamValue | None) -> ParameterValue:
-    if found is None:
-        return ParameterValue()
-    if isinstance(found.value, int):
-        return ParameterValue(type=ParameterType.PARAMETER_INTEGER, integer_value=found.value)
-    return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=found.value)
-
-
-def _number(value: ParameterValue) -> float | None:
-    numbers: dict[int, float] = {
-        ParameterType.PARAMETER_BOOL: float(value.bool_value),
-        ParameterType.PARAMETER_INTEGER: value.integer_value,
-        ParameterType.PARAMETER_DOUBLE: value.double_value,
-    }
-    return numbers.get(value.type)
-
-
 def _serve_reading(serving: MavrosServices) -> None:
     names = serving.names
 
     async def get(request: Any, response: Any) -> None:
-        response.values = [_value(names.parameters.get(name)) for name in request.names]
+        response.values = [parameter_value(names.parameters.get(name)) for name in request.names]
 
     async def types(request: Any, response: Any) -> None:
-        response.types = bytes(_value(names.parameters.get(name)).type for name in request.names)
+        response.types = bytes(parameter_value(names.parameters.get(name)).type for name in request.names)
 
     async def set_atomically(request: Any, response: Any) -> None:
         response.result = SetParametersResult(successful=False, reason="autopilots do not set several at once")
@@ -223,7 +186,7 @@ def _serve_reading(serving: MavrosServices) -> None:
     async def describe(request: Any, response: Any) -> None:
         found = ((name, names.parameters.get(name)) for name in request.names)
         response.descriptors = [
-            ParameterDescriptor(name=name if each else "", type=_value(each).type) for name, each in found
+            ParameterDescriptor(name=name if each else "", type=parameter_value(each).type) for name, each in found
         ]
 
     async def listed(request: Any, response: Any) -> None:
@@ -238,26 +201,7 @@ def _serve_reading(serving: MavrosServices) -> None:
 
 def serve_parameters(serving: MavrosServices) -> None:
     """Offer param/*, and pull all parameters once, as MAVROS does."""
-    names, commands, vehicle = serving.names, serving.commands, serving.vehicle
-
-    async def put(name: str, value: ParameterValue, *, known: bool = True) -> Result:
-        """Set a parameter. known: whether it has to be one that the autopilot has sent."""
-        number, found = _number(value), names.parameters.get(name)
-        autopilot = vehicle.telemetry.autopilot
-        if found is None and known:
-            return Result(False, f"unknown parameter {name!r}; mavros pulls them first")
-        if number is None:
-            return Result(False, f"{name}: needs a whole number, a number or a boolean")
-        kind = found.type if found else INT32 if value.type == ParameterType.PARAMETER_INTEGER else REAL32
-        try:
-            fields = encoded(number, autopilot, kind)
-        except ValueError as error:
-            return Result(False, f"{name}: {error}")
-        result: Result = await commands.begin(
-            lambda: ParamSet(name, fields, autopilot) if len(name) <= 16 else TransactionRefused(name, "too long"),
-            engages=True,
-        )
-        return result
+    names, commands = serving.names, serving.commands
 
     async def pull(request: Any, response: Any) -> None:
         if request.force_pull or not names.parameters:
@@ -267,15 +211,15 @@ def serve_parameters(serving: MavrosServices) -> None:
         response.param_received = len(names.parameters)
 
     async def set_one(request: Any, response: Any) -> None:
-        result = await put(request.param_id, request.value, known=not request.force_set)
-        response.success, response.value = result.ok, _value(result.value)
+        result = await put_parameter(serving, request.param_id, request.value, known=not request.force_set)
+        response.success, response.value = result.ok, parameter_value(result.value)
         if not result.ok:
             serving.refuse("param/set", result.text)
 
     async def set_all(request: Any, response: Any) -> None:
         results = []
         for each in request.parameters:
-            result = await put(each.name, each.value)
+            result = await put_parameter(serving, each.name, each.value)
             results.append(SetParametersResult(successful=result.ok, reason="" if result.ok else result.text))
         response.results = results
 
@@ -283,5 +227,4 @@ def serve_parameters(serving: MavrosServices) -> None:
     serving.serve(srv.ParamSetV2, "param/set", set_one)
     serving.serve(parameters.SetParameters, "param/set_parameters", set_all)
     _serve_reading(serving)
-    if vehicle.route.accepts_commands:
-        commands.begin(ParamList, engages=True)
+    pull_parameters(serving)

@@ -89,21 +89,17 @@ class MavrosVehicles(DialectVehicles):
         ImportError: mavros_msgs or geographic_msgs is not installed.
     """
 
-    example = "mavros_namespace:=uas{id}/mavros"
+    word, example = "mavros", "uas{id}/mavros"
 
     def __init__(self, node: Node, bridge: Bridge, naming: Naming) -> None:
         readers()
         super().__init__(node, bridge, naming, topics())
 
-    def namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle."""
-        return self.naming.mavros_namespace(system)
-
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> MavrosVehicle:
         """Return what publishes a vehicle's messages, and fix its frame to that of our names."""
-        frames = self.naming.mavros_frames(vehicle.system)
+        frames = self.naming.dialect_frames(self.word, vehicle.system)
         if frames.base != vehicle.telemetry.frames.base:
             tf.publish_fixed(frames.base, _UNTURNED, now_ns())
         return MavrosVehicle(vehicle.telemetry, frames, publishers.send)
@@ -111,9 +107,7 @@ class MavrosVehicles(DialectVehicles):
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> MavrosTopics:
         """Offer a vehicle's services and subscriptions."""
         assert isinstance(made, MavrosVehicle)
-        namespace = self.namespace(vehicle.system)
-        prefix = f"{namespace}/" if namespace else ""
-        services = MavrosServices(self.node, self.bridge, vehicle, prefix, made, commands)
+        services = MavrosServices(self.node, self.bridge, vehicle, self.prefix(vehicle.system), made, commands)
         for serve in (serve_commands, serve_missions, serve_parameters):
             serve(services)
         return MavrosTopics(services)

@@ -10,14 +10,12 @@ from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.commands import FAILED, CommandLong
-from sim_node.mavlink.dialects import VehicleNames
+from sim_node.mavlink.dialects import Input, VehicleNames
 from sim_node.mavlink.px4.inputs import (
     INPUTS,
     OFFBOARD_FIELDS,
     OFFBOARD_MODE,
     OFFBOARD_TYPE,
-    Input,
-    checked,
     controlled,
     hold,
 )
@@ -25,7 +23,7 @@ from sim_node.mavlink.px4.names import Px4Names, versioned
 from sim_node.mavlink.px4.telemetry import readers, topics
 from sim_node.mavlink.setpoints import SetpointRefused
 from sim_node.mavlink.vehicle import Vehicle
-from sim_node.ros.bridge_parameters import Naming, limits_of
+from sim_node.ros.bridge_parameters import Naming
 from sim_node.ros.dialect_vehicles import DialectVehicles, ServedVehicle
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
@@ -48,7 +46,7 @@ class Px4Topics(ServedVehicle[Px4Names]):
     # When both came last, by the graph's clock: a program in simulated time sends as often as that runs.
     _offboard_ns = _setpoint_ns = -_OFFBOARD_NS
 
-    def serve(self) -> None:
+    def offer(self) -> None:
         """Subscribe to the topics below fmu/in, which is the prefix, and offer fmu/vehicle_command."""
         inputs = ((OFFBOARD_MODE, OFFBOARD_TYPE, self._offboard), *((i.name, i.type, self._forward(i)) for i in INPUTS))
         for name, type, receive in inputs:
@@ -68,24 +66,17 @@ class Px4Topics(ServedVehicle[Px4Names]):
             self.send([hold()], _BY)
 
     def _forward(self, row: Input) -> Callable[[Any], None]:
-        def receive(message: Any) -> None:
-            now_ns = self._now_ns()
-            if row.needs:
-                found = controlled(self.names.offboard)
-                if abs(now_ns - self._offboard_ns) > _OFFBOARD_NS or found not in row.needs:
-                    wanted = " or ".join(row.needs)
-                    raise SetpointRefused(
-                        f"nothing is sent without an {OFFBOARD_MODE} with {wanted} in the last second"
-                    )
-            telemetry = self.vehicle.telemetry
-            messages = row.convert(message, telemetry)
-            self.send(checked(messages, telemetry, limits_of(self.node)), _BY if row.needs else "")
-            if row.needs:
-                self._setpoint_ns = now_ns
-            if lost := row.lost(message):
-                self.warn(row.name, lost)
+        forward = self.forward(row, _BY)
 
-        return receive
+        def setpoint(message: Any) -> None:
+            now_ns = self._now_ns()
+            if abs(now_ns - self._offboard_ns) > _OFFBOARD_NS or controlled(self.names.offboard) not in row.needs:
+                wanted = " or ".join(row.needs)
+                raise SetpointRefused(f"nothing is sent without an {OFFBOARD_MODE} with {wanted} in the last second")
+            forward(message)
+            self._setpoint_ns = now_ns
+
+        return setpoint if row.needs else forward
 
     async def _command(self, request: Any, response: Any) -> Any:
         asked = request.request
@@ -112,15 +103,11 @@ class Px4Vehicles(DialectVehicles):
         ImportError: px4_msgs is not installed.
     """
 
-    example = "px4_namespace:=px4_{id}"
+    word, example = "px4", "px4_{id}"
 
     def __init__(self, node: Node, bridge: Bridge, naming: Naming) -> None:
         super().__init__(node, bridge, naming, topics())
         readers()
-
-    def namespace(self, system: int) -> str:
-        """Return the namespace of a vehicle; empty for none."""
-        return self.naming.px4_namespace(system)
 
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
@@ -131,8 +118,7 @@ class Px4Vehicles(DialectVehicles):
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> Px4Topics:
         """Offer a vehicle's service and subscriptions."""
         assert isinstance(made, Px4Names)
-        namespace = self.namespace(vehicle.system)
-        prefix = f"{namespace}/fmu/in/" if namespace else "fmu/in/"
-        topics = Px4Topics(self.node, self.bridge, vehicle, prefix, made, commands)
-        topics.serve()
+        prefix = self.prefix(vehicle.system)
+        topics = Px4Topics(self.node, self.bridge, vehicle, f"{prefix}fmu/in/", made, commands)
+        topics.offer()
         return topics

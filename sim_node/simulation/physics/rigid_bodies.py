@@ -94,6 +94,7 @@ class RigidBodyEngine:
         import mujoco
 
         from sim_node.simulation.physics.body_columns import declare_state
+        from sim_node.simulation.physics.joint_states import declare_joint_states
         from sim_node.simulation.physics.kinematic_bodies import kinematic_dofs
         from sim_node.simulation.physics.kinematics import write_link_poses
         from sim_node.simulation.physics.placing import bodies_of, joints_of
@@ -140,7 +141,10 @@ class RigidBodyEngine:
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
-        self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
+        self.signals: Mapping[str, SignalRecord] = signals_of(
+            world, self.model, self.data, self._evaluate, columns, self.bodies
+        )
+        declare_joint_states(world, layout, self.model, self.data, self._evaluate, columns)
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {
             name: each for some in flown for name, each in some.items()

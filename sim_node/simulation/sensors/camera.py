@@ -1,10 +1,11 @@
-"""Cameras without distortion: colour and depth images."""
+"""Cameras: colour and depth images, through lenses with and without distortion."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -13,13 +14,15 @@ import numpy.typing as npt
 from sim_node.names import OPTICAL
 from sim_node.simulation.sensors.compression import DEPTH, JPEG, compressed_depth, jpeg
 from sim_node.simulation.sensors.context import Exposure, Lens, SensorContext
-from sim_node.simulation.sensors.parameters import parameter, whole
+from sim_node.simulation.sensors.distortion import DistortedExposure, Distortion, Optics, Sampling, optics
+from sim_node.simulation.sensors.parameters import group, parameter, whole
 from sim_node.simulation.sensors.registry import Channels, Encoded, Message, SensorType, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, given
+from sim_node.world.model import Sensor, World
 from sim_node.world.problems import WorldWarning
-from sim_node.world.quantities import ListOf, Word
+from sim_node.world.quantities import Flag, ListOf, Word
 
 MAX_PIXELS = 8192
 # Begins the images of S cameras from the state of their frames, waiting or not; None where that is not possible.
@@ -61,6 +64,11 @@ class CameraType(SensorType):
     near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
     far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
+    distortion: Distortion = group(Distortion(), "", "distortion of the lens")
+    rectified: bool = given(Flag(), "whether image_rect has the image without distortion", default=False)
+    baseline: float = parameter(
+        0.0, "m", "of the right camera of a stereo pair: how far right of the left one it is", low=0.0
+    )
     transports: tuple[str, ...] = _transports("compressed")
 
     # The format of the type's further transport, as image_transport names it.
@@ -76,6 +84,29 @@ class CameraType(SensorType):
     def shape(self) -> tuple[int, ...]:
         """Return the shape of an image."""
         return self.lens().shape
+
+    def in_world(self, mounting: Sensor, world: World) -> CameraType:
+        """Return the camera, if its lens can be drawn. Raises ValueError otherwise."""
+        self.optics()
+        return self
+
+    def optics(self) -> Optics | None:
+        """Return the lens with its distortion; None without."""
+        if self.distortion.is_none:
+            return None
+        return optics(self.distortion, self.width, self.height, float(self.matrix()[0, 0]))
+
+    def rectify(self, image: npt.NDArray[Any]) -> bytes:
+        """Return the image without distortion, as image_proc computes it from the distorted one.
+
+        Args:
+            image: The image (height, width, ...).
+
+        Returns:
+            The bytes of its pixels.
+        """
+        lens = self.optics()
+        return (image if lens is None else lens.rectify.take(image)).tobytes()
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
         """Press an image for the further transport.
@@ -97,17 +128,20 @@ class CameraType(SensorType):
         return np.array([[focal, 0, 0.5 * (self.width - 1)], [0, focal, 0.5 * (self.height - 1)], [0, 0, 1]])
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """Return an Image and a CameraInfo without distortion: P is K with a column of zeros."""
+        """Return an Image and a CameraInfo: P is K with the column of the baseline; and the further images."""
         lens, matrix, seen_from = self.lens(), self.matrix(), frame + OPTICAL
         size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
         images = np.zeros(lens.shape, lens.dtype)
         image = {"encoding": self.encoding, "step": images[0].nbytes, "data": Channels(..., within=images)}
         pressed = {"header.frame_id": seen_from, "format": self.pressed, "data": Encoded(self.press)}
-        projection = np.column_stack([matrix, np.zeros(3)])
-        camera = {"distortion_model": "plumb_bob", "d": [0.0] * 5, "k": matrix, "r": np.eye(3), "p": projection}
+        rectified = {**image, "data": Encoded(self.rectify)}
+        projection = np.column_stack([matrix, [-matrix[0, 0] * self.baseline, 0.0, 0.0]])
+        lens_of = {"distortion_model": self.distortion.model, "d": self.distortion.padded}
+        camera = {**lens_of, "k": matrix, "r": np.eye(3), "p": projection}
         return (
             Message("image_raw", "sensor_msgs/msg/Image", {**size, **image}),
             Message("camera_info", "sensor_msgs/msg/CameraInfo", {**size, **camera}),
+            *([Message("image_rect", "sensor_msgs/msg/Image", {**size, **rectified})] if self.rectified else []),
             *(
                 Message(f"image_raw/{transport}", "sensor_msgs/msg/CompressedImage", pressed)
                 for transport in dict.fromkeys(self.transports)
@@ -122,11 +156,38 @@ class CameraType(SensorType):
     @classmethod
     def expose(cls, sensors: Sequence[CameraType], context: SensorContext) -> Expose:
         """Return the function that starts rendering images."""
-        cameras = context.environment.cameras([each.lens() for each in sensors])
+        lenses, samplings = _rendered(sensors)
+        cameras = context.environment.cameras(lenses)
         if cameras is None:
             warnings.warn(f"{', '.join(context.frames)}: no images, the world has no shapes", WorldWarning, 2)
             return lambda state, wait: None
-        return lambda state, wait: cameras.render(state.pose, wait=wait)
+
+        def expose(state: FrameState, wait: bool) -> Exposure | None:
+            exposure = cameras.render(state.pose, wait=wait)
+            return exposure if exposure is None or not samplings else DistortedExposure(exposure, samplings)
+
+        return expose
+
+
+def _rendered(sensors: Sequence[CameraType]) -> tuple[list[Lens], list[Sampling]]:
+    """Return the lenses of images that are rendered, all of one size, and what takes each camera's image from its own.
+
+    Those of cameras without distortion are the cameras' own, and nothing has to be taken.
+    """
+    found = [each.optics() for each in sensors]
+    if not any(found):
+        return [each.lens() for each in sensors], []
+    across, along = (max(each.margins[axis] for each in found if each) for axis in (0, 1))
+    lenses, samplings = [], []
+    for each, lens in zip(sensors, found, strict=True):
+        width, height, focal = each.width + 2 * across, each.height + 2 * along, float(each.matrix()[0, 0])
+        own = each.lens()
+        field = 2.0 * math.atan(0.5 * width / focal)
+        lenses.append(replace(own, width=width, height=height, horizontal_fov=field))
+        pixels = np.stack(np.meshgrid(np.arange(each.width), np.arange(each.height)), axis=-1)
+        places = pixels if lens is None else lens.places
+        samplings.append(Sampling.at(places + np.array([across, along], float), width, height))
+    return lenses, samplings
 
 
 @sensor("camera")

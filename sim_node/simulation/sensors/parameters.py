@@ -11,7 +11,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.declared import Declared, given, keys_of, plan_of
 from sim_node.world.model import Sensor
 from sim_node.world.problems import Place, Problem, quoted, shortened, shown_key
-from sim_node.world.quantities import ListOf, Number, PartOf, Text, Whole
+from sim_node.world.quantities import Flag, ListOf, Number, PartOf, Text, Whole, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 
@@ -131,19 +131,35 @@ def _taken(value: Any, said: Declared) -> Any:
         if value == PERFECT:
             return holds.kind()
         raise ValueError(f"a mapping ({', '.join(keys_of(holds.kind))}) or {PERFECT} is needed, found {_shown(value)}")
+    if isinstance(holds, Flag):
+        if isinstance(value, bool):
+            return value
+        raise ValueError(f"true or false is needed, found {_shown(value)}")
+    if isinstance(holds, Word):
+        for _, message in holds.faults(value):
+            raise ValueError(message)
+        return value
+    if isinstance(holds, ListOf) and isinstance(holds.item, Number):
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"a list of numbers is needed, found {_shown(value)}")
+        return tuple(_number(each, holds.item, "") for each in value)
     if isinstance(holds, ListOf):
         if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
             for _, message in holds.faults(tuple(value)):
                 raise ValueError(message)
             return tuple(value)
         raise ValueError(f"a list of names is needed, found {_shown(value)}")
+    return _number(value, holds, said.unit)
+
+
+def _number(value: Any, holds: Any, unit_of: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"a number is needed, found {_shown(value)}")
     if not math.isfinite(value):
         raise ValueError(f"{value} is not a finite number")
     for _, message in holds.faults(value):
-        unit = "" if "unit" in said.unit else f" {said.unit}".rstrip()
-        in_radians = said.unit == "rad" and not any(holds.faults(math.radians(value)))
+        unit = "" if "unit" in unit_of else f" {unit_of}".rstrip()
+        in_radians = unit_of == "rad" and not any(holds.faults(math.radians(value)))
         raise ValueError(f"{message}{unit}{_in_radians(value) if in_radians else ''}")
     if isinstance(holds, Whole) and value % 1.0:
         raise ValueError(f"a whole number is needed, found {value:g}")

@@ -1,0 +1,105 @@
+"""The states of commanded joints on topics: sensor_msgs/JointState, without noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_node.messages.clock import Stamp, simulation_stamp
+from sim_node.messages.layout import MessageLayout, Pack
+from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
+from sim_node.names import prefixed
+from sim_node.simulation import Sink, Snapshot
+from sim_node.simulation.physics.joint_states import JOINT_STATE
+from sim_node.world import FrameTable, World
+from sim_node.world.joint_commands import JointCommands
+from sim_node.world.layout import joints_below
+
+TYPE = "sensor_msgs/msg/JointState"
+_ENCODERS = "joint_states"  # the type of sensors that measure joints
+
+
+def stated_groups(world: World) -> list[tuple[JointCommands, tuple[str, ...]]]:
+    """Return the groups of commanded joints whose states are published, with these joints.
+
+    They are the named joints, or all below the namespace, those without actuators, too. A group of which a sensor of
+    the type joint_states reads a joint has that sensor's topic instead.
+
+    Args:
+        world: The world.
+
+    Returns:
+        The groups, in the order of the world.
+    """
+    groups = [group for group in world.of(JointCommands) if group.states]
+    if not groups:
+        return []
+    every, measured = joints_below(world, world.fixed_frame), set[str]()
+    for sensor in world.sensors:
+        if sensor.type == _ENCODERS:
+            named = sensor.parameters.get("joints") or joints_below(world, sensor.parent)
+            above = sensor.name.rpartition("/")[0]
+            measured |= {each for name in named for each in (name, prefixed(above, name))}
+    found = [(group, tuple(filter(group.covers, every))) for group in groups]
+    return [(group, joints) for group, joints in found if joints and measured.isdisjoint(joints)]
+
+
+def joint_state_topics(world: World, prefix: str = "") -> list[Topic]:
+    """Return the topic of each group of `stated_groups`, in order. Reliable: readers of both kinds hear it."""
+    return [Topic(f"{prefix}{group.name}/joint_states".lstrip("/"), TYPE, Qos()) for group, _ in stated_groups(world)]
+
+
+@dataclass
+class _Group:
+    """A group of joints: where it is sent, its rate (Hz), its rows of the column, and the period that was sent last."""
+
+    send: Send
+    rate: float
+    rows: list[int]
+    pack: Pack
+    period: int = -1
+
+
+class JointStateSink(Sink):
+    """Publishes the states of the joints of each group at its rate: at the first tick of each period.
+
+    Args:
+        outlet: Where the messages go; topics are in its namespace.
+        prefix: Prefix of the topics.
+        stamp: Gives the stamp for a simulation time.
+    """
+
+    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
+        self._groups: list[_Group] = []
+        self._last_ns = 0
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Lay out the messages."""
+        every = joints_below(world, world.fixed_frame)
+        sends = self._topics.renew(joint_state_topics(world, self._prefix))
+        self._groups = [
+            _Group(send, group.states, [every.index(name) for name in joints], _packer(joints))
+            for send, (group, joints) in zip(sends, stated_groups(world), strict=True)
+        ]
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the states of a changed world cannot be published, or None if they can."""
+        return self._topics.refused(joint_state_topics(world, self._prefix))
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Publish what is due. After a reset, the first state is."""
+        is_earlier, self._last_ns = snapshot.time_ns < self._last_ns, snapshot.time_ns
+        for group in self._groups:
+            period = int(snapshot.time_ns * group.rate // 1e9)
+            if period != group.period or is_earlier:
+                group.period = period
+                stamp_ns = self._stamp(snapshot.time_ns)
+                group.send(stamp_ns, group.pack(stamp_ns, snapshot[JOINT_STATE][group.rows].T.ravel().tolist()))
+
+
+def _packer(joints: tuple[str, ...]) -> Pack:
+    paths = ("position", "velocity", "effort")
+    zeros = {path: np.zeros(len(joints)) for path in paths}
+    return MessageLayout(TYPE, {"name": joints, **zeros}).packer(*paths)

@@ -1,0 +1,1 @@
+"""Vehicles of a bridge under ArduPilot's DDS names."""

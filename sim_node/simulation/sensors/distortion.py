@@ -1,0 +1,267 @@
+"""Distortion of lenses, as sensor_msgs/CameraInfo and OpenCV name it, and images through such lenses.
+
+A camera renders an image without distortion that is large enough, and takes each pixel from where its ray is in that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.sensors.context import Exposure
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared, given
+from sim_node.world.quantities import ListOf, Number, Word
+
+# The number of coefficients by the model: k1, k2, t1, t2, k3 (Brown-Conrady), and k1 to k4 of Kannala and Brandt.
+MODELS = {"plumb_bob": 5, "equidistant": 4}
+# Of the image that is rendered, in each direction (pixels), and of its field of view on each side (rad).
+MAX_RENDERED, MAX_ANGLE = 8192, 1.5
+_STEPS, _EXACT = 50, 1e-12
+
+
+@declared
+class Distortion:
+    """Distortion of a lens: where a ray meets the image, in focal lengths from the axis, by where it would without."""
+
+    model: str = given(Word(tuple(MODELS)), "plumb_bob, or equidistant for fisheyes", default="plumb_bob")
+    coefficients: tuple[float, ...] = given(
+        ListOf(Number()), "k1, k2, t1, t2, k3 of plumb_bob; k1 to k4 of equidistant; missing ones are 0", default=()
+    )
+
+    @property
+    def is_none(self) -> bool:
+        """Whether images are as without distortion."""
+        return self.model == "plumb_bob" and not any(self.coefficients)
+
+    @property
+    def padded(self) -> tuple[float, ...]:
+        """All coefficients of the model."""
+        return (*self.coefficients, *[0.0] * (MODELS[self.model] - len(self.coefficients)))
+
+    def distorted(self, points: FloatArray) -> FloatArray:
+        """Return where rays meet the image.
+
+        Args:
+            points: Where they would without distortion (..., 2), focal lengths right of and below the axis.
+
+        Returns:
+            Points (..., 2) likewise.
+        """
+        x, y = points[..., 0], points[..., 1]
+        if self.model == "equidistant":
+            radius = np.hypot(x, y)
+            scale = np.ones_like(radius)
+            np.divide(self._bent(np.arctan(radius)), radius, out=scale, where=radius > 0.0)
+            return points * scale[..., None]
+        k1, k2, t1, t2, k3 = self.padded
+        square = x * x + y * y
+        radial = 1.0 + square * (k1 + square * (k2 + square * k3))
+        aside = 2.0 * t1 * x * y + t2 * (square + 2.0 * x * x)
+        below = t1 * (square + 2.0 * y * y) + 2.0 * t2 * x * y
+        return np.stack([x * radial + aside, y * radial + below], axis=-1)
+
+    def undistorted(self, points: FloatArray) -> FloatArray:
+        """Return where rays would meet the image without distortion: the inverse of `distorted`, near the axis.
+
+        Args:
+            points: Where they meet it (..., 2), focal lengths.
+
+        Returns:
+            Points (..., 2) likewise.
+
+        Raises:
+            ValueError: There is none for some point: the image is folded there, or the ray is not ahead of the lens.
+        """
+        if self.model == "equidistant":
+            radius = np.hypot(points[..., 0], points[..., 1])
+            angle = _newton(radius.copy(), lambda theta: self._bent(theta) - radius, self._bending)
+            if angle.size and angle.max() > MAX_ANGLE:
+                most = math.degrees(angle.max())
+                raise ValueError(
+                    f"sees {most:.0f} degrees off its axis; at most {math.degrees(MAX_ANGLE):.0f} are drawn"
+                )
+            scale = np.ones_like(radius)
+            np.divide(np.tan(angle), radius, out=scale, where=radius > 0.0)
+            return points * scale[..., None]
+        found: FloatArray = points.copy()
+        for _ in range(_STEPS):
+            error = self.distorted(found) - points
+            if np.abs(error).max(initial=0.0) < _EXACT:
+                break
+            found -= np.linalg.solve(self._jacobian(found), error[..., None])[..., 0]
+        if not np.abs(self.distorted(found) - points).max(initial=0.0) < 1e-9:
+            raise ValueError("folds the image: some pixel is met by no ray")
+        if (np.linalg.det(self._jacobian(found)) <= 0.0).any():
+            raise ValueError("folds the image: some pixel is met by two rays")
+        return found
+
+    def _bent(self, theta: FloatArray) -> FloatArray:
+        square = theta * theta
+        k1, k2, k3, k4 = self.padded
+        return theta * (1.0 + square * (k1 + square * (k2 + square * (k3 + square * k4))))
+
+    def _bending(self, theta: FloatArray) -> FloatArray:
+        square = theta * theta
+        k1, k2, k3, k4 = self.padded
+        return 1.0 + square * (3.0 * k1 + square * (5.0 * k2 + square * (7.0 * k3 + square * 9.0 * k4)))
+
+    def _jacobian(self, points: FloatArray) -> FloatArray:
+        """Return the derivatives (..., 2, 2) of plumb_bob."""
+        x, y = points[..., 0], points[..., 1]
+        k1, k2, t1, t2, k3 = self.padded
+        square = x * x + y * y
+        radial = 1.0 + square * (k1 + square * (k2 + square * k3))
+        slope = 2.0 * (k1 + square * (2.0 * k2 + square * 3.0 * k3))
+        mixed = x * y * slope + 2.0 * t1 * x + 2.0 * t2 * y
+        first = [radial + x * x * slope + 2.0 * t1 * y + 6.0 * t2 * x, mixed]
+        second = [mixed, radial + y * y * slope + 6.0 * t1 * y + 2.0 * t2 * x]
+        return np.stack([np.stack(first, -1), np.stack(second, -1)], -2)
+
+
+def _newton(start: FloatArray, error: Any, slope: Any) -> FloatArray:
+    """Return the zeros of a monotonic function by Newton's method. Raises ValueError where there are none."""
+    found = start
+    for _ in range(_STEPS):
+        off = error(found)
+        if np.abs(off).max(initial=0.0) < _EXACT:
+            break
+        found = found - off / slope(found)
+    if not np.abs(error(found)).max(initial=0.0) < 1e-9 or (slope(found) <= 0.0).any() or (found < 0.0).any():
+        raise ValueError("folds the image: some pixel is met by no ray, or by two")
+    return found
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Takes the pixels of an image from places in another one.
+
+    Attributes:
+        rows: Row of the upper left pixel of each place (H, W).
+        columns: Its column.
+        weights: Of it and the pixels right of, below, and diagonally below it (4, H, W), from the place between them.
+        outside: Which places are not in the other image (H, W).
+    """
+
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    weights: npt.NDArray[np.float32]
+    outside: npt.NDArray[np.bool_]
+
+    @classmethod
+    def at(cls, places: FloatArray, width: int, height: int) -> Sampling:
+        """Return the sampling of an image at places (H, W, 2): columns and rows, pixels."""
+        x, y = places[..., 0], places[..., 1]
+        # Up to half a pixel beyond the centre of the last one is still of the image.
+        outside = (x < -0.5) | (x > width - 0.5) | (y < -0.5) | (y > height - 0.5)
+        x, y = np.clip(x, 0.0, width - 1.0), np.clip(y, 0.0, height - 1.0)
+        columns = np.clip(np.floor(x).astype(np.intp), 0, max(width - 2, 0))
+        rows = np.clip(np.floor(y).astype(np.intp), 0, max(height - 2, 0))
+        right, below = x - columns, y - rows
+        weights = [(1 - right) * (1 - below), right * (1 - below), (1 - right) * below, right * below]
+        return cls(rows, columns, np.stack(weights).astype(np.float32), outside)
+
+    def take(self, image: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the image at the places.
+
+        Args:
+            image: Colours (height, width, 3) in bytes, which are interpolated, or depths (height, width), of which the
+                nearest is taken, since nothing is between two surfaces.
+
+        Returns:
+            The image (H, W, ...): black, or infinitely deep, outside.
+        """
+        last_row, last_column = image.shape[0] - 1, image.shape[1] - 1
+        below, right = np.minimum(self.rows + 1, last_row), np.minimum(self.columns + 1, last_column)
+        if image.ndim == 2:
+            lower, righter = self.weights[2] + self.weights[3] > 0.5, self.weights[1] + self.weights[3] > 0.5
+            found = image[np.where(lower, below, self.rows), np.where(righter, right, self.columns)]
+            found[self.outside] = np.inf
+            return found
+        corners = ((self.rows, self.columns), (self.rows, right), (below, self.columns), (below, right))
+        total = np.full((*self.rows.shape, image.shape[2]), 0.5, np.float32)
+        for weight, corner in zip(self.weights, corners, strict=True):
+            total += weight[..., None] * image[corner]
+        total[self.outside] = 0.0
+        return total.astype(image.dtype)
+
+
+@dataclass(frozen=True)
+class Optics:
+    """A lens with distortion.
+
+    Attributes:
+        margins: Pixels that the rendered image has more on the left and right, and above and below.
+        places: Where each pixel is without distortion (H, W, 2): columns and rows in the image without margins.
+        rectify: Takes the image without distortion from the distorted one.
+    """
+
+    margins: tuple[int, int]
+    places: FloatArray
+    rectify: Sampling
+
+
+@lru_cache(32)
+def optics(distortion: Distortion, width: int, height: int, focal: float) -> Optics:
+    """Return a lens for images of a size.
+
+    Args:
+        distortion: Its distortion.
+        width: Pixels.
+        height: Pixels.
+        focal: Its focal length, pixels. The axis is in the middle of the image.
+
+    Returns:
+        The lens.
+
+    Raises:
+        ValueError: The model has fewer coefficients, the image is folded, or the rendered one would be too large.
+    """
+    count = len(distortion.coefficients)
+    if count > MODELS[distortion.model]:
+        allowed = MODELS[distortion.model]
+        raise ValueError(f"distortion: {distortion.model} has {allowed} coefficients, found {count}")
+    centre = np.array([0.5 * (width - 1), 0.5 * (height - 1)])
+    pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(float)
+    ahead = (pixels - centre) / focal
+    try:
+        without = distortion.undistorted(ahead)
+    except ValueError as wrong:
+        raise ValueError(f"distortion: {wrong}") from None
+    beyond = np.abs(without).reshape(-1, 2).max(axis=0) * focal - centre
+    across, along = (max(0, math.ceil(each)) for each in beyond.tolist())
+    if max(width + 2 * across, height + 2 * along) > MAX_RENDERED:
+        size = f"{width + 2 * across} x {height + 2 * along}"
+        raise ValueError(f"distortion: needs a rendered image of {size} pixels; allowed: up to {MAX_RENDERED}")
+    rectify = Sampling.at(distortion.distorted(ahead) * focal + centre, width, height)
+    return Optics((across, along), without * focal + centre, rectify)
+
+
+@dataclass(frozen=True)
+class DistortedExposure:
+    """Images through lenses, from those that are being rendered without distortion.
+
+    Attributes:
+        of: What is being rendered, with margins.
+        samplings: What takes each camera's image from it.
+    """
+
+    of: Exposure
+    samplings: Sequence[Sampling]
+
+    def done(self) -> bool:
+        """Return whether `result` returns at once."""
+        return self.of.done()
+
+    def result(self) -> npt.NDArray[Any] | None:
+        """Wait for the images (S, height, width, ...) and return them; None if they were lost."""
+        images = self.of.result()
+        if images is None:
+            return None
+        return np.stack([each.take(image) for each, image in zip(self.samplings, images, strict=True)])
