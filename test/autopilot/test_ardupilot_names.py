@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from dialect_messages import HeardVehicle, installed, typestore
 from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import all as mavlink
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.spatial.transform import Rotation
 
-from sim_node.cli.build import interface_texts
 from sim_node.mavlink.ardupilot.inputs import INPUTS, joy_input
 from sim_node.mavlink.ardupilot.names import ApNames, mode_number, set_mode_number
 from sim_node.mavlink.ardupilot.telemetry import readers, topics
 from sim_node.mavlink.codec import frame_bytes
-from sim_node.mavlink.dialects import checked, field_names
+from sim_node.mavlink.dialects import checked
 from sim_node.mavlink.parameters import ParamValue
-from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
-from sim_node.mavlink.translation import TRANSLATIONS
-from sim_node.messages import definitions
 from sim_node.spatial.frames import AttitudeEnu, Ned
 
-ARRIVAL = 1_700_000_000_000_000_000
 MS = 1_000_000
-MAV = mavlink.MAVLink(None, 1, 1)
 NAN = math.nan
 TILTED = Rotation.from_euler("ZYX", [0.7, -0.2, 0.4])
 # AP_DDS turns an attitude (w, x, y, z) of FRD in NED by aux = (w, y, x, -z) and a quarter turn about z, on the right.
@@ -44,58 +37,21 @@ PACKAGES = ("geographic_msgs", "ardupilot_msgs")
 
 @pytest.fixture(scope="module", autouse=True)
 def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The messages as `sim_node build` installs them, without the build."""
-    prefix = tmp_path_factory.mktemp("prefix")
-    for package in PACKAGES:
-        for name, text in interface_texts(package).items():
-            path = prefix / "share" / package / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    with installed(tmp_path_factory.mktemp("prefix"), PACKAGES, readers):
         yield
-    for each in (definitions.fields_of, field_names, readers):
-        each.cache_clear()
 
 
-def _typestore() -> Any:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    found: dict[str, Any] = {}
-    for package in PACKAGES:
-        for name, text in interface_texts(package).items():
-            if name.endswith(".msg"):
-                found |= get_types_from_msg(text, f"{package}/msg/{Path(name).stem}")
-    store.register(found)
-    return store
+STORE = typestore(PACKAGES)
 
 
-STORE = _typestore()
+class Heard(HeardVehicle):
+    """A vehicle under ArduPilot's names; topics are below ap."""
 
-
-class Heard:
-    """A vehicle under ArduPilot's names, and what came of the messages that it was given, by the names below ap."""
+    names: ApNames
 
     def __init__(self, autopilot: int = ARDUPILOT) -> None:
-        self.messages: dict[str, list[Any]] = {}
-        self.vehicle = Telemetry(1, FrameNames(), lambda topic, data: None)
-        self.vehicle.publishes = False
-        self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
-        self.vehicle.arrival_ns = ARRIVAL
-        self.names = ApNames(self.vehicle, FrameNames(), self._send, readers())
-
-    def _send(self, topic: Any, data: bytes) -> None:
-        read = STORE.deserialize_cdr(data, topic.type.replace("/", "/msg/"))
-        self.messages.setdefault(topic.name, []).append(read)
-
-    def give(self, message: Any, after_ns: int = 0) -> dict[str, list[Any]]:
-        self.vehicle.arrival_ns += after_ns
-        self.messages.clear()
-        [parsed] = Parser(datagrams=True).feed(message.pack(MAV))
-        if parsed.name in TRANSLATIONS:
-            TRANSLATIONS[parsed.name](parsed.fields, self.vehicle)
-        if self.names.reads(parsed.name):
-            self.names.receive(parsed.name, parsed.fields)
-        return self.messages
+        super().__init__(STORE, autopilot)
+        self.names = ApNames(self.vehicle, FrameNames(), self.send, readers())
 
 
 def xyz(vector: Any) -> list[float]:

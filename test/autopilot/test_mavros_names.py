@@ -6,23 +6,20 @@ import math
 import random
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from dialect_messages import ARRIVAL, HeardVehicle, installed, typestore
 from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import all as mavlink
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from scipy.spatial.transform import Rotation
 from test_hostile import NUMBERS, framed, payload
 
-from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
-from sim_node.mavlink.dialects import field_names
 from sim_node.mavlink.mavros.commands import COMMANDS, command_of
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, STICKS, TURNS, message_of
 from sim_node.mavlink.mavros.telemetry import FUNCTIONS, ROWS, MavrosVehicle, readers, topics
@@ -30,14 +27,10 @@ from sim_node.mavlink.mavros.waypoints import item, waypoint
 from sim_node.mavlink.parameters import ParamList, ParamSet, decoded, encoded
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
-from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
 from sim_node.mavlink.topics import FrameNames, Profile
-from sim_node.mavlink.translation import TRANSLATIONS
-from sim_node.messages import definitions
 from sim_node.spatial.frames import Ned
 
-ARRIVAL = 1_700_000_000_000_000_000
-MAV = mavlink.MAVLink(None, 1, 1)
 FLU_FRD = np.diag([1.0, -1.0, -1.0])
 # MAVROS' NED_ENU_Q and AIRCRAFT_BASELINK_Q (ftf_frame_conversions.cpp), scalar last.
 NED_ENU_Q = Rotation.from_euler("ZYX", [math.pi / 2, 0.0, math.pi])
@@ -47,60 +40,21 @@ PACKAGES = ("geographic_msgs", "mavros_msgs")
 
 @pytest.fixture(scope="module", autouse=True)
 def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The messages as `sim_node build` installs them, without the build."""
-    prefix = tmp_path_factory.mktemp("prefix")
-    for package in PACKAGES:
-        for name, text in interface_texts(package).items():
-            path = prefix / "share" / package / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    with installed(tmp_path_factory.mktemp("prefix"), PACKAGES, readers):
         yield
-    for each in (definitions.fields_of, field_names, readers):
-        each.cache_clear()
 
 
-def typestore() -> Any:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    found: dict[str, Any] = {}
-    for package in PACKAGES:
-        for name, text in interface_texts(package).items():
-            if name.endswith(".msg"):
-                found |= get_types_from_msg(text, f"{package}/msg/{Path(name).stem}")
-    store.register(found)
-    return store
+STORE = typestore(PACKAGES)
 
 
-STORE = typestore()
+class Heard(HeardVehicle):
+    """A vehicle under MAVROS' names."""
 
-
-class Heard:
-    """A vehicle under MAVROS' names, and what came of the messages that it was given."""
+    names: MavrosVehicle
 
     def __init__(self, autopilot: int = PX4) -> None:
-        self.messages: dict[str, list[Any]] = {}
-        self.vehicle = Telemetry(1, FrameNames("map", "v/odom", "v/base_link"), lambda topic, data: None)
-        self.vehicle.publishes = False
-        self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
-        self.vehicle.arrival_ns = ARRIVAL
-        self.names = MavrosVehicle(self.vehicle, FrameNames(), self._send)
-
-    def _send(self, topic: Any, data: bytes) -> None:
-        read = STORE.deserialize_cdr(data, topic.type.replace("/", "/msg/"))
-        self.messages.setdefault(topic.name, []).append(read)
-
-    def give(self, message: Any) -> dict[str, list[Any]]:
-        self.messages.clear()
-        self.take(message.pack(MAV))
-        return self.messages
-
-    def take(self, frame: bytes) -> None:
-        [parsed] = Parser(datagrams=True).feed(frame)
-        if parsed.name in TRANSLATIONS:
-            TRANSLATIONS[parsed.name](parsed.fields, self.vehicle)
-        if self.names.reads(parsed.name):
-            self.names.receive(parsed.name, parsed.fields)
+        super().__init__(STORE, autopilot, frames=FrameNames("map", "v/odom", "v/base_link"))
+        self.names = MavrosVehicle(self.vehicle, FrameNames(), self.send)
 
 
 def xyz(vector: Any) -> list[float]:

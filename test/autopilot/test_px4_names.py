@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dialect_messages import ARRIVAL, MAV, HeardVehicle, install, installed, typestore
 from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink import mavutil
@@ -22,8 +23,7 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
-from sim_node.mavlink.dialects import checked, field_names
-from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.dialects import checked
 from sim_node.mavlink.px4.inputs import INPUTS, controlled, hold
 from sim_node.mavlink.px4.names import Px4Names, topics_of, versioned
 from sim_node.mavlink.px4.state import control_flags, nav_state
@@ -31,71 +31,29 @@ from sim_node.mavlink.px4.telemetry import readers, topics
 from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
-from sim_node.mavlink.translation import TRANSLATIONS
-from sim_node.messages import definitions
 from sim_node.spatial.frames import Ned
 
-ARRIVAL = 1_700_000_000_000_000_000
-MAV = mavlink.MAVLink(None, 1, 1)
 TILTED = Rotation.from_euler("ZYX", [0.7, -0.2, 0.4])
 NAN = math.nan
 
 
-def _install(prefix: Path, texts: dict[str, str]) -> None:
-    for name, text in texts.items():
-        path = prefix / "share/px4_msgs" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The messages as `sim_node build` installs them, without the build."""
-    prefix = tmp_path_factory.mktemp("prefix")
-    _install(prefix, interface_texts("px4_msgs"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    with installed(tmp_path_factory.mktemp("prefix"), ("px4_msgs",), readers, topics_of):
         yield
-    for each in (definitions.fields_of, definitions.constant_of, readers, field_names, topics_of):
-        each.cache_clear()
 
 
-def _typestore() -> Any:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    found: dict[str, Any] = {}
-    for name, text in interface_texts("px4_msgs").items():
-        if name.endswith(".msg"):
-            found |= get_types_from_msg(text, f"px4_msgs/msg/{Path(name).stem}")
-    store.register(found)
-    return store
+STORE = typestore(("px4_msgs",))
 
 
-STORE = _typestore()
+class Heard(HeardVehicle):
+    """A vehicle under PX4's names; topics are below fmu/out."""
 
-
-class Heard:
-    """A vehicle under PX4's names, and what came of the messages that it was given, by the names below fmu/out."""
+    names: Px4Names
 
     def __init__(self, autopilot: int = PX4) -> None:
-        self.messages: dict[str, list[Any]] = {}
-        self.vehicle = Telemetry(3, FrameNames(), lambda topic, data: None)
-        self.vehicle.publishes = False
-        self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
-        self.vehicle.arrival_ns = ARRIVAL
-        self.names = Px4Names(self.vehicle, self._send, readers())
-
-    def _send(self, topic: Any, data: bytes) -> None:
-        read = STORE.deserialize_cdr(data, topic.type.replace("/", "/msg/"))
-        self.messages.setdefault(topic.name.removeprefix("fmu/out/"), []).append(read)
-
-    def give(self, message: Any) -> dict[str, list[Any]]:
-        self.messages.clear()
-        [parsed] = Parser(datagrams=True).feed(message.pack(MAV))
-        if parsed.name in TRANSLATIONS:
-            TRANSLATIONS[parsed.name](parsed.fields, self.vehicle)
-        if self.names.reads(parsed.name):
-            self.names.receive(parsed.name, parsed.fields)
-        return self.messages
+        super().__init__(STORE, autopilot, system=3)
+        self.names = Px4Names(self.vehicle, self.send, readers())
 
 
 def attitude(ned: Rotation) -> Any:
@@ -401,7 +359,7 @@ names.receive(parsed.name, parsed.fields)
 def test_an_older_definition_gets_the_fields_that_it_has(tmp_path: Path) -> None:
     """PX4 1.14's VehicleGlobalPosition had no lat_lon_valid; what is installed counts."""
     text = "uint64 timestamp\nuint64 timestamp_sample\nfloat64 lat\nfloat64 lon\nfloat32 alt\nfloat32 eph\n"
-    _install(tmp_path, interface_texts("px4_msgs") | {"msg/VehicleGlobalPosition.msg": text})
+    install(tmp_path, "px4_msgs", interface_texts("px4_msgs") | {"msg/VehicleGlobalPosition.msg": text})
     message = mavlink.MAVLink_global_position_int_message(1000, 473977420, 85455940, 488_000, 0, 0, 0, 0, 0)
     command = [sys.executable, "-c", OLDER, message.pack(MAV).hex()]
     environment = os.environ | {"AMENT_PREFIX_PATH": str(tmp_path)}
