@@ -31,6 +31,7 @@ NAMES = "names of topics, services or files, which are copied"
 TEXT = "what is typed and printed, which is shown as text"
 OTHERS = "windows of another program, which is not here to be drawn"
 WITHOUT_PICTURES = {
+    "ardupilot-names.md": NAMES,
     "command-line.md": TEXT,
     "commands.md": NAMES,
     "foxglove.md": OTHERS,

@@ -50,7 +50,7 @@ class Console:
         return at
 
     def until(self, pattern: str, at: int = 0) -> re.Match[str]:
-        deadline = time.monotonic() + 120.0
+        deadline = time.monotonic() + 600.0
         while not (found := re.search(pattern, self.screen[at:])):
             if time.monotonic() > deadline or self._process.poll() is not None:
                 sys.exit(f"no {pattern} in {self.screen[at:][-3000:]}")
