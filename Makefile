@@ -137,6 +137,7 @@ pictures: .venv/.ready
 		/drone/imu/data_raw.angular_velocity.z -o docs/images/bag-plot.png
 	$(BIN)/python tools/draw_tutorial.py
 	$(BIN)/python tools/draw_pages.py
+	$(BIN)/python tools/draw_curves.py
 	$(BIN)/python tools/draw_viewer.py
 
 lock:

@@ -41,8 +41,8 @@ EXTRAS: "dict[str, list[str]]" = {
     ],
     # Real autopilots: serial lines; heights above mean sea level from a finer geoid than the one that is included.
     "autopilot": ["pyserial>=3.5", "egm96>=0.2; python_version >= '3.12'"],
-    # Environments, datasets and sweeps, on clusters too.
-    "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40"],
+    # Environments, datasets and sweeps, on clusters too; the search for runs that fail.
+    "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40", "cmaes>=0.10"],
     # Worlds in Python.
     "elodin": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
     # Tools for AI assistants.

@@ -2,6 +2,6 @@
 
 import faulthandler
 
-# No wait in a benchmark is longer than this, s: past it, the process says where it waited and ends.
+# No benchmark takes longer than this, s: past it, its process says where it waited and ends.
 LIMIT_S = 900.0
 faulthandler.dump_traceback_later(LIMIT_S, exit=True)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import faulthandler
 import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
-from bench.pairs import machine
+from bench import LIMIT_S
+from bench.pairs import MISSED, machine
 
 ROOT = Path(__file__).parents[1]
 HISTORY = ROOT / "bench" / "history.md"
-# In a row that stays under its target or exceeds its limit.
-MISSED = "MISSED"
+# What a benchmark past its limit, and the last of its output, may take, s.
+GRACE_S = 30.0
 # In the order in which a reader wants the figures. A module here has a `main` that measures, prints and saves.
 BENCHES = (
     "publish",
@@ -48,10 +51,15 @@ BENCHES = (
 
 
 def main() -> int:
+    faulthandler.cancel_dump_traceback_later()  # the limit is that of each benchmark
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run the benchmarks.")
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"all by default: {', '.join(BENCHES)}")
-    parser.add_argument("--keep", action="store_true", help=f"keep the table in {HISTORY.relative_to(ROOT)}")
+    parser.add_argument(
+        "--keep", action="store_true", help=f"keep the table of a full run in {HISTORY.relative_to(ROOT)}"
+    )
     arguments = parser.parse_args()
+    if arguments.keep and arguments.names:
+        parser.error("--keep is for full runs: leave out NAME")
     if unknown := [name for name in arguments.names if name not in BENCHES]:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHES)}")
     tables, failed = {}, []
@@ -78,16 +86,26 @@ def _run(name: str) -> tuple[list[str], int]:
     """Run a benchmark and show what it prints. Return its rows and its exit code."""
     # A process each: what one imports and allocates does not weigh on the next. A group each: what it leaves is ended.
     words = [sys.executable, "-m", f"bench.{name}"]
+    rows: list[str] = []
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        assert process.stdout is not None
-        rows = []
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            rows.append(line.rstrip())
-        code = process.wait()
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        reader = threading.Thread(target=_show, args=(process, rows), daemon=True)
+        reader.start()
+        # It ends itself by the limit, but programs that it leaves may hold its output open.
+        try:
+            code = process.wait(LIMIT_S + GRACE_S)
+        except subprocess.TimeoutExpired:
+            code = 1
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        reader.join(GRACE_S)
     return rows, code
+
+
+def _show(process: subprocess.Popen[str], rows: list[str]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        rows.append(line.rstrip())
 
 
 if __name__ == "__main__":

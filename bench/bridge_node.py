@@ -30,6 +30,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu
 
+from bench.pairs import aim
+
 LATENCY_TARGET_S, RATE, VEHICLES, RATE_EACH = 0.002, 450, 20, 400
 BEATS = (255, 0)  # sequence numbers: frames begin with 1
 SIM_NODE = Path(sys.executable).parent / "sim_node"
@@ -76,7 +78,7 @@ def measure_latency(seconds: float) -> dict[str, float]:
     p50, p99 = np.percentile(values, [50, 99])
     print(
         f"latency at {RATE} frames/s        p50 {p50 * 1e3:.2f} ms   p99 {p99 * 1e3:.2f} ms   "
-        f"{len(values)} of {count}   (target 2 ms{'' if p99 < LATENCY_TARGET_S else ', MISSED'})"
+        f"{len(values)} of {count}{aim('target 2 ms', p99 < LATENCY_TARGET_S)}"
     )
     return {"p50_s": float(p50), "p99_s": float(p99), "received": len(values), "sent": count}
 
@@ -123,7 +125,7 @@ def measure_load(seconds: float) -> dict[str, float]:
     cores = (after.user + after.system - before.user - before.system) / took
     print(
         f"{VEHICLES} vehicles x {RATE_EACH} frames/s        {sent / took:.0f} frames/s sent   {cores:.2f} cores   "
-        f"{lost} of {sent} lost{'' if not lost else '   MISSED'}"
+        f"{lost} of {sent} lost{aim('target none', not lost)}"
     )
     return {"sent": sent, "lost": lost, "cores": cores, "frames_per_s": sent / took}
 

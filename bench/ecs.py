@@ -31,7 +31,7 @@ import numpy as np
 
 import sim_node.extensions.elodin as el
 from bench.ecs_by_hand import State, attract, fall, tick
-from bench.pairs import Pairs
+from bench.pairs import Pairs, aim
 from sim_node.extensions.elodin.live import Live
 from sim_node.extensions.elodin.step_context import StepContext, Stepper
 
@@ -244,7 +244,7 @@ def first_tick(pairs: Pairs) -> None:
                 ended = subprocess.check_output([sys.executable, file], env=environment, cwd=Path(__file__).parents[1])
                 times.append(float(ended) - began)
             taken = statistics.median(times)
-            print(f"{f'first tick, {name}':<34} {taken:.3g} s   (limit {limit:.3g} s)", flush=True)
+            print(f"{f'first tick, {name}':<34} {taken:.3g} s{aim(f'limit {limit:.3g} s', taken <= limit)}", flush=True)
             row = {"name": f"first tick, {name}", "seconds": {"ours": taken}, "ratio": limit / taken, "target": 1.0}
             pairs.rows.append(row)
 

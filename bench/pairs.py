@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 Clock = Callable[[], float]
+# In a row that stays under its target or exceeds its limit; `make bench` lists these rows at its end.
+MISSED = "MISSED"
 
 
 class Pairs:
@@ -63,8 +65,8 @@ class Pairs:
         rival = min(theirs, key=lambda label: medians[label])
         ratio = statistics.median(b / a for a, b in zip(times["ours"], times[rival], strict=True))
         alternatives = "   ".join(f"{label} {_readable(medians[label])}" for label in theirs)
-        aim = "" if target is None else f"   (target {target:.3g}x{'' if ratio >= target else ', MISSED'})"
-        print(f"{name:<34}{_readable(medians['ours']):>10}   {alternatives}   ratio {ratio:.3g}x{aim}", flush=True)
+        end = "" if target is None else aim(f"target {target:.3g}x", ratio >= target)
+        print(f"{name:<34}{_readable(medians['ours']):>10}   {alternatives}   ratio {ratio:.3g}x{end}", flush=True)
         self.rows.append({"name": name, "seconds": medians, "fastest": rival, "ratio": ratio, "target": target})
         return ratio
 
@@ -77,6 +79,21 @@ class Pairs:
         """Write the rows as JSON, with what they were measured on."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"machine": machine(), "rows": self.rows}, indent=2) + "\n", encoding="utf-8")
+
+
+def aim(text: str, held: bool) -> str:
+    """Return how a row ends: with its target or limit, and whether it was missed."""
+    return f"   ({text}{'' if held else f', {MISSED}'})"
+
+
+def figure(name: str, value: float, unit: str, *, target: float | None = None, limit: float | None = None) -> bool:
+    """Print a row of one figure with its target or limit; return whether it reaches the one and keeps the other."""
+    if limit is not None:
+        text, held = f"limit {limit:g}", value <= limit
+    else:
+        text, held = f"target {target:g}", target is None or value >= target
+    print(f"{name:<44}{value:>12,.4g} {unit}{aim(text, held)}", flush=True)
+    return held
 
 
 def machine() -> dict[str, str]:

@@ -27,6 +27,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
+from bench.pairs import aim
 from sim_node.mavlink import setpoints
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.codec import frame_bytes
@@ -56,7 +57,7 @@ class Report:
         """Prints and keeps a figure that should be below its limit."""
         holds = value < limit
         self.missed |= not holds
-        print(f"{name:<52}{value:>9.3f} {unit}   (limit {limit:g}{'' if holds else ', MISSED'})", flush=True)
+        print(f"{name:<52}{value:>9.3f} {unit}{aim(f'limit {limit:g}', holds)}", flush=True)
         self.rows.append({"name": name, "value": value, "limit": limit, "unit": unit})
 
 

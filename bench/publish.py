@@ -33,7 +33,7 @@ from rclpy.serialization import serialize_message
 from tf2_msgs.msg import TFMessage
 
 from bench.node_process import listening, node_process, write_world
-from bench.pairs import Pairs
+from bench.pairs import Pairs, aim
 from sim_node.messages import topic
 from sim_node.messages.clock import ClockSink
 from sim_node.messages.tf_sink import TfMessageBytes, TfSink
@@ -272,8 +272,8 @@ def cpu(process: psutil.Process) -> dict[int, float]:
 
 def reported(name: str, figure: float, limit: float, unit: str) -> Figure:
     """Prints a figure and its limit, and returns them."""
-    aim = f"   (target {limit:g}{', MISSED' if figure > limit else ''})" if limit else ""
-    print(f"{name:<44}{figure:>10.3f} {unit:<2}{aim}", flush=True)
+    end = aim(f"limit {limit:g}", figure <= limit) if limit else ""
+    print(f"{name:<44}{figure:>10.3f} {unit:<2}{end}", flush=True)
     return float(figure), limit, unit
 
 

@@ -25,7 +25,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 from rosbags.rosbag2 import Writer as RosbagsWriter
 from rosbags.typesys import Stores, get_typestore
 
-from bench.pairs import Pairs
+from bench.pairs import Pairs, figure
 from sim_node.messages.telemetry_messages import plain
 from sim_node.messages.topic import Qos, Topic
 from sim_node.recording.definitions import definition_of
@@ -45,7 +45,7 @@ def main() -> int:
     pack = plain("geometry_msgs/msg/PoseStamped", "map")
     data = [pack(number * 1000, [float(number), 1.0, 2.0, 0.0, 0.0, 0.0, 1.0]) for number in range(COUNT)]
     pairs = Pairs()
-    slow = []
+    held = False
     for compression in ("none", "zstd"):
         with tempfile.TemporaryDirectory() as folder:
             contestants = _contestants(Path(folder), compression, data)
@@ -55,12 +55,10 @@ def main() -> int:
         rates = {name: round(1.0 / seconds) for name, seconds in pairs.rows[-1]["seconds"].items()}
         pairs.rows[-1]["messages per second"] = rates
         print("    messages per second: " + ", ".join(f"{name} {rate:,}" for name, rate in rates.items()), flush=True)
-        if compression == "none" and rates["ours"] < TARGET_RATE:
-            slow.append(f"{rates['ours']:,} messages/s, below {TARGET_RATE:,.0f}")
+        if compression == "none":
+            held = figure("write a message, none", rates["ours"], "messages/s", target=TARGET_RATE)
     pairs.save(arguments.out)
-    if slow:
-        print(f"missed: {', '.join(slow)}")
-    return 1 if slow else 0
+    return 0 if held else 1
 
 
 def _contestants(folder: Path, compression: str, data: list[bytes]) -> dict[str, Callable[[], None]]:

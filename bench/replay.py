@@ -23,7 +23,7 @@ from rclpy.serialization import deserialize_message
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from bench.pairs import Pairs
+from bench.pairs import Pairs, aim
 from sim_node.messages.encoding import encode
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -55,7 +55,7 @@ def main() -> int:
     rclpy.shutdown()
     pairs.save(arguments.out)
     rate = arguments.messages / pairs.rows[0]["seconds"]["ours"]
-    print(f"{rate:,.0f} messages/s (target {TARGET:,.0f}{'' if rate >= TARGET else ', MISSED'})")
+    print(f"{rate:,.0f} messages/s{aim(f'target {TARGET:,.0f}', rate >= TARGET)}")
     return 1 if pairs.missed or rate < TARGET else 0
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.pairs import figure
 from sim_node.assembly import assemble, assembly_of
 from sim_node.world import ContactGeometry, Geometry, Mate, MateConnector, RigidBody, System, World
 
@@ -41,11 +42,9 @@ def main() -> int:
             seconds = {}
             for count, target in TARGETS.items():
                 seconds[count] = measured(run, build(count))
-                missed |= seconds[count] > target
-                print(f"{name}, {count} bodies, {what}".ljust(44), f"{seconds[count]:.3f} s   (target {target:g} s)")
+                missed |= not figure(f"{name}, {count} bodies, {what}", seconds[count], "s", limit=target)
             small, large = seconds.values()
-            missed |= large / small > MAX_GROWTH
-            print(f"  ten times the bodies, {large / small:.1f} times as long")
+            missed |= not figure(f"{name}, {what}: ten times the bodies", large / small, "times", limit=MAX_GROWTH)
             rows.append({"name": f"{name}, {what}", "seconds": seconds})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(rows, indent=1))

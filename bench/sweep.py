@@ -35,6 +35,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from bench.pairs import aim
 from sim_node.extensions.sweep.about import describe
 from sim_node.extensions.sweep.dataset import RowWriter
 from sim_node.extensions.sweep.driver import Driver
@@ -272,7 +273,7 @@ def _peak_mb() -> float:
 def note(rows: list[dict[str, Any]], name: str, ratio: float, target: float, **more: float) -> None:
     missed = ratio < target
     figures = "   ".join(f"{key} {value:.4g}" for key, value in more.items())
-    print(f"{name:<48} ratio {ratio:.3f} (target {target:g}{', MISSED' if missed else ''})   {figures}", flush=True)
+    print(f"{name:<48} ratio {ratio:.3f}{aim(f'target {target:g}', not missed)}   {figures}", flush=True)
     rows.append({"name": name, "ratio": ratio, "target": target, "missed": missed, **more})
 
 

@@ -22,7 +22,7 @@ import viser
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from bench.pairs import Pairs
+from bench.pairs import Pairs, figure
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
@@ -49,11 +49,11 @@ def main() -> int:
     pairs = Pairs()
     ticks(pairs)
     rate = updates()
-    print(f"updates to a page, {FRAMES} frames{'':<5}{rate:>6.1f} /s   (target {WANTED:g} /s)")
+    held = figure(f"updates to a page, {FRAMES} frames", rate, "/s", target=WANTED)
     pairs.rows.append({"name": "updates/s to a page", "rate": rate, "target": None})
     viewed(pairs)
     pairs.save(arguments.out)
-    return 0 if rate >= WANTED and not pairs.missed else 1
+    return 0 if held and not pairs.missed else 1
 
 
 def swarm() -> FrameTable:

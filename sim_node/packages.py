@@ -74,14 +74,15 @@ def how_to_install(error: ImportError) -> str:
     if not module or spec is not None:
         return unusable(Path(spec.origin).parent if spec is not None and spec.origin else None, error)
     # Without any ROS 2, the package that happens to be imported first means nothing to anyone.
-    return missing_message("rclpy" if _is_of_ros(module) and not _has_ros() else module)
+    return missing_message("rclpy" if _is_of_ros(module) and not has_ros() else module)
 
 
 def _is_of_ros(module: str) -> bool:
     return module in _ROS or module.endswith(_ROS_ENDINGS)
 
 
-def _has_ros() -> bool:
+def has_ros() -> bool:
+    """Return whether there is an rclpy, be it that it cannot be imported."""
     return importlib.util.find_spec("rclpy") is not None
 
 
@@ -105,7 +106,7 @@ def missing_message(module: str) -> str:
         return f"{module} is not installed: {packages if distro else f'sim_node build {module}'}"
     if _is_of_ros(module):
         message = f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
-        if not distro and in_environment and not _has_ros():
+        if not distro and in_environment and not has_ros():
             python = shlex.quote(sys.executable)
             message += f"; without ROS 2: {python} -m pip install 'sim_node[ros]', then sim_node build tf2_msgs"
         return message

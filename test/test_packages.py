@@ -98,11 +98,24 @@ def imported_modules() -> set[str]:
 
 def test_without_any_ros_rclpy_is_what_is_missing() -> None:
     """Not the package that is imported first, which says nothing to who has just installed the wheel."""
-    words = ["run", "orbit"]
+    words = ["run", "orbit", "--ros-args", "-p", "seed:=1"]
     ran = _run_without(("rclpy", "rcl_interfaces", "builtin_interfaces"), COMMAND.format(words=words))
     assert ran.returncode == 2
     assert ran.stderr.startswith("sim_node: rclpy is not installed: ")
-    assert "-m pip install 'sim_node[ros]', then sim_node build tf2_msgs; see" in ran.stderr
+    assert "-m pip install 'sim_node[ros]', then sim_node build tf2_msgs" in ran.stderr
+
+
+def test_without_any_ros_a_run_publishes_nothing_and_says_so() -> None:
+    """As `uvx sim_node run` does; where topics are asked for by --ros-args, it is refused."""
+    words = ["run", "orbit", "--duration", "0.1", "--speed", "max"]
+    ran = _run_without("rclpy", COMMAND.format(words=words))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.startswith("sim_node: rclpy is not installed: source a ROS 2 that has it")
+    assert "pip install 'sim_node[ros]', then sim_node build tf2_msgs; this run publishes nothing" in ran.stderr
+    assert "without ROS" in ran.stdout
+    ran = _run_without("rclpy", COMMAND.format(words=[*words, "--ros-args", "-p", "publish_rate:=30.0"]))
+    assert ran.returncode == 2
+    assert "publishes nothing" not in ran.stderr
 
 
 @pytest.mark.parametrize("module", only(["mujoco", "PIL", "av"], 0))
@@ -123,7 +136,7 @@ def test_a_world_in_python_names_what_is_missing(tmp_path: Path) -> None:
     assert len(ran.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize("words", [["replay", "bag"], ["tree", "--live"], ["view", "--live"], ["run", "orbit"]])
+@pytest.mark.parametrize("words", [["replay", "bag"], ["tree", "--live"], ["view", "--live"]])
 def test_commands_of_the_graph_name_what_is_missing(words: list[str]) -> None:
     ran = _run_without("rclpy", COMMAND.format(words=words))
     assert ran.returncode == 2

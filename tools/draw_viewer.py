@@ -1,14 +1,17 @@
-"""Draw docs/images/viewer.png, panels.png and edit.png: pages of worlds, as Chromium shows them.
+"""Draw docs/images/viewer.png, panels.png, edit.png and report.png: pages as Chromium shows them.
 
 Run from the repository: python tools/draw_viewer.py [NAME ...]
 Needs Playwright (of the test requirements) and Chromium; without them it says so, and the pictures stay as they are.
 """
 
 import io
+import re
 import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
@@ -40,7 +43,10 @@ def main() -> None:
         return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, headless=False, args=list(FLAGS))
-        for name in sys.argv[1:] or PICTURES:
+        for name in sys.argv[1:] or (*PICTURES, "report"):
+            if name == "report":
+                draw_report(browser)
+                continue
             draw(browser, Path("docs/images") / f"{name}.png", *PICTURES[name])
         browser.close()
 
@@ -58,6 +64,19 @@ def draw(
             while run.viewer._instant is None or run.viewer._instant.time_ns < run.loop.simulation.time_ns:
                 time.sleep(0.002)
         shoot(browser, run.viewer.url + settings, path, size, there, colours)
+
+
+def draw_report(browser: Any) -> None:
+    """The page of a test that fails: the first world of the page on testing, with a limit that the ball exceeds."""
+    page = Path("docs/testing.md").read_text(encoding="utf-8")
+    found = re.search(r"^```yaml\n(world: .*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    path = (Path("docs/images") / "report.png").resolve()
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "field.yaml").write_text(found[1].replace("< 1.4 m", "< 1.2 m"), encoding="utf-8")
+        command = [Path(sys.executable).parent / "sim_node", "test", "field.yaml", "--report", "report"]
+        subprocess.run(command, cwd=folder, check=False)
+        shoot(browser, (Path(folder) / "report" / "index.html").as_uri(), path, (960, 1000), "svg", 64)
 
 
 class _Looped:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from sim_node.autopilots.installed import PX4
 from sim_node.mavlink.codec import MavlinkMessage, frame_bytes
+from sim_node.mavlink.mission.items import item_fields, numbered
+from sim_node.mavlink.mission.transfer import Upload
 from sim_node.mavlink.modes import ARMED, PREARM_CHECK
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.ports import ARDUPILOT_APART, ARDUPILOT_SERIAL_PORT, FIRST_STATION_PORT, HOST
 from sim_node.mavlink.status_texts import StatusTexts
+from sim_node.mavlink.transaction import Outgoing, Result
 
 # Its ids: ArduPilot misses the heartbeats of this system only (MAV_GCS_SYSID).
 SYSTEM, COMPONENT = 255, 190
@@ -23,6 +26,7 @@ _PATIENCE_S = 2.0
 _READ_SIZE, MAX_REPLIES = 65536, 200
 _POSITION_KNOWN = 16  # EKF_POS_HORIZ_ABS
 _ALL_STREAMS, _STREAM_RATE = 0, 10
+_WAYPOINT, _GLOBAL = 16, 0  # MAV_CMD, MAV_FRAME
 _KEPT = frozenset(("COMMAND_ACK", "STATUSTEXT", "PARAM_VALUE"))
 
 
@@ -41,7 +45,6 @@ class GroundLink:
         replies: What it has answered, and its texts, the newest last.
         armed: Whether it is armed.
         texts: All texts, as it sent them.
-        has_mission: Whether it has accepted the mission that was sent to it.
     """
 
     def __init__(self, kind: str, instance: int) -> None:
@@ -57,8 +60,8 @@ class GroundLink:
         self.texts: list[str] = []
         self.armed = self._checked = False
         self._knows_position = self._is_px4
-        self._mission: Sequence[Mapping[str, Any]] = ()
-        self.has_mission = False
+        self._upload: Upload | None = None
+        self._now_ns = 0
 
     @property
     def ready(self) -> bool:
@@ -86,7 +89,7 @@ class GroundLink:
         """Close the connection, and forget what was heard."""
         if self._socket is not None:
             self._socket.close()
-        self._socket = None
+        self._socket = self._upload = None
         self.replies.clear()
         self.texts.clear()
         self.armed = self._checked = False
@@ -110,13 +113,23 @@ class GroundLink:
         self._write(name, fields)
         self.wait_until_read()
 
-    def upload(self, items: Sequence[Mapping[str, Any]]) -> None:
-        """Send a mission, as MISSION_ITEM_INTs: what it asks for is sent while it is polled."""
+    @property
+    def uploaded(self) -> Result | None:
+        """How the upload of a mission ended; None if none has."""
+        return None if self._upload is None else self._upload.result
+
+    def upload(self, items: Sequence[Mapping[str, Any]], now_ns: int) -> None:
+        """Begin to send a mission; it goes on while the autopilot is polled.
+
+        Args:
+            items: The fields of its MISSION_ITEM_INTs.
+            now_ns: The time by which what is not answered is repeated, ns.
+        """
         if not self._is_px4:  # its first item is home
-            home = {"frame": 0, "command": 16, "autocontinue": 1}
-            items = [{**each, "seq": seq, "current": int(seq == 0)} for seq, each in enumerate((home, *items))]
-        self._mission, self.has_mission = items, False
-        self.send("MISSION_COUNT", {"target_system": 0, "target_component": 1, "count": len(items)})
+            items = numbered((item_fields(_WAYPOINT, _GLOBAL), *items))
+        self._upload, self._now_ns = Upload(items), now_ns
+        self._write_all(self._upload.start(now_ns))
+        self.wait_until_read()
 
     def wait_until_read(self) -> bool:
         """Wait until PX4 has read all that was sent to it. Return whether it has."""
@@ -131,10 +144,21 @@ class GroundLink:
                 return False
         return True
 
-    def poll(self) -> None:
-        """Take what has come."""
+    def poll(self, now_ns: int) -> None:
+        """Take what has come, and go on with the upload.
+
+        Args:
+            now_ns: The time, as for `upload`, ns.
+        """
+        self._now_ns = now_ns
         if self._socket is not None:
             self._read(0.0)
+        if self._upload is not None and self._upload.result is None:
+            self._write_all(self._upload.tick(now_ns))
+
+    def _write_all(self, messages: Iterable[Outgoing]) -> None:
+        for name, fields in messages:
+            self._write(name, {"target_system": self._system, "target_component": 1, **fields})
 
     def _write(self, name: str, fields: Mapping[str, Any]) -> None:
         if self._socket is None:
@@ -171,12 +195,8 @@ class GroundLink:
             self._knows_position = bool(fields.flags & _POSITION_KNOWN)
         elif name == "TIMESYNC" and fields.tc1:
             self._echoed = max(self._echoed, fields.ts1)
-        elif name in ("MISSION_REQUEST", "MISSION_REQUEST_INT"):
-            if fields.seq < len(self._mission):
-                item = {"target_system": self._system, "target_component": 1, **self._mission[fields.seq]}
-                self._write("MISSION_ITEM_INT", item)
-        elif name == "MISSION_ACK":
-            self.has_mission = fields.type == 0
+        elif name.startswith("MISSION_") and self._upload is not None and self._upload.result is None:
+            self._write_all(self._upload.receive(message, self._now_ns))
         elif name in _KEPT:
             if name == "STATUSTEXT":
                 self.texts += [each.text for each in self._joined.add(fields, 0)]

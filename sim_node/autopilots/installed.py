@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sim_node.mavlink.ports import ARDUPILOT_APART, ARDUPILOT_SERIAL_PORT, FIRST_GROUND_PORT, HOST
 from sim_node.spatial.frames import altitude_msl
 from sim_node.world import Base, Multirotor, World
-from sim_node.world.autopilots import Vehicle
+from sim_node.world.autopilots import Vehicle, sensors_on
+from sim_node.world.locate import PACKAGE, share
 from sim_node.world.processes import Process
 from sim_node.world.vehicles import SPINS, Autopilot
 
@@ -21,6 +22,8 @@ PX4, ARDUPILOT = "px4", "ardupilot"
 OLDEST: Mapping[str, tuple[int, int]] = {PX4: (1, 14), ARDUPILOT: (4, 3)}
 IMAGE = "px4io/px4-sitl"
 _BUILD = "build/px4_sitl_default"
+_DEFAULT_PARAMS, _COPTER_VERSION = "Tools/autotest/default_params", "ArduCopter/version.h"
+_THIS_FIRMWARE = r'THISFIRMWARE "\w+ V(\d+)\.(\d+)'
 _PATIENCE_S = 10.0
 # How a vehicle with rotors and one with wheels are set up: PX4's environment (an airframe whose simulator is ours), and
 # ArduPilot's program and parameters.
@@ -90,14 +93,25 @@ class Installed:
             latitude, longitude, altitude = world.origin.latitude, world.origin.longitude, world.origin.altitude
         above_sea = float(altitude_msl(altitude, latitude, longitude))
         program, defaults = _ARDUPILOT[wheels]
-        if isinstance(vehicle, Multirotor):
-            defaults += _ARDUPILOT_FRAMES.get(len(vehicle.rotors), ())
         command = [str(Path(self.command[0]).with_name(program)), "--model", "JSON:127.0.0.1", "-I", number]
         command += ["--sysid", str(autopilot.instance + 1)]
         command += ["--home", f"{latitude:.7f},{longitude:.7f},{above_sea:.2f},0"]
-        if self.data is not None:
-            command += ["--defaults", ",".join(str(self.data / each) for each in defaults)]
+        if files := self._parameter_files(vehicle, world, defaults):
+            command += ["--defaults", ",".join(map(str, files))]
         return Process(name, tuple(command), "${STATE_DIR}", (), "on-failure")
+
+    def _parameter_files(self, vehicle: Vehicle, world: World, defaults: Sequence[str]) -> list[Path]:
+        """Return ArduPilot's files of parameters: its own, or ours for a program alone, and that of a rangefinder."""
+        ours = share(PACKAGE)
+        frame = _ARDUPILOT_FRAMES.get(len(vehicle.rotors), ()) if isinstance(vehicle, Multirotor) else ()
+        found = [] if self.data is None else [self.data / each for each in (*defaults, *frame)]
+        if ours is not None:
+            config = ours / "config"
+            if self.data is None and isinstance(vehicle, Multirotor):
+                found.append(config / "ardupilot" / "copter.parm")
+            if any(sensor.type == "rangefinder" for sensor in sensors_on(world, vehicle.body)):
+                found.append(config / "worlds" / "ardupilot.parm")
+        return found
 
 
 def px4_geometry(vehicle: Multirotor) -> dict[str, str]:
@@ -197,14 +211,16 @@ def _ardupilot(environment: Mapping[str, str]) -> Iterator[Installed]:
     for root in [Path(given).expanduser()] if given else [Path.home() / "ardupilot"]:
         program = root / "build/sitl/bin/arducopter"
         if program.is_file() or program.with_name("ardurover").is_file():
-            version = _version(root / "ArduCopter" / "version.h", r'THISFIRMWARE "\w+ V(\d+)\.(\d+)')
-            data = root / "Tools/autotest/default_params"
-            yield Installed(ARDUPILOT, f"ArduPilot of {root}", (str(program),), data, version)
+            version = _version(root / _COPTER_VERSION, _THIS_FIRMWARE)
+            yield Installed(ARDUPILOT, f"ArduPilot of {root}", (str(program),), root / _DEFAULT_PARAMS, version)
         elif given:
             built = "`./waf configure --board sitl && ./waf copter`"
             raise NotInstalled(f"ARDUPILOT_DIR is {given}, without build/sitl/bin/arducopter: run {built} there")
     if on_path := shutil.which("arducopter", path=environment.get("PATH")):
-        yield Installed(ARDUPILOT, f"ArduPilot at {on_path}", (on_path,))
+        # In a checkout, its parameters are above it.
+        *_, root = Path(on_path).resolve().parents[:4]
+        data, version = root / _DEFAULT_PARAMS, _version(root / _COPTER_VERSION, _THIS_FIRMWARE)
+        yield Installed(ARDUPILOT, f"ArduPilot at {on_path}", (on_path,), data if data.is_dir() else None, version)
 
 
 _PLACES: Mapping[str, Callable[[Mapping[str, str]], Iterator[Installed]]] = {PX4: _px4, ARDUPILOT: _ardupilot}

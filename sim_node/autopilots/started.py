@@ -76,7 +76,7 @@ class StartedAutopilot:
         self._inner, self.wait = inner, inner.wait
         self.wait.own, self.wait.patience = True, PATIENCE_S
         self._link = GroundLink(kind, vehicle.autopilot.instance)
-        self._supervisor = Supervisor()
+        self._supervisor = Supervisor(patience_s=0.0)
         self._folder: Path | None = None
         self._now_ns, self._offset_ns, self._awaited_ns = -1, 0, 0
         self._begun = self._flies_mission = self._sends_mission = self._killed = False
@@ -129,7 +129,7 @@ class StartedAutopilot:
         if self.wait.lost > self._lost and not self.wait.stop.is_set():
             self._fail(f"has ended, or has been silent for {PATIENCE_S:g} s")
         if self._link.open():
-            self._link.poll()
+            self._link.poll(self._now_ns)
         if self._now_ns < self._awaited_ns and self._now_ns % _PACE_NS == 0:
             self._link.wait_until_read()
         return commands
@@ -161,7 +161,7 @@ class StartedAutopilot:
             self._offset_ns += self._now_ns + step_ns
         deadline = time.monotonic() + THERE_WITHIN_S
         try:
-            while not (self._link.ready and self._has_mission()) and not self.wait.stop.is_set():
+            while not (self._link.ready and self._has_mission(still.time_ns)) and not self.wait.stop.is_set():
                 time_ns = still.time_ns - begin_ns
                 sample = source.sample(still.steps, time_ns)
                 if sample is not None:
@@ -172,7 +172,7 @@ class StartedAutopilot:
                 # ArduPilot waits for this connection before it sends anything.
                 if self._link.open() and there:
                     self._greet(time_ns)
-                    self._link.poll()
+                    self._link.poll(still.time_ns)
                 if not there:
                     if program.ended.is_set() or time.monotonic() > deadline:
                         self._fail("has ended" if program.ended.is_set() else "has not connected")
@@ -185,12 +185,15 @@ class StartedAutopilot:
         self._offset_ns += still.time_ns - begin_ns + step_ns
         self._now_ns, self._begun, self._flies_mission, self._lost = 0, True, False, self.wait.lost
 
-    def _has_mission(self) -> bool:
+    def _has_mission(self, time_ns: int) -> bool:
         """Return whether it has the mission of the vehicle's pilot; the first time, begin to send it."""
         if self._mission and not self._sends_mission:
             self._sends_mission = True
-            self._link.upload(self._mission)
-        return self._link.has_mission or not self._mission
+            self._link.upload(self._mission, time_ns)
+        ended = self._link.uploaded if self._mission else None
+        if ended is not None and not ended.ok:
+            self._fail(f"does not take the mission: {ended.text}")
+        return ended is not None or not self._mission
 
     def _fly_mission(self) -> None:
         self._flies_mission = True
@@ -217,7 +220,7 @@ class StartedAutopilot:
         """End it, and forget what it had."""
         self._link.close()
         self._supervisor.stop()
-        self._supervisor = Supervisor()
+        self._supervisor = Supervisor(patience_s=0.0)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

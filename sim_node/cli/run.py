@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_node.cli.arguments import UsageError, refuse_world, span, speed
+from sim_node.cli.colours import print_error
 from sim_node.cli.commands import command
 from sim_node.cli.parser import formerly, goes_with
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.views import add_foxglove, add_ghost, add_look_back, add_view, refuse_taken_ports
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
+from sim_node.packages import has_ros, missing_message
 from sim_node.registry import Registry
 from sim_node.world import World
 from sim_node.world.fields import nanoseconds
@@ -61,7 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("run", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Run until the duration is over, Ctrl-C or SIGTERM."""
+    """Run until the duration is over, Ctrl-C or SIGTERM; without topics, which is said, where there is no ROS 2."""
+    if not (arguments.no_ros or arguments.ros_args or has_ros()):
+        print_error(f"{missing_message('rclpy')}; this run publishes nothing, as with --no-ros")
+        arguments.no_ros = True
     return run_world(arguments, loaded)
 
 

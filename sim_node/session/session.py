@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
 
 _LOG = logging.getLogger("sim_node")
+# How long autopilots that are to end are answered, s.
+_LAST_ANSWERS_S = 0.5
 
 
 class Session:
@@ -238,7 +240,7 @@ class Session:
                 each.let_stop(self.programs)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
-            opened.callback(self.programs.ask_to_end)
+            opened.callback(self.ask_to_end)
             self._loop, self._opened = loop, opened.pop_all()
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
@@ -269,8 +271,10 @@ class Session:
             loop.run(duration)
 
     def ask_to_end(self) -> None:
-        """Ask the programs to end, without waiting for them."""
+        """Ask the programs to end. ArduPilot does so only while it gets answers, for which this waits."""
         self.programs.ask_to_end()
+        if any(each.wait.lockstep for each in self.autopilots):
+            self.programs.wait(_LAST_ANSWERS_S)
 
     def close(self) -> None:
         """End the run, complete its recording, end its programs and free its ports.

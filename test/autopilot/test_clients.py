@@ -156,6 +156,7 @@ DRONEKIT: dict[str, Check] = {
 MAVPROXY: dict[str, Check] = {
     "connect": nothing,
     "parameters": set_to(700.0),
+    "geofence": nothing,
     "arm": at(0, 0, 0),
     "takeoff": at(0, 0, 4),
     "goto": at(10, 0, 5),
@@ -163,6 +164,7 @@ MAVPROXY: dict[str, Check] = {
     "position": four_north_one_up,
     "yaw": looking(210.0),
     "mission transfer": nothing,
+    "mission change": nothing,
     "mission": near(10.0, 9.8, 6.0),
     "return": returning,
     "landed": landed,

@@ -49,7 +49,7 @@ def test_what_is_sent_has_been_read_when_the_run_goes_on() -> None:
         link.send("COMMAND_LONG", arm)
         for _ in range(500):
             run.step(1)
-            link.poll()
+            link.poll(run.time_ns)
             link.wait_until_read()
             if link.armed:
                 break
@@ -61,13 +61,25 @@ def test_a_mission_is_sent_as_it_is_asked_for() -> None:
     with linked() as (run, link):
         link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
         place = {"frame": 5, "autocontinue": 1, "x": 473977420, "y": 85455940, "z": 500.0}
-        link.upload([{**place, "seq": seq, "command": command} for seq, command in enumerate((22, 16, 21))])
+        link.upload([{**place, "seq": seq, "command": command} for seq, command in enumerate((22, 16, 21))], 0)
         for _ in range(500):
             run.step(1)
-            link.poll()
-            if link.has_mission:
+            link.poll(run.time_ns)
+            if link.uploaded is not None:
                 break
-        assert link.has_mission
+        assert link.uploaded == (True, "3 items", None)
+
+
+def test_a_mission_that_is_refused_says_why() -> None:
+    with linked() as (run, link):
+        link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
+        link.upload([{"frame": 5, "command": 1, "seq": 0, "x": 473977420, "y": 85455940, "z": 500.0}], 0)
+        for _ in range(500):
+            run.step(1)
+            link.poll(run.time_ns)
+            if link.uploaded is not None:
+                break
+        assert link.uploaded == (False, "unsupported", None)
 
 
 def test_nobody_reads_what_is_sent_to_nobody() -> None:

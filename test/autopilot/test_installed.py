@@ -78,6 +78,30 @@ def test_a_program_on_path(tmp_path: Path) -> None:
     assert (found.command, found.data) == ((str(link),), tmp_path / "opt/px4/etc")
 
 
+def test_an_arducopter_on_path_has_the_parameters_of_its_checkout(tmp_path: Path) -> None:
+    made = program(tmp_path / "build/sitl/bin/arducopter")
+    parameters = tmp_path / "Tools/autotest/default_params"
+    parameters.mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    link = tmp_path / "bin" / "arducopter"
+    link.symlink_to(made)
+    for folder in (made.parent, link.parent):
+        found = find(ARDUPILOT, {"PATH": str(folder)})
+        assert (found.command, found.data) == ((str(folder / "arducopter"),), parameters)
+
+
+def test_an_arducopter_alone_gets_parameters_of_ours(tmp_path: Path) -> None:
+    """Without any it is a frame of no class, with sensors that are not calibrated, and does not arm."""
+    found = find(ARDUPILOT, {"PATH": str(program(tmp_path / "bin/arducopter").parent)})
+    world = load("ardupilot")
+    [(vehicle, autopilot)] = autopiloted(world)
+    command = found.process(vehicle, autopilot, world).command
+    files = [Path(each) for each in command[command.index("--defaults") + 1].split(",")]
+    assert [each.name for each in files] == ["copter.parm", "ardupilot.parm"]
+    given = dict(line.split() for each in files for line in each.read_text().splitlines() if not line.startswith("#"))
+    assert (given["FRAME_TYPE"], given["RNGFND1_TYPE"]) == ("1", "100")  # an X; the rangefinder of the world
+
+
 def test_what_is_missing_is_told_with_its_mend(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match=r"PX4_DIR .* docker pull px4io/px4-sitl"):
         find(PX4, {"PATH": ""})

@@ -8,9 +8,11 @@ import json
 import re
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +23,16 @@ from exchanging import take_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from sim_node.autopilots.lockstep import ArduPilot, Sample
 from sim_node.autopilots.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE, read_servos, reply
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
+from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, loads
 from sim_node.world.autopilots import autopiloted
+from sim_node.world.processes import Process
 
 EXCHANGE = Path(__file__).parents[1] / "data" / "ardupilot_json_exchange.jsonl"
 NORTH = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
@@ -99,7 +103,18 @@ def test_it_frames_answers_as_the_parser_reads_them() -> None:
     assert "\n" not in text[1:-1]
     assert not re.search(r":\s", text)
     # Texts are searched for: the first match of a key must be the key.
-    for key in ("timestamp", "gyro", "accel_body", "position", "quaternion", "velocity", "rng_1", "airspeed", "speed"):
+    for key in (
+        "timestamp",
+        "gyro",
+        "accel_body",
+        "position",
+        "quaternion",
+        "velocity",
+        "no_time_sync",
+        "rng_1",
+        "airspeed",
+        "speed",
+    ):
         assert text.index(key) == text.index(f'"{key}":') + 1 or key == "speed"
 
 
@@ -285,3 +300,32 @@ def test_a_vehicle_goes_back_to_its_start_when_its_autopilot_starts_again(text: 
 def test_other_autopilots_do_not_tell_of_restarts() -> None:
     with pytest.raises(WorldError, match=r"reset_vehicle: px4 does not tell .* allowed for: ardupilot"):
         loads(COPTER.format("type: px4, reset_vehicle: true"))
+
+
+# As SITL's main loop (HAL_SITL_Class.cpp): after a SIGTERM it ends between two of its loops, of three steps each.
+LEAVES = """
+import pathlib, signal, socket, struct, sys
+asked = []
+signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+peer.connect(("127.0.0.1", int(sys.argv[1])))
+frame = 0
+while not asked or frame % 3:
+    peer.send(struct.pack("<HHI16H", 18458, 1200, frame, *[1000] * 16))
+    peer.recv(4096)
+    frame += 1
+pathlib.Path(sys.argv[2]).write_text("left by itself")
+"""
+
+
+def test_an_autopilot_that_is_to_end_gets_its_last_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them it waits for one until it is killed, 2 s later, and its logs are not whole."""
+    monkeypatch.setattr("sim_node.session.session._LAST_ANSWERS_S", PATIENCE)
+    instance, left = free_instance(), tmp_path / "left"
+    world = loads(COPTER.format(f"type: ardupilot, instance: {instance}"))
+    port = str(FIRST_PORT + PORTS_PER_INSTANCE * instance)
+    process = Process("peer", (sys.executable, "-c", LEAVES, port, str(left)))
+    with Session(replace(world, processes=(process,)), processes=True) as session:
+        session.start()
+        until(lambda: session.autopilots[0].wait.lockstep, "in lockstep")
+    assert left.read_text() == "left by itself"

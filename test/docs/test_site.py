@@ -26,6 +26,31 @@ SOUGHT = {
 }
 
 
+# Pages without a picture, and why.
+NAMES = "names of topics, services or files, which are copied"
+TEXT = "what is typed and printed, which is shown as text"
+OTHERS = "windows of another program, which is not here to be drawn"
+WITHOUT_PICTURES = {
+    "command-line.md": TEXT,
+    "commands.md": NAMES,
+    "foxglove.md": OTHERS,
+    "in-ci.md": TEXT,
+    "mavros.md": NAMES,
+    "plugins.md": TEXT,
+    "processes.md": TEXT,
+    "px4-names.md": NAMES,
+    "releasing.md": TEXT,
+    "reliability.md": NAMES,
+    "replay.md": TEXT,
+    "ros-tools.md": TEXT,
+    "rviz.md": OTHERS,
+    "sdf.md": NAMES,
+    "stable-names.md": NAMES,
+    "upgrading.md": NAMES,
+    "worlds-in-python-reference.md": NAMES,
+}
+
+
 class Loader(yaml.SafeLoader):
     """Reads mkdocs.yml, whose tags name icons and functions."""
 
@@ -46,6 +71,32 @@ def test_every_page_is_in_the_navigation_once() -> None:
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     listed = {name for name in nav if not GENERATED.match(name) and not name.endswith("/")} - FROM_THE_ROOT
     assert listed == {page for page in pages if not any(page.startswith(folder) for folder in folders)}
+
+
+def test_pages_have_a_picture_or_a_reason_to_have_none() -> None:
+    docs = ROOT / "docs"
+    without = {
+        page.relative_to(docs).as_posix() for page in docs.rglob("*.md") if "![" not in page.read_text(encoding="utf-8")
+    }
+    records = {page for page in without if page.startswith("decisions/")}
+    assert without == {*WITHOUT_PICTURES, *records}
+    assert len(WITHOUT_PICTURES) < 20
+
+
+def test_every_picture_is_shown_and_drawn_by_make_pictures() -> None:
+    """Its name, or what is between `page-` and its suffix, stands in a tool or in the Makefile."""
+    images = {path.name for path in (ROOT / "docs" / "images").iterdir()}
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    shown = {
+        Path(target).name
+        for page in pages
+        for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    }
+    assert images == shown
+    tools = [ROOT / "Makefile", *(ROOT / "tools").glob("draw_*.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in tools)
+    drawn = set(re.findall(r"[\w-]+", text))
+    assert [name for name in images if not {Path(name).stem, Path(name).stem.partition("-")[2]} & drawn] == []
 
 
 def test_supported_systems_are_the_same_everywhere() -> None:

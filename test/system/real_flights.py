@@ -41,6 +41,8 @@ time: {{step: {step}}}
 {vehicle}
 {more}
 """
+# POSITION_TARGET_TYPEMASK: what is ignored where a velocity, or a position, is all that is given.
+_VELOCITY_ALONE, _POSITION_ALONE = 3527, 3576
 # Time between two looks at messages (s).
 _LOOK = 0.04
 # How long to wait for PX4 to have read what was sent to it (s, of this machine).
@@ -70,6 +72,7 @@ class Flight:
     Attributes:
         time: Simulated time (s).
         texts: All that it said.
+        reports: What the simulation reported about its connection.
         latest: The latest message of each type.
     """
 
@@ -94,7 +97,8 @@ class Flight:
             )
         )  # fmt: skip
         self.simulation = Simulation(load(path), seed=seed)
-        (self.co_simulator,) = attach_autopilots(self.simulation)
+        self.reports: list[str] = []
+        (self.co_simulator,) = attach_autopilots(self.simulation, self.reports.append)
         self._row = self.simulation.frames.names.index(kind.base)
         self.time = 0.0
         self.texts: list[Text] = []
@@ -110,14 +114,18 @@ class Flight:
         environment |= {f"PX4_PARAM_{name}": str(value) for name, value in parameters.items()}
         listed = folder / "more.parm"
         listed.write_text("".join(f"{name} {value}\n" for name, value in parameters.items()))
-        with open(folder / "autopilot.log", "wb") as log:
-            self.process = subprocess.Popen(
-                kind.command(self.instance, listed), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+        self._folder, self._environment, self._listed = folder, environment, listed
+        self.process = self._start()
         self._link: Any = mavutil.mavlink_connection(
             kind.url(self.instance), source_system=250, retries=600, autoreconnect=True, dialect="ardupilotmega"
         )
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with open(self._folder / "autopilot.log", "ab") as log:
+            return subprocess.Popen(
+                self.kind.command(self.instance, self._listed), cwd=self._folder, env=self._environment,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
 
     def begin(self) -> None:
         """Go on until it is in lockstep and sends fixes; ArduPilot, until its estimator knows the position by them.
@@ -143,10 +151,22 @@ class Flight:
         self._look()
         return bool(wait.peer) if self.kind.is_px4 and self.kind.vehicle is ROVER else wait.lockstep
 
-    def close(self) -> None:
+    def restart(self) -> None:
+        """Kill it, start it again, and go on until it knows its position."""
+        self._kill()
+        self.latest.clear()
+        self.process = self._start()
+        restarts = self.co_simulator.wait.restarts
+        until(lambda: self._connected() and self.co_simulator.wait.restarts > restarts, "in lockstep again", 0.02)
+        self.begin()
+
+    def _kill(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def close(self) -> None:
+        self._kill()
         self._link.close()
         self.simulation.close()
 
@@ -155,6 +175,11 @@ class Flight:
         """Metres east, north, up of where it stood, in truth."""
         position = self.simulation.snapshot().poses[self._row][:3]
         return np.asarray(position - [0.0, 0.0, self.kind.stands])
+
+    @property
+    def path(self) -> list[np.ndarray]:
+        """Where it was, as `place`, every 0.04 s."""
+        return [place for _, place in self._track]
 
     @property
     def estimate(self) -> np.ndarray:
@@ -206,6 +231,9 @@ class Flight:
         padded = [*parameters, *[0.0] * (7 - len(parameters))]
         self._acknowledged.clear()
         self._link.mav.command_long_send(self._system, 1, number, 0, *padded)
+        return self._answer(number, seconds)
+
+    def _answer(self, number: int, seconds: float) -> int:
         self.until(lambda: any(each == number for each, _ in self._acknowledged), seconds, f"answered command {number}")
         return next(result for each, result in self._acknowledged if each == number)
 
@@ -225,6 +253,12 @@ class Flight:
         (as_float,) = struct.unpack("<f", struct.pack("<i", value))
         self.latest.pop("PARAM_VALUE", None)
         self._link.mav.param_set_send(self._system, 1, name.encode(), as_float, mavlink.MAV_PARAM_TYPE_INT32)
+        self.until(lambda: "PARAM_VALUE" in self.latest, 5.0, f"{name} set")
+
+    def set_parameter(self, name: str, value: float) -> None:
+        """Set a number: any parameter of ArduPilot, and a float of PX4."""
+        self.latest.pop("PARAM_VALUE", None)
+        self._link.mav.param_set_send(self._system, 1, name.encode(), value, mavlink.MAV_PARAM_TYPE_REAL32)
         self.until(lambda: "PARAM_VALUE" in self.latest, 5.0, f"{name} set")
 
     def mode(self, name: str) -> None:
@@ -266,36 +300,67 @@ class Flight:
         self.until(lambda: np.linalg.norm((self.estimate - goal)[:axes]) < 0.8, 60.0, f"at {goal}")
         self.run(5.0)
 
-    def go_there(self, east: float, north: float, up: float) -> None:
-        """Begin to."""
+    def go_there(self, east: float, north: float, up: float) -> int:
+        """Begin to; return the MAV_RESULT."""
         latitude, longitude = degrees(east, north)
         # Above home; PX4 takes it above sea level only.
         frame, height = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT, up
         if self.kind.is_px4:
             frame, height = mavlink.MAV_FRAME_GLOBAL, ABOVE_SEA + self.kind.stands + up
+        number = mavlink.MAV_CMD_DO_REPOSITION
+        self._acknowledged.clear()
         self._link.mav.command_int_send(
-            self._system, 1, frame, mavlink.MAV_CMD_DO_REPOSITION, 0, 0, -1.0, 1.0, 0.0, math.nan,
+            self._system, 1, frame, number, 0, 0, -1.0, 1.0, 0.0, math.nan,
             round(latitude * 1e7), round(longitude * 1e7), height,
         )  # fmt: skip
+        return self._answer(number, 5.0)
+
+    def move(self, east: float, north: float, up: float, seconds: float) -> None:
+        """Set a velocity (m/s) again and again, four times a second."""
+        for _ in range(round(4 * seconds)):
+            self._set_target(_VELOCITY_ALONE, velocity=(north, east, -up))
+            self.run(0.25)
+
+    def set_position(self, east: float, north: float, up: float) -> None:
+        """Set a position (m, of where it stood) once."""
+        self._set_target(_POSITION_ALONE, position=(north, east, -up))
+
+    def _set_target(self, mask: int, **given: tuple[float, float, float]) -> None:
+        zero = (0.0, 0.0, 0.0)
+        self._link.mav.set_position_target_local_ned_send(
+            0, self._system, 1, mavlink.MAV_FRAME_LOCAL_NED, mask, *given.get("position", zero),
+            *given.get("velocity", zero), *zero, 0.0, 0.0,
+        )  # fmt: skip
+
+    def fence(self, *inclusions: Sequence[tuple[float, float]]) -> None:
+        """Send inclusions: polygons of metres east and north of home."""
+        number = mavlink.MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION
+        corners = [(number, float(len(each)), *corner, 0.0) for each in inclusions for corner in each]
+        self._upload(corners, mavlink.MAV_MISSION_TYPE_FENCE)
 
     def upload(self, items: Sequence[tuple[int, float, float, float]]) -> None:
         """Send a mission: MAV_CMD, metres east, north and up of home."""
         if not self.kind.is_px4:
             items = [(mavlink.MAV_CMD_NAV_WAYPOINT, 0.0, 0.0, 0.0), *items]  # its first is home
+        self._upload([(each[0], 0.0, *each[1:]) for each in items], mavlink.MAV_MISSION_TYPE_MISSION)
+
+    def _upload(self, items: Sequence[tuple[int, float, float, float, float]], what: int) -> None:
+        """Send items of a MAV_MISSION_TYPE: MAV_CMD, its first parameter, metres east, north and up of home."""
+        frame = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT if what == 0 else mavlink.MAV_FRAME_GLOBAL
         for message in ("MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK"):
             self.latest.pop(message, None)
-        self._link.mav.mission_count_send(self._system, 1, len(items), mavlink.MAV_MISSION_TYPE_MISSION)
+        self._link.mav.mission_count_send(self._system, 1, len(items), what)
         begin = self.time
         while "MISSION_ACK" not in self.latest:
             assert self.time - begin < 20.0, "the mission is not taken"
             self.run(_LOOK)
             asked = self.latest.pop("MISSION_REQUEST_INT", None) or self.latest.pop("MISSION_REQUEST", None)
             if asked is not None:
-                command, east, north, up = items[asked.seq]
+                command, first, east, north, up = items[asked.seq]
                 latitude, longitude = degrees(east, north)
                 self._link.mav.mission_item_int_send(
-                    self._system, 1, asked.seq, mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, command,
-                    int(asked.seq == 0), 1, 0.0, 0.0, 0.0, math.nan, round(latitude * 1e7), round(longitude * 1e7), up,
+                    self._system, 1, asked.seq, frame, command, int(what == 0 and asked.seq == 0), 1, first, 0.0, 0.0,
+                    math.nan if what == 0 else 0.0, round(latitude * 1e7), round(longitude * 1e7), up, what,
                 )  # fmt: skip
         assert self.latest["MISSION_ACK"].type == mavlink.MAV_MISSION_ACCEPTED
 

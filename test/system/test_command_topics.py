@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +56,20 @@ class Motion:
     def __init__(self, graph: Listener, frame: str) -> None:
         self.graph, self.frame = graph, frame
         self._received = graph.subscribe(TFMessage, "/tf", 100)
+        self._rows: list[tuple[float, ...]] = []
+        self._read = 0
 
     @property
     def rows(self) -> list[tuple[float, ...]]:
-        return [
+        # Each message is read once: who reads all of them again for each new one falls behind on a busy machine.
+        new, self._read = self._received[self._read :], len(self._received)
+        self._rows += [
             (each.header.stamp.sec + each.header.stamp.nanosec * 1e-9, *_xyz(each.transform.translation))
-            for _, message in self._received
+            for _, message in new
             for each in message.transforms
             if each.child_frame_id == self.frame
         ]
+        return self._rows
 
     def wait_for(self, seconds: float) -> None:
         """Simulated time from the newest on."""
@@ -73,7 +79,8 @@ class Motion:
 
     def acceleration(self, axis: int, span: float = 0.5) -> float:
         """Over the last simulated seconds: the change of the mean speed from their first to their second half."""
-        rows = [row for row in self.rows if row[0] >= self.rows[-1][0] - span]
+        begin = self.rows[-1][0] - span
+        rows = [*takewhile(lambda row: row[0] >= begin, reversed(self.rows))][::-1]
         if len(rows) < 5:
             return math.nan
         first, middle, last = rows[0], rows[len(rows) // 2], rows[-1]

@@ -85,7 +85,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("run script.py --no-ros --duration 0.1 --speed max", "elodin"),
     ("sweep double_pendulum --runs 2 --duration 0.1 -o sweep", "learn|elodin"),
     ("build tf2_msgs", "ros"),
-    ("run orbit --duration 0.2", "ros"),
+    ("run orbit --duration 0.2", ""),
     ("replay bag --speed max", "ros"),
     ("bridge", "ros"),
     ("mcp", "ros mcp"),
@@ -127,7 +127,7 @@ ON_THE_GRAPH = (
     "pause",
     "reset",
     "unload",
-    "load yard.yaml",
+    "load orbit",  # one without an autopilot, which would be run from the start
 )
 # PX4_DIR is a folder without it: exit 2.
 NOT_INSTALLED = "fly px4"

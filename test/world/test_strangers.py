@@ -18,7 +18,7 @@ from strangers import environment_of
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.physics import RigidBodyEngine
-from sim_node.world import WorldError, lay_out, load
+from sim_node.world import World, WorldError, lay_out, load
 from sim_node.world.models import Start
 
 pytestmark = pytest.mark.peers
@@ -33,6 +33,10 @@ REFUSED_MJCF = {
 }
 # Of MuJoCo's joints, rad.
 TURN = 0.3
+
+
+# Robots with joints that mimic others.
+MIMICS = ("baxter", "panda", "pr2", "tiago_pro")
 
 
 def packages() -> Path:
@@ -77,26 +81,48 @@ def test_robots_of_example_robot_data_are_read_and_stand_where_yourdfpy_has_them
     assert len(files) > 60
     refused, read = refusals(files, robots)
     assert_as_tabled(refused, REFUSED_URDF)
-    script = Path(__file__).with_name("robots_of_yourdfpy.py")
+    expected = told_by("yourdfpy", environment_of("models"), list(read))
+    assert len(expected) >= len(read) - 1  # yourdfpy cannot read one of them
+    for file, world in ((file, world) for file, world in read.items() if str(file) in expected):
+        assert_as_told(world, expected[str(file)], file.name, atol=1e-9)
+
+
+def test_robots_with_mimics_are_where_pinocchio_has_them_at_random_positions() -> None:
+    """They differ from what it computes without mimic=True, its default: then it has more joints."""
+    python = environment_of("pinocchio")
+    (robots,) = python.parents[1].glob("lib/python*/site-packages/cmeel.prefix/share/example-robot-data/robots")
+    files = [file for name in MIMICS for file in robots.glob(f"{name}_description/*/{name}.urdf")]
+    assert len(files) == len(MIMICS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AMENT_PREFIX_PATH", str(robots.parents[2]))
+        worlds = {file: quietly_loaded(file) for file in files}
+    for file, told in told_by("pinocchio", python, files).items():
+        assert_as_told(worlds[Path(file)], told, file, atol=1e-13)
+
+
+def told_by(library: str, python: Path, files: list[Path]) -> dict[str, Any]:
+    """Positions of the joints and matrices of the links of each file, by a library in an environment of its own."""
     done = subprocess.run(
-        [environment_of("models"), script],
+        [python, Path(__file__).with_name(f"robots_of_{library}.py")],
         env={key: value for key, value in os.environ.items() if not key.startswith("PYTHON")},
-        input=json.dumps([str(file) for file in read]).encode(),
+        input=json.dumps([str(file) for file in files]).encode(),
         capture_output=True,
         check=True,
     )
-    expected = json.loads(done.stdout)
-    assert len(expected) >= len(read) - 1  # yourdfpy cannot read one of them
-    for file, world in ((file, world) for file, world in read.items() if str(file) in expected):
-        (model,) = world.models
-        q = {name: np.array([value]) for name, value in expected[str(file)]["q"].items()}
-        layout = lay_out(replace(world, models=(replace(model, start=Start(q=q)),)))
-        poses = layout.frames.in_root(layout.poses)
-        for link, matrix in expected[str(file)]["links"].items():
-            pose, there = poses[layout.frames.index(link)], np.array(matrix)
-            np.testing.assert_allclose(pose[:3], there[:3, 3], atol=1e-9, err_msg=f"{file.name} {link}")
-            turned = Rotation.from_quat(pose[3:]).as_matrix()
-            np.testing.assert_allclose(turned, there[:3, :3], atol=1e-9, err_msg=f"{file.name} {link}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def assert_as_told(world: World, told: dict[str, Any], name: str, atol: float) -> None:
+    (model,) = world.models
+    q = {joint: np.array([value]) for joint, value in told["q"].items()}
+    layout = lay_out(replace(world, models=(replace(model, start=Start(q=q)),)))
+    poses = layout.frames.in_root(layout.poses)
+    for link, matrix in told["links"].items():
+        pose, there = poses[layout.frames.index(link)], np.array(matrix)
+        np.testing.assert_allclose(pose[:3], there[:3, 3], atol=atol, err_msg=f"{name} {link}")
+        turned = Rotation.from_quat(pose[3:]).as_matrix()
+        np.testing.assert_allclose(turned, there[:3, :3], atol=atol, err_msg=f"{name} {link}")
 
 
 def raw(file: Path) -> mujoco.MjModel | None:

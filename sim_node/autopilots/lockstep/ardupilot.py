@@ -65,6 +65,7 @@ def reply(sample: Sample, time_ns: int) -> bytes:
         f'"position":{_list(place.to_ned())}',
         f'"quaternion":{_list(attitude.to_ned())}',
         f'"velocity":{_list(Enu(sample.velocity.tolist()).to_ned())}',
+        '"no_time_sync":1',  # the simulation paces both
         *(f'"rng_{number}":{distance!r}' for number, distance in enumerate(sample.ranges[:MAX_RANGES], 1)),
     ]
     if sample.wind is not None:

@@ -21,11 +21,12 @@ from sim_node.extensions.scenario.results import CERTIFICATES, ResultsFault
 from sim_node.extensions.scenario.scenarios import Scenario, find_scenarios, shipped_scenarios
 from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, RunPlan, Tested, judge_scenario, repeated
 from sim_node.extensions.scenario.verdicts import ERROR, FAIL, PASS
-from sim_node.extensions.sweep import Bar, EngineFault, add_vary, count, seed, variation_option
+from sim_node.extensions.sweep import Bar, EngineFault, Variation, add_vary, count, seed, variation_option
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import counted
 
 OUTPUT = Path("sim_node_test")
+ROBUSTNESS = "robustness"
 FAILED, UNJUDGED = 1, 2
 _COLOURS = {PASS: "green", FAIL: "red", ERROR: "yellow"}
 
@@ -41,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("runs")
     runs.add_argument("--runs", metavar="N", type=count, default=1, help="runs of each scenario (default 1)")
     add_vary(runs, "what differs between the runs")
+    search = "search what --vary gives for the run that holds least, instead of drawing it; needs cmaes"
+    runs.add_argument("--search", metavar="WHAT", choices=(ROBUSTNESS,), help=search)
     autopilot = "let px4 or ardupilot of this machine fly instead of the scenarios' autopilots"
     runs.add_argument("--autopilot", metavar="NAME", choices=(PX4, ARDUPILOT), default="", help=autopilot)
     runs.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all randomness (default 0)")
@@ -87,9 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-k {arguments.only}: none of {', '.join(each.name for each in found) or 'no scenarios'}")
     if arguments.list:
         return _list(chosen)
+    vary = tuple(map(variation_option, arguments.vary))
+    if arguments.search is not None:
+        _check_search(arguments, vary)
     plan = RunPlan(
         arguments.runs,
-        tuple(map(variation_option, arguments.vary)),
+        vary,
         arguments.seed,
         arguments.duration,
         arguments.workers,
@@ -98,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.keep,
         tuple(arguments.allow),
         arguments.autopilot,
+        arguments.search is not None,
     )
     tested = _test(chosen, plan, arguments.output, resume=arguments.resume)
     if arguments.junit is not None:
@@ -109,6 +116,14 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(write_report(tested, arguments.report))
     return _summarise(tested)
+
+
+def _check_search(arguments: argparse.Namespace, vary: Sequence[Variation]) -> None:
+    """Check that there is something to search. Raises UsageError."""
+    if not vary or arguments.runs == 1:
+        raise UsageError("--search requires --vary, and --runs for the most runs that it may take")
+    if any(each.path == "seed" for each in vary):
+        raise UsageError("--search: the seed cannot be searched; --seed is that of all runs")
 
 
 def _test(scenarios: Sequence[Scenario], plan: RunPlan, output: Path, *, resume: bool) -> list[Tested]:
@@ -137,7 +152,8 @@ def lines_of(tested: Tested, width: int = 0) -> list[str]:
     """Return what is printed of a scenario: a line with its verdict, and how to repeat and to see what did not pass."""
     certificates, worst = tested.certificates, tested.worst
     several = len(certificates) > 1
-    many = f"{counted(len(certificates), 'run')}: {tally(certificates)}" if several else _margin(certificates[0])
+    held = _margin(certificates[0]) if worst == PASS else ""
+    many = f"{counted(len(certificates), 'run')}: {tally(certificates)}" if several else held
     verdict = coloured(worst.upper().ljust(5), _COLOURS[worst], sys.stdout)
     lines = [f"{verdict}  {tested.scenario.name:{width}}  {many}".rstrip()]
     for each in tested.failed[:3]:
@@ -145,14 +161,18 @@ def lines_of(tested: Tested, width: int = 0) -> list[str]:
         lines += [f"       {case}{each.reason}", f"       again: {tested.again(each.case)}"]
         if view := tested.view(each):
             lines.append(f"       view:  {view}")
+    if least := tested.least:
+        numbers = ", ".join(f"{path}={value:.6g}" for path, value in least.values.items())
+        lines.append(f"       least: run {least.case} {_margin(least)}, with {numbers}")
     passed = (each for each in certificates if each.verdict == PASS and each.case in tested.bags)
     return [*lines, *(f"       good:  {tested.view(each)}" for each in passed)]
 
 
 def _margin(certificate: Certificate) -> str:
-    if certificate.verdict != PASS or certificate.robustness is None:
+    if certificate.robustness is None:
         return ""
-    return f"held by {certificate.robustness:.4g}"
+    how = "held" if certificate.verdict == PASS else "failed"
+    return f"{how} by {abs(certificate.robustness):.4g}"
 
 
 def _again(arguments: argparse.Namespace) -> int:
@@ -160,7 +180,7 @@ def _again(arguments: argparse.Namespace) -> int:
     refuse(
         arguments,
         "--again",
-        ("list", "only", "runs", "vary", "seed", "duration", "workers", "engine", "resume", "autopilot"),
+        ("list", "only", "runs", "vary", "seed", "duration", "workers", "engine", "resume", "autopilot", "search"),
     )
     if arguments.scenarios:
         raise UsageError("--again runs the run of its certificate, and takes no SCENARIO")

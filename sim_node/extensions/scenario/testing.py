@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from sim_node.extensions.scenario.autopilots import autopilot_version, flown_by
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
@@ -23,6 +26,7 @@ from sim_node.extensions.scenario.judging import (
 from sim_node.extensions.scenario.results import Results, certificate_of
 from sim_node.extensions.scenario.runs import JudgedRun, run_alone
 from sim_node.extensions.scenario.scenarios import Scenario
+from sim_node.extensions.scenario.search import margin, searched
 from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
 from sim_node.extensions.sweep import (
     SWEEP_ENGINES,
@@ -41,6 +45,7 @@ from sim_node.extensions.sweep import (
     varied,
 )
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
 from sim_node.world.problems import refuse
 
@@ -65,6 +70,7 @@ class RunPlan:
         allow: Folders that worlds may read, in addition to their own.
         autopilot: What flies vehicles that have an autopilot: px4 or ardupilot of this machine; empty for what the
             world says.
+        search: Whether what differs is searched for the run that holds least, instead of drawn.
     """
 
     runs: int = 1
@@ -77,6 +83,7 @@ class RunPlan:
     keep: int = 3
     allow: tuple[Path, ...] = ()
     autopilot: str = ""
+    search: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,8 +111,14 @@ class Tested:
 
     @property
     def failed(self) -> list[Certificate]:
-        """The certificates of runs that did not pass."""
-        return [each for each in self.certificates if each.verdict != PASS]
+        """The certificates of runs that did not pass, the worst first."""
+        return sorted((each for each in self.certificates if each.verdict != PASS), key=margin)
+
+    @property
+    def least(self) -> Certificate | None:
+        """The certificate of the run that held least, of several with other numbers; None if there is none."""
+        varied = [each for each in self.certificates if each.values and each.robustness is not None]
+        return min(varied, key=margin) if len(varied) > 1 else None
 
     def again(self, case: int) -> str:
         """Return the command that runs a run again."""
@@ -181,7 +194,7 @@ def judge_scenario(
     check_expectations(Simulation(world, sensors=has_sensors(world)))
     measure = MEASURE_WITH_SENSORS if has_sensors(world) else MEASURE
     vary = plan.vary
-    if plan.runs == 1 and not any(each.path == "seed" for each in vary):
+    if (plan.runs == 1 or plan.search) and not any(each.path == "seed" for each in vary):
         vary = (*vary, variation("seed", str(plan.seed)))
     study = Study(world, duration, vary, plan.runs, plan.seed, measures=(measure,))
     prepared = prepare(study)
@@ -198,12 +211,31 @@ def judge_scenario(
             with closing(_opened(prepared, plan, int((~results.done).sum()))) as engine:
 
                 def show(done: int, failures: int) -> None:
-                    progress(done, sum(each.verdict != PASS for each in results.certificates.values()))
+                    found = results.certificates.values()
+                    progress(len(found), sum(each.verdict != PASS for each in found))
 
-                Driver(prepared, engine, results, show, stop).run()
+                def judge(first: int, values: Mapping[str, FloatArray]) -> list[Certificate]:
+                    numbers = slice(first, first + len(next(iter(values.values()))))
+                    cases = prepared.cases.part(numbers)
+                    generation = replace(prepared, cases=replace(cases, values={**cases.values, **values}))
+                    Driver(generation, engine, _Rows(results.done[numbers], results.add), show, stop).run()
+                    return [results.certificates[each] for each in cases.numbers.tolist() if results.done[each]]
+
+                if plan.search:
+                    searched(plan.vary, plan.runs, plan.seed, judge)
+                else:
+                    Driver(prepared, engine, results, show, stop).run()
         certificates = tuple(each for _, each in sorted(results.certificates.items()))
         bags = keep_bags(world, certificates, folder, plan.keep)
     return Tested(scenario, world, results.path, certificates, bags)
+
+
+@dataclass
+class _Rows:
+    """Some of the runs of results, for the driver of a sweep."""
+
+    done: npt.NDArray[np.bool_]
+    add: Callable[[Iterable[Outcome]], None]
 
 
 def _opened(prepared: Prepared, plan: RunPlan, missing: int) -> SweepEngine:
@@ -213,7 +245,7 @@ def _opened(prepared: Prepared, plan: RunPlan, missing: int) -> SweepEngine:
 
 
 def keep_bags(world: World, certificates: Sequence[Certificate], folder: Path, most: int) -> dict[int, Path]:
-    """Run the first failed runs again, and keep their bags, and that of the last run before them that passed.
+    """Run the worst of the failed runs again, and keep their bags, and that of the last run that passed.
 
     Args:
         world: The world.
@@ -224,7 +256,7 @@ def keep_bags(world: World, certificates: Sequence[Certificate], folder: Path, m
     Returns:
         The folders of the bags by the numbers of the runs.
     """
-    failed = [each for each in certificates if each.verdict != PASS and each.digest][:most]
+    failed = sorted((each for each in certificates if each.verdict != PASS and each.digest), key=margin)[:most]
     good = [each for each in certificates if each.verdict == PASS]
     kept: dict[int, Path] = {}
     for each in (*failed, *good[-1:] * bool(failed)):

@@ -34,5 +34,6 @@ with public(__name__, Run="CaseRun"):
     from sim_node.extensions.sweep.study import prepare as prepare
     from sim_node.extensions.sweep.variations import USAGE as USAGE
     from sim_node.extensions.sweep.variations import Variation as Variation
+    from sim_node.extensions.sweep.variations import quantiles as quantiles
     from sim_node.extensions.sweep.variations import variation as variation
     from sim_node.extensions.sweep.worker import CaseWorker as CaseWorker

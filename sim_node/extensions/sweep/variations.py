@@ -250,6 +250,24 @@ def values_of(variations: Sequence[Variation], runs: int, seed: int, sampling: s
     return {each.path: table[each.path] for each in variations}
 
 
+def quantiles(of: Variation, ranks: FloatArray) -> Values:
+    """Return the values of a variation at some ranks.
+
+    Args:
+        of: The variation.
+        ranks: Ranks in [0, 1); the values of a list or grid are equally likely.
+
+    Returns:
+        The values, of the shape of the ranks.
+    """
+    kind = KINDS[of.kind]
+    if kind.points is not None:
+        points = kind.points(of.numbers)
+        return np.asarray(points[(ranks * len(points)).astype(int)])
+    assert kind.values is not None
+    return kind.values(of.numbers, ranks)
+
+
 def seeds_of(seed: int, runs: int) -> npt.NDArray[np.int64]:
     """Return the seed (runs,) of each case, which does not depend on the number of cases."""
     return stream(seed, "sweep", "seeds").integers(0, MAX_SEED, runs, dtype=np.int64, endpoint=True)

@@ -28,15 +28,16 @@ class Supervisor:
 
     Args:
         report: Called with one line of text whenever a program starts or ends, from threads of the supervisor.
+        patience_s: How long a program may take to end (s).
 
     Attributes:
         running: The programs by name.
     """
 
-    def __init__(self, report: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, report: Callable[[str], None] = lambda line: None, *, patience_s: float = PATIENCE_S) -> None:
         self.running: dict[str, Running] = {}
         self._leaving: list[Running] = []
-        self._report = report
+        self._report, self._patience_s = report, patience_s
 
     def __enter__(self) -> Supervisor:
         return self
@@ -58,7 +59,7 @@ class Supervisor:
         """
         if program.name in self.running:
             raise ProgramFault(f"a second program {program.name!r}")
-        running = self.running[program.name] = Running(program, self._report)
+        running = self.running[program.name] = Running(program, self._report, self._patience_s)
         return running
 
     def end(self, name: str) -> None:
@@ -75,10 +76,20 @@ class Supervisor:
         running.ask_to_end()
 
     def ask_to_end(self) -> None:
-        """Send all programs SIGTERM, and SIGKILL to those that still run after PATIENCE_S. Do not wait for them."""
+        """Send all programs SIGTERM, and SIGKILL to those that run on for too long. Do not wait for them."""
         # A copy: a change of the world may start programs from the thread of the run.
         for running in tuple(self.running.values()):
             running.ask_to_end()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until all programs have ended, but not for long.
+
+        Args:
+            seconds: The longest time to wait.
+        """
+        deadline = time.monotonic() + seconds
+        for running in tuple(self.running.values()):
+            running.ended.wait(max(deadline - time.monotonic(), 0.0))
 
     def stop(self) -> None:
         """Stop all programs, and wait until they have ended."""
@@ -98,8 +109,8 @@ class Running:
         ended: Set once it has ended and will not be restarted.
     """
 
-    def __init__(self, program: Program, report: Callable[[str], None]) -> None:
-        self.program = program
+    def __init__(self, program: Program, report: Callable[[str], None], patience_s: float = PATIENCE_S) -> None:
+        self.program, self._patience_s = program, patience_s
         self.starts = 0
         self.ended = threading.Event()
         self._executable = program.executable()
@@ -169,7 +180,15 @@ class Running:
     def _run(self) -> int | None:
         """Run the program once. Return its exit code, or None if it was not started."""
         program = self.program
-        command = [sys.executable, "-I", "-S", guard.__file__, str(PATIENCE_S), self._executable, *program.command]
+        command = [
+            sys.executable,
+            "-I",
+            "-S",
+            guard.__file__,
+            str(self._patience_s),
+            self._executable,
+            *program.command,
+        ]
         with self._lock:
             if self._over.is_set():
                 return None

@@ -68,7 +68,7 @@ commands.upload()
 commands.download()
 commands.wait_ready()
 did("mission transfer", items=[[item.x, item.y, item.z] for item in commands], home=[home.lat, home.lon, home.alt])
-commands.next = 1
+commands.next = 0  # as DroneKit's own example begins a mission: with home
 vehicle.mode = dronekit.VehicleMode("AUTO")
 until(lambda: vehicle.mode.name == "AUTO", "AUTO")
 until(lambda: commands.next == 3, "the last item")

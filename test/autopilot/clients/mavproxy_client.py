@@ -19,6 +19,11 @@ WAYPOINTS = f"""QGC WPL 110
 2\t0\t3\t16\t0\t0\t0\t0\t{HOME[0] + 9e-5}\t{HOME[1]}\t5\t1
 3\t0\t3\t16\t0\t0\t0\t0\t{HOME[0] + 9e-5}\t{HOME[1] + 1.3e-4}\t6\t1
 """
+# As ArduPilot's CMAC-fence.txt: a return point, and a polygon whose first corner is repeated at its end.
+FENCE = "".join(
+    f"{HOME[0] + north:.7f}\t{HOME[1] + east:.7f}\n"
+    for north, east in ((0, 0), (5e-4, -5e-4), (5e-4, 5e-4), (-5e-4, 5e-4), (-5e-4, -5e-4), (5e-4, -5e-4))
+)
 
 
 class Console:
@@ -66,6 +71,7 @@ class Console:
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     (folder / "mission.txt").write_text(WAYPOINTS)
+    (folder / "fence.txt").write_text(FENCE)
     console = Console(folder, sys.argv[1])
     console.until(r"(online|Detected) (system|vehicle)")
     did("connect")
@@ -74,6 +80,10 @@ with tempfile.TemporaryDirectory() as name:
     while (shown := float(console.ask("param show RTL_ALT", r"RTL_ALT\s+(\S+)")[1])) != 700.0:
         time.sleep(0.1)
     did("parameters", value=shown)
+    console.ask("fence load fence.txt", r"MISSION_ACK: TYPE_FENCE: ACCEPTED")
+    console.ask("fence enable", r"COMMAND_ACK: DO_FENCE_ENABLE: ACCEPTED")
+    console.ask("fence disable", r"COMMAND_ACK: DO_FENCE_ENABLE: ACCEPTED")
+    did("geofence")
     console.ask("mode GUIDED", r"Mode GUIDED|GUIDED>")
     console.ask("arm throttle", r"ARMED")
     did("arm")
@@ -90,6 +100,10 @@ with tempfile.TemporaryDirectory() as name:
     console.ask("wp load mission.txt", r"MISSION_ACK: TYPE_MISSION: ACCEPTED")
     console.ask("wp list", r"16 3 \S+ \S+ 6\.0")
     did("mission transfer")
+    console.ask("wp changealt 2 7", r"MISSION_ACK: TYPE_MISSION: ACCEPTED")
+    console.ask("wp param 3 1 2", r"MISSION_ACK: TYPE_MISSION: ACCEPTED")
+    console.ask("wp list", r"16 3 \S+ \S+ 7\.0+ p1=0\.0[^\n]*\s+16 3 \S+ \S+ 6\.0+ p1=2\.0")
+    did("mission change")
     console.ask("wp set 1", "")
     console.ask("mode AUTO", r"Mode AUTO|AUTO>")
     console.until(r"Mission complete")

@@ -32,6 +32,9 @@ BEAT, PATIENCE = 1.0, 3.0
 _LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
 _GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
 _GLOBAL_INT, _CUSTOM, _FORCE = 5, 1, 21196
+# Parameters of the batteries that PX4, and the built-in autopilot, simulate: endurance (s), and the floor (%).
+_BATTERY = {"px4": ("SIM_BAT_DRAIN", "SIM_BAT_MIN_PCT"), "ardupilot": ("SIM_BATT_TIME", "SIM_BATT_MIN")}
+_FULL_CURRENT_A = 50.0
 _TAKE_OFF_HEIGHT = 2.5  # of an order without one, m
 Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_to", "mode"]
 
@@ -198,9 +201,9 @@ class _Next(Effect):
     """A command that is sent as soon as the autopilot is armed, since it would refuse it before."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Send it, if it is armed."""
+        """Send it, if it is armed; not yet while this effect begins, for it would be sent once more."""
         arguments = lasting.arguments
-        if not getattr(_ordered(run, arguments["vehicle"]), "armed", True):
+        if run.steps == lasting.since or not getattr(_ordered(run, arguments["vehicle"]), "armed", True):
             return
         timetable_of(run).drop(lasting.kind, lasting.of)
         _tell(run, arguments["vehicle"], arguments["what"], arguments["event"], [_Packet(*arguments["packet"])])
@@ -428,10 +431,30 @@ def battery(
         endurance: How long a full battery lasts in hover, s.
         floor: The charge at which it stops draining, of 1.
     """
-    given = {"SIM_BAT_DRAIN": endurance, "SIM_BAT_MIN_PCT": 100.0 * floor}
-    for name, value in given.items():
-        parameter(run, name, value, of=of)
-    return f"a full battery of {of} lasts {endurance:g} s"
+    vehicle = vehicle_of(run, of)
+    like = _flown_by(run, vehicle)
+    if like == "ardupilot" and not _is_builtin(run, vehicle):
+        if floor:
+            raise ValueError("the battery that ArduPilot simulates has no floor")
+        # Its current is proportional to the mean throttle of the motors in a mask (SITL_State::_simulator_servos), of
+        # which there are none with the JSON interface but those of this parameter.
+        found = described(run, vehicle)
+        if isinstance(found, Multirotor):
+            parameter(run, "SIM_VIB_MOT_MASK", 2 ** len(found.rotors) - 1, of=vehicle)
+        ampere_hours = _FULL_CURRENT_A * _hover_command(run, vehicle) * endurance / 3600.0
+        parameter(run, "BATT_CAPACITY", round(1000.0 * ampere_hours), of=vehicle)
+    else:
+        for name, value in zip(_BATTERY[like], (endurance, 100.0 * floor), strict=True):
+            parameter(run, name, value, of=vehicle)
+    return f"a full battery of {vehicle} lasts {endurance:g} s"
+
+
+def _hover_command(run: Simulation, vehicle: str) -> float:
+    """Return the command of rotors in hover, or of a base's drive at full speed, of 1."""
+    if not isinstance(described(run, vehicle), Multirotor):
+        return 1.0
+    airframe, gravity = run.vehicles[vehicle].airframe, float(np.linalg.norm(run.world.physics.gravity))
+    return math.sqrt(min(airframe.mass * gravity / airframe.lift, 1.0))
 
 
 @effect("autopilot")
