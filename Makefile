@@ -3,10 +3,11 @@ PYTHON ?= python3
 WORLD ?=
 ARGS ?=
 PEERS ?=
+BASE ?=
 # Two more than there are cores: many tests wait for programs that they started.
 WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 BIN := .venv/bin
-SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
+SETUP_INPUTS := tools/bootstrap.py setup.py requirements/uv.lock requirements/core.lock requirements/ros.lock requirements/numpy1.lock interfaces/CMakeLists.in $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
 
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
@@ -14,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -91,6 +92,11 @@ kernels: .venv/.ready-for-tests
 
 bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)
+
+# Of two commits in turns: what is slower than in BASE by three percent, of its ratio to an alternative.
+bench-compare: .venv/.ready-for-tests
+	$(if $(BASE),,$(error BASE is missing; for example: make bench-compare BASE=main))
+	$(BIN)/python -m bench.compare "$(BASE)" $(ARGS)
 
 # The long ones: at most three hours on two idle cores, for each part has a limit of its own. Minutes that each takes,
 # projected from short runs on a busy machine:

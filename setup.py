@@ -184,6 +184,7 @@ setup(
         # Names with a dot in front are no part of a pattern.
         f"{NAME}.cli": ["templates/**/*", "templates/test/.github/workflows/*"],
         f"{NAME}.extensions": ["*/README.md"],
+        f"{NAME}.extensions.elodin": ["egm2008_70.npz"],
         f"{NAME}.extensions.scenario": ["report.css", "report.js"],
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],

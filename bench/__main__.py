@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import faulthandler
 import os
 import signal
@@ -14,10 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from bench import LIMIT_S
-from bench.pairs import MISSED, machine
+from bench.pairs import HISTORY, MISSED, keep
 
 ROOT = Path(__file__).parents[1]
-HISTORY = ROOT / "bench" / "history.md"
 # What a benchmark past its limit, and the last of its output, may take, s.
 GRACE_S = 30.0
 # In the order in which a reader wants the figures. A module here has a `main` that measures, prints and saves.
@@ -54,9 +52,7 @@ def main() -> int:
     faulthandler.cancel_dump_traceback_later()  # the limit is that of each benchmark
     parser = argparse.ArgumentParser(prog="python -m bench", description="Run the benchmarks.")
     parser.add_argument("names", metavar="NAME", nargs="*", help=f"all by default: {', '.join(BENCHES)}")
-    parser.add_argument(
-        "--keep", action="store_true", help=f"keep the table of a full run in {HISTORY.relative_to(ROOT)}"
-    )
+    parser.add_argument("--keep", action="store_true", help=f"keep a full run in {HISTORY.relative_to(ROOT)}")
     arguments = parser.parse_args()
     if arguments.keep and arguments.names:
         parser.error("--keep is for full runs: leave out NAME")
@@ -74,11 +70,7 @@ def main() -> int:
     lines += [f"-- {len(missed)} missed", *missed, *(f"-- {name} failed" for name in failed)]
     print("\n".join(["", "-- all rows", *lines]))
     if arguments.keep:
-        day = datetime.datetime.now(tz=datetime.timezone.utc).date()
-        title = "# The last full run of `make bench`\n\n"
-        HISTORY.write_text(
-            f"{title}{day}, {', '.join(machine().values())}\n\n```\n" + "\n".join(lines) + "\n```\n", encoding="utf-8"
-        )
+        keep("all benchmarks", f"{len(missed)} of {sum(map(len, tables.values()))} rows missed", lines)
     return 1 if missed or failed else 0
 
 

@@ -11,12 +11,13 @@ prints
 
 from __future__ import annotations
 
+import datetime
 import gc
 import json
 import platform
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,25 @@ def figure(name: str, value: float, unit: str, *, target: float | None = None, l
         text, held = f"target {target:g}", target is None or value >= target
     print(f"{name:<44}{value:>12,.4g} {unit}{aim(text, held)}", flush=True)
     return held
+
+
+# A line for each round of measurements that was worth keeping.
+HISTORY = Path(__file__).with_name("history.md")
+_LAST = "\n## The last full run of `make bench`\n"
+
+
+def keep(what: str, found: str, table: Sequence[str] = ()) -> None:
+    """Add a line to the history: the day, what was measured and on what machine, and what was found.
+
+    A table, of a full run, replaces the last one.
+    """
+    day = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    about = f"{day}, {what}, {', '.join(machine().values())}: {found}"
+    rounds, mark, last = HISTORY.read_text(encoding="utf-8").partition(_LAST)
+    if table:
+        mark = _LAST
+        last = "\n".join(("", about, "", "```", *table, "```", ""))
+    HISTORY.write_text(f"{rounds.rstrip()}\n- {about}\n{mark}{last}", encoding="utf-8")
 
 
 def machine() -> dict[str, str]:

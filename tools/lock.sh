@@ -10,6 +10,7 @@ lock() {
         --no-header --no-annotate "$@" "$part.in" -o "$part.lock"
 }
 
+lock uv
 lock core
 lock ros -c core.lock
 lock elodin -c core.lock

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
     from sim_node.mavlink.signing import Signing
 
-# Where ground stations listen, all on the same port, and from which port they are sent to, as PX4's simulator does.
-STATION_PORT = 14550
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare vehicle, simulator link and ground links."""
@@ -60,46 +57,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("autopilot", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Run until Ctrl-C or SIGTERM, or until standard input ends if the vehicle was read from it."""
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
-    from sim_node.autopilots.builtin.dialect import DIALECTS, rover
     from sim_node.autopilots.builtin.memory import Memory
+    from sim_node.autopilots.builtin.program import made_autopilot, usual_links
     from sim_node.autopilots.builtin.simulator import FIRST_PORT
-    from sim_node.autopilots.builtin.vehicle_parameters import Chassis
-    from sim_node.mavlink.connection import Connection, Identity
     from sim_node.mavlink.links import EndpointFault, endpoint_of
-    from sim_node.mavlink.links.udp import UdpOut
-    from sim_node.mavlink.ports import FIRST_GROUND_PORT, FIRST_OWN_PORT, FIRST_STATION_PORT
 
     instance = arguments.instance
     if not 0 <= instance < MAX_INSTANCES:
         raise UsageError(f"--instance {instance}: allowed are 0 to {MAX_INSTANCES - 1}")
-    identity = Identity(instance + 1, 1)
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
     vehicle = _vehicle(arguments)
-    here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
-    station = f"127.0.0.1:{STATION_PORT}"
     try:
         links = [endpoint_of(url) for url in arguments.mavlink or vehicle.links]
     except EndpointFault as fault:
         raise UsageError(f"--mavlink {fault}") from None
-    quiet = []
-    if not arguments.mavlink:
-        # From ports that a bridge and a ground station know again where this process is started again.
-        own = [UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance)]
-        if not any(isinstance(link, UdpOut) and link.address == ("127.0.0.1", STATION_PORT) for link in links):
-            quiet = [UdpOut(f"udpout:{station}", station, FIRST_STATION_PORT + instance)]
-        links = [*own, *quiet, *links]
-    signing = partial(_signing, arguments, vehicle.signing_key)
-    connections = [Connection(link, identity, signing(number)) for number, link in enumerate(links)]
-    listeners = [connection for connection in connections if connection.link in quiet]
-    like = arguments.like or vehicle.like
-    dialect = DIALECTS[rover(like) if isinstance(vehicle.airframe, Chassis) else like]
+    links, quiet = (links, []) if arguments.mavlink else usual_links(instance, links)
+    autopilot = made_autopilot(
+        vehicle,
+        instance,
+        links,
+        quiet,
+        simulator=address,
+        memory=Memory(arguments.memory),
+        signing=partial(_signing, arguments, vehicle.signing_key),
+        like=arguments.like or "",
+        show=partial(print, f"{vehicle.name}:", flush=True),
+    )
     ground = ", ".join(link.url for link in links)
-    report = partial(print, f"{vehicle.name}:", flush=True)
-    memory = Memory(arguments.memory)
-    autopilot = BuiltinAutopilot(vehicle, dialect, identity.system, address, connections, memory, report, listeners)
     simulator = f"simulator tcp {address[0]}:{address[1]}"
-    print(f"{vehicle.name}: system {identity.system}, like {dialect.name}, {simulator}, ground {ground}")
+    print(f"{vehicle.name}: system {autopilot.system}, like {autopilot.dialect.name}, {simulator}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
 

@@ -31,13 +31,13 @@ def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespac
         try:
             if arguments.every is not None:
                 return _print_every(bag, target, source, arguments)
-            stamp, pose = _one(bag, target, source, arguments.at)
+            stamp, pose, roots = _one(bag, target, source, arguments.at)
         except TransformError as error:
             raise UsageError(str(error)) from None
     if arguments.json:
-        print(json.dumps(_as_dict(stamp, pose)))
+        print(json.dumps(_as_dict(target, source, stamp, pose, roots)))
     else:
-        print("\n".join(pose_lines(target, source, None if stamp is None else stamp / 1e9, pose)))
+        print("\n".join(pose_lines(target, source, None if stamp is None else stamp / 1e9, pose, roots)))
     return 0
 
 
@@ -69,7 +69,7 @@ def _present(bag: Bag, tree: TransformTree, time_ns: int) -> Collection[str]:
     return BagFrames(bag, Unreadable(lambda line: None)).era_at(time_ns).table.names
 
 
-def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | None, FloatArray]:
+def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | None, FloatArray, tuple[str, ...]]:
     transforms = _transforms(bag)
     if at is None:
         found = transforms.fill().lookup_stamped(target, source)
@@ -79,7 +79,7 @@ def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | No
             raise answer.pose
         found = answer.stamp_ns, answer.pose
     _report(bag, transforms)
-    return found
+    return *found, transforms.tree.roots
 
 
 def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespace) -> int:
@@ -96,7 +96,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
             continue
         answered += 1
         if arguments.json:
-            print(json.dumps(_as_dict(found.stamp_ns, found.pose)))
+            print(json.dumps(_as_dict(target, source, found.stamp_ns, found.pose, transforms.tree.roots)))
         else:
             seconds = f"{found.stamp_ns // 10**9}.{found.stamp_ns % 10**9:09d}"
             print(",".join([seconds, *(repr(part) for part in (found.pose + 0.0).tolist())]))
@@ -130,5 +130,8 @@ def _transforms(bag: Bag) -> BagTransforms:
     return BagTransforms(bag, lambda topics: shown(bag, "reading transforms", topics))
 
 
-def _as_dict(stamp: int | None, pose: FloatArray) -> dict[str, object]:
-    return pose_as_dict(pose, stamp=None if stamp is None else stamp / 1e9, stamp_ns=stamp)
+def _as_dict(
+    target: str, source: str, stamp: int | None, pose: FloatArray, roots: tuple[str, ...]
+) -> dict[str, object]:
+    seconds = None if stamp is None else stamp / 1e9
+    return pose_as_dict(target, source, pose, roots, stamp=seconds, stamp_ns=stamp)

@@ -134,4 +134,5 @@ def _point_generators_here() -> None:
         text = path.read_text(encoding="utf-8")
         for pattern, folder in here.items():
             text = re.sub(pattern, folder, text)
+        path.unlink()  # it can be a hard link into the cache of uv
         path.write_text(text, encoding="utf-8")

@@ -115,7 +115,7 @@ def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
     width = max(len(name) for name in on_the_way)
     lines = [
         f"{source} in {target} at {'all times' if stamp is None else seconds(stamp)}",
-        *pose_lines(target, source, None, pose)[1:],
+        *pose_lines(target, source, None, pose, graph.tree.roots)[1:],
     ]
     moving = [name for name in on_the_way if name in traffic]
     return "\n".join(lines + [f"  {name.ljust(width)}  {_traffic(traffic[name])}" for name in moving])
@@ -128,7 +128,7 @@ def _lookup_json(graph: LiveGraph, target: str, source: str) -> str:
         stamp, pose = graph.tree.lookup_stamped(target, source)
     except TransformError as error:
         return json.dumps({"error": type(error).__name__, "message": str(error)})
-    return json.dumps(pose_as_dict(pose, stamp_ns=stamp))
+    return json.dumps(pose_as_dict(target, source, pose, graph.tree.roots, stamp_ns=stamp))
 
 
 def _traffic(traffic: FrameTraffic | None) -> str:

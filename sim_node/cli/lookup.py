@@ -55,11 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
         pose = simulation.frames.lookup(snapshot.poses, target, source)
     except FrameNotFound as unknown:
         raise UsageError(str(unknown)) from None
-    stamp = snapshot.time_ns / 1e9
+    stamp, roots = snapshot.time_ns / 1e9, simulation.frames.names[:1]
     if arguments.json:
-        print(json.dumps(pose_as_dict(pose, stamp=stamp)))
+        print(json.dumps(pose_as_dict(target, source, pose, roots, stamp=stamp)))
     else:
-        print("\n".join(pose_lines(target, source, stamp, pose)))
+        print("\n".join(pose_lines(target, source, stamp, pose, roots)))
     return 0
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import numpy as np
 
 from sim_node.cli.colours import coloured
+from sim_node.names import convention
 from sim_node.plugins import PluginWarning
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -39,20 +40,35 @@ def print_warning(
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=sys.stderr)
 
 
-def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray) -> list[str]:
-    """Return the pose (7,) of source in target, in metres and degrees; without stamp if it holds for all times."""
+def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray, roots: Container[str]) -> list[str]:
+    """Return the pose (7,) of source in target, in metres and degrees; without stamp if it holds for all times.
+
+    roots: the frames without a parent, which tell the axes of both.
+    """
+    along, of = _axes(target, source, roots)
     rpy = np.degrees(quaternions.to_rpy(pose[3:]))
     return [
         f"{source} in {target}" + (" at all times" if stamp_s is None else f" at {stamp_s:.12g} s"),
         f"  translation [{', '.join(f'{part:.6f}' for part in np.round(pose[:3], 6) + 0.0)}] m",
         f"  rotation    [{', '.join(f'{part:.6f}' for part in np.round(pose[3:], 6) + 0.0)}] xyzw",
         f"  rpy         [{', '.join(f'{part:.3f}' for part in np.round(rpy, 3) + 0.0)}] degrees",
+        f"  axes        {of} in {along}",
     ]
 
 
-def pose_as_dict(pose: FloatArray, **stamps: float | None) -> dict[str, object]:
-    """Return a pose (7,) and its stamps for JSON."""
-    return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), **stamps}
+def pose_as_dict(
+    target: str, source: str, pose: FloatArray, roots: Container[str], **stamps: float | None
+) -> dict[str, object]:
+    """Return the pose (7,) of source in target, the axes of both and its stamps for JSON. roots: as in pose_lines."""
+    along, of = _axes(target, source, roots)
+    tags = {"target_convention": along, "source_convention": of}
+    return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), **tags, **stamps}
+
+
+def _axes(target: str, source: str, roots: Container[str]) -> tuple[str, str]:
+    """Return the axes of two frames."""
+    along, of = (convention(name, is_root=name in roots) for name in (target, source))
+    return along, of
 
 
 def short_pose(pose: FloatArray) -> str:

@@ -65,7 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         rows_of = zip(described, snapshot.poses.tolist(), strict=True)
         found = {
-            each.name: {"parent": each.parent, "kind": each.kind, "position": pose[:3], "quaternion": pose[3:]}
+            each.name: {
+                **{"parent": each.parent, "kind": each.kind, "convention": each.convention},
+                **{"position": pose[:3], "quaternion": pose[3:]},
+            }
             for each, pose in rows_of
         }
         print(json.dumps(found))

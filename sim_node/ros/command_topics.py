@@ -21,6 +21,7 @@ from sim_node.simulation.commander import Commander, checked_attitude, checked_t
 from sim_node.simulation.joint_commander import JointCommander
 from sim_node.simulation.joint_setpoints import JointSetpoint, setpoints_of
 from sim_node.simulation.latest_commands import CommandRefused, LatestCommands, Trials, Undone
+from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import shown
 from sim_node.world import FrameTable, JointCommands, World
@@ -38,18 +39,19 @@ class Commanders:
         undone: Called with what was commanded and why, where the next step would not have survived it.
 
     Attributes:
+        undone: As given.
         newest: The newest command of each base and each signal.
     """
 
     def __init__(self, prefix: str, loop: Loop, undone: Undone) -> None:
-        self.prefix, self.loop, self._undone = prefix, loop, undone
+        self.prefix, self.loop, self.undone = prefix, loop, undone
         self.newest: LatestCommands[Callable[[], None]] = LatestCommands()
         self._pairs: dict[str, NewestPair[FloatArray, float]] = {}
 
     @cached_property
     def bodies(self) -> Commander:
         """What commands bodies and multirotors. Raises WorldError."""
-        commander = Commander(self.loop.simulation, self._undone)
+        commander = Commander(self.loop.simulation, self.undone)
         self.loop.simulation.connect(commander)
         return commander
 
@@ -57,14 +59,14 @@ class Commanders:
     def joints(self) -> JointCommander:
         """What commands joints."""
         simulation = self.loop.simulation
-        commander = JointCommander(simulation, simulation.world.joint_commands, self._undone)
+        commander = JointCommander(simulation, simulation.world.joint_commands, self.undone)
         simulation.connect(commander)
         return commander
 
     @cached_property
     def trials(self) -> Trials:
         """What tries commands of bases and signals."""
-        return Trials(self.loop.simulation, self._undone)
+        return Trials(self.loop.simulation, self.undone)
 
     def pair_of(self, vehicle: str) -> NewestPair[FloatArray, float]:
         """Return the newest attitude and thrust of a vehicle."""
@@ -120,9 +122,10 @@ def _joints(kind: str, name: str, to: Commanders, world: World) -> Iterator[Targ
                 yield (topic_of(to.prefix + joint, name), (group.name, joint, kind), group.timeout)
 
 
-def _bodies(to: Commanders, world: World) -> Iterator[Target]:
+def _bodies(kind: str, to: Commanders, world: World) -> Iterator[Target]:
     for each in world.body_commands:
-        yield (topic_of(to.prefix + each.body, "wrench"), each.body, each.duration)
+        if kind in each.accept:
+            yield (topic_of(to.prefix + each.body, kind), each.body, each.duration if kind == "wrench" else 0.0)
 
 
 def _multirotors(kind: str, name: str, to: Commanders, world: World) -> Iterator[Target]:
@@ -162,6 +165,17 @@ def _wrench(to: Commanders, body: str, message: Any) -> tuple[str, FloatArray]:
     return _frame(to, message), np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
 
 
+def _body_twist(to: Commanders, body: str, message: Any) -> tuple[str, FloatArray]:
+    linear, angular = message.twist.linear, message.twist.angular
+    twist = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
+    if wrong := fault("twist", twist):
+        raise CommandRefused(f"the twist {twist.tolist()} {wrong}")
+    frame = _frame(to, message)
+    if frame and frame not in to.loop.simulation.frames.names:
+        raise CommandRefused(f"the frame is {shown(frame)}; a twist is along the axes of a frame of the world")
+    return frame, twist
+
+
 def _attitude(to: Commanders, vehicle: str, message: Any) -> FloatArray:
     frame, fixed = _frame(to, message), to.loop.simulation.world.fixed_frame
     if frame not in ("", fixed):
@@ -196,6 +210,25 @@ def _post(to: Commanders, part: Any, setpoints: list[JointSetpoint]) -> None:
 
 def _push(to: Commanders, body: str, command: tuple[str, FloatArray]) -> None:
     to.bodies.push(body, *command)
+
+
+def _move(to: Commanders, body: str, command: tuple[str, FloatArray]) -> None:
+    frame, twist = command
+
+    def act() -> None:
+        simulation = to.loop.simulation
+        handle = simulation.bodies.get(body)
+        if handle is None or (frame and frame not in simulation.frames.names):  # else a change has removed it
+            return
+        fixed = simulation.world.fixed_frame
+        turn = simulation.frames.lookup(simulation.present().poses, fixed, frame or fixed)[3:]
+        along = quaternions.rotate(turn, twist.reshape(2, 3)).reshape(6)
+        try:
+            to.trials.apply(body, float(np.abs(twist).max()), lambda: setattr(handle, "twist", along))
+        except ValueError as error:  # it does not float free
+            to.undone(body, str(error))
+
+    to.newest.put(f"twist {body}", act)
 
 
 def _spin(to: Commanders, vehicle: str, speeds: Sequence[float]) -> None:
@@ -239,7 +272,10 @@ def _set_signal(to: Commanders, name: str, value: float) -> None:
 
     def act() -> None:
         if (now := to.loop.simulation.signals.get(name)) is not None:
-            to.trials.apply(f"the signal {name}", abs(value), lambda: setattr(now, "value", value))
+            try:
+                to.trials.apply(f"the signal {name}", abs(value), lambda: setattr(now, "value", value))
+            except ValueError as error:  # of a body that does not float free
+                to.undone(f"the signal {name}", str(error))
 
     to.newest.put(f"signal {name}", act)
 
@@ -251,7 +287,8 @@ COMMAND_TOPICS = (
     CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "effort", "cmd_effort"), _setpoint, _post),
     CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "position", "cmd_pos"), _setpoint, _post),
     CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "velocity", "cmd_vel"), _setpoint, _post),
-    CommandTopic("geometry_msgs/msg/WrenchStamped", ONE_BY_ONE, _bodies, _wrench, _push),
+    CommandTopic("geometry_msgs/msg/WrenchStamped", ONE_BY_ONE, partial(_bodies, "wrench"), _wrench, _push),
+    CommandTopic(_STAMPED, ONE_BY_ONE, partial(_bodies, "twist"), _body_twist, _move),
     CommandTopic(_FLOATS, STREAM, partial(_multirotors, "rotor_speeds", "command/motor_speed"), _data, _spin),
     CommandTopic(_POSE, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/attitude"), _attitude, _turn),
     CommandTopic(_FLOAT, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/thrust"), _data, _lift),

@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_node.session.entities import rejecting
 from sim_node.simulation.requests import Content, File, Pose, Twist, Words, carry_out, request
+from sim_node.spatial.frames import Frame, convert_transform, convert_velocity
 from sim_node.world.quantities import Whole
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class RequestContext:
         return (*bodies, *links)
 
 
+# Axes of poses that come from outside.
+Axes = Literal["ENU", "NED"]
+NED_FRD, ENU_FLU = (Frame.NED, Frame.FRD), (Frame.ENU, Frame.FLU)
+
+
 @request("spawn")
 def spawn(
     context: RequestContext,
@@ -74,6 +80,7 @@ def spawn(
     namespace: str = "",
     pose: Pose | None = None,
     frame: str = "",
+    convention: Axes = "ENU",
     allow_renaming: bool = False,
     static: bool = False,
 ) -> str:
@@ -89,10 +96,11 @@ def spawn(
         namespace: Goes before the name.
         pose: Where it is put (default: the origin).
         frame: Frame of the pose (default: the fixed frame).
+        convention: Axes of the pose: ENU with the entity FLU, or NED with it FRD; in a FRAME, FLU or FRD of that.
         allow_renaming: Give it another name if this one is taken.
         static: Fix a URDF model where it is put (default: it floats free, as in Gazebo, unless its root link is world).
     """
-    given = pose or [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    given = _in_our_axes(pose, frame, convention) or [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     named = context.structure.spawn(
         name,
         uri=file,
@@ -147,6 +155,14 @@ def detach(context: RequestContext, /, name: str) -> str:
     return f"detached {name}"
 
 
+def _in_our_axes(pose: Pose | None, frame: str, convention: str) -> Pose | None:
+    """Return a pose in the fixed frame, or in a frame, in ENU and FLU."""
+    if pose is None or convention == "ENU":
+        return pose
+    given, ours = ((Frame.FRD, Frame.FRD), (Frame.FLU, Frame.FLU)) if frame else (NED_FRD, ENU_FLU)
+    return [float(x) for x in convert_transform(pose, given, ours)]
+
+
 def _parts_of(what: Sequence[str], *, is_moved: bool) -> tuple[str, dict[str, float]]:
     """Return the entity, and the values by joint or path, that words give. Raises ValueError."""
     pairs = [(word, *word.rpartition("=")) for word in what]
@@ -173,6 +189,7 @@ def set_values(
     pose: Pose | None = None,
     frame: str = "",
     twist: Twist | None = None,
+    convention: Axes = "ENU",
 ) -> str:
     """Set the pose or the twist of an entity, positions of joints, or numbers of the world of a running node.
 
@@ -185,7 +202,12 @@ def set_values(
         pose: Pose of the entity.
         frame: Frame of the pose (default: the fixed frame).
         twist: Velocities of the entity along the frame's axes.
+        convention: Axes of pose and twist: ENU with the entity FLU, or NED with it FRD; in a FRAME, FLU or FRD of that.
     """
+    pose = _in_our_axes(pose, frame, convention)
+    if twist is not None and convention == "NED":
+        source, target = (Frame.FRD, Frame.FLU) if frame else (Frame.NED, Frame.ENU)
+        twist = [float(x) for part in (twist[:3], twist[3:]) for x in convert_velocity(part, source, target)]
     name, values = _parts_of(what, is_moved=pose is not None or twist is not None)
     loop, entities = context.loop, context.entities
 

@@ -53,14 +53,15 @@ def drawing_of(schematic: Schematic, scope: FormulaScope) -> ObjectDrawing:
     rows: list[Callable[[], FloatArray]] = []
     scales: dict[int, Callable[[], FloatArray]] = {}
     for row, thing in enumerate(schematic.objects):
-        rows.append(_pose(thing, scope))
+        pose = _pose(thing, scope)
         if isinstance(thing.drawn, LiveEllipsoid):
-            radii = _radii(thing.drawn.scale, scope)
-            if any(True for _ in thing.drawn.scale.names()):
+            pose, radii, formula = _ellipsoid(thing.drawn, pose, scope)
+            if formula is not None and any(True for _ in formula.names()):
                 scales[row] = radii
             shapes.append(_shape(row, "sphere", np.nan_to_num(radii(), nan=1.0), thing.drawn.colour))
         else:
             shapes.append(_solid(row, thing.drawn) if isinstance(thing.drawn, Solid) else _model(row, thing.drawn))
+        rows.append(pose)
     return ObjectDrawing(tuple(shapes), tuple(rows), scales)
 
 
@@ -71,15 +72,46 @@ def _pose(thing: Object3d, scope: FormulaScope) -> Callable[[], FloatArray]:
         raise problem_of(thing.pose, "object_3d", error) from None
 
 
-def _radii(formula: Formula, scope: FormulaScope) -> Callable[[], FloatArray]:
+Read = Callable[[], FloatArray]
+
+
+def _ellipsoid(drawn: LiveEllipsoid, pose: Read, scope: FormulaScope) -> tuple[Read, Read, Formula | None]:
+    """Return what computes its pose (7,) and radii (3,), and the formula that they follow from."""
+    if drawn.cholesky is None:
+        if drawn.scale is None:
+            return pose, lambda: np.ones(3), None
+        read = _numbers(drawn.scale, 3, "three radii are needed", "scale", scope)
+        return pose, lambda: _lengths(read()), drawn.scale
+    from scipy.special import gammaincinv  # slow to import, and few schematics have one
+
+    lower = _numbers(drawn.cholesky, 6, "a lower triangle is needed", "error_covariance_cholesky", scope)
+    # Chi-squared of three degrees of freedom: this much of a normal distribution is within these standard deviations.
+    reach = float(np.sqrt(2.0 * gammaincinv(1.5, min(drawn.confidence, 99.9999) / 100.0)))
+
+    def axes() -> tuple[FloatArray, FloatArray]:
+        factor = np.zeros((3, 3))
+        factor[np.tril_indices(3)] = np.nan_to_num(lower(), nan=0.0, posinf=1e6, neginf=-1e6)
+        turn, deviations, _ = np.linalg.svd(factor)
+        turn[:, 2] *= np.linalg.det(turn)
+        return quaternions.from_matrix(turn), _lengths(reach * deviations)
+
+    turned = lambda: poses.compose(pose(), poses.pose(np.zeros(3), axes()[0]))  # noqa: E731
+    return turned, lambda: axes()[1], drawn.cholesky
+
+
+def _numbers(formula: Formula, count: int, needed: str, key: str, scope: FormulaScope) -> Read:
     try:
         signal = bound(formula, scope)
-        if len(signal.labels) != 3:
-            raise UnknownName(f"three radii are needed, found {len(signal.labels)} numbers")
+        if len(signal.labels) != count:
+            raise UnknownName(f"{needed}, found {len(signal.labels)} numbers")
     except UnknownName as error:
-        raise problem_of(formula, "object_3d.ellipsoid.scale", error) from None
-    read = signal.read
-    return lambda: np.maximum(np.abs(np.nan_to_num(read(), nan=0.0, posinf=1e6)), 1e-6)
+        raise problem_of(formula, f"object_3d.ellipsoid.{key}", error) from None
+    return signal.read
+
+
+def _lengths(radii: FloatArray) -> FloatArray:
+    """Return radii above zero."""
+    return np.maximum(np.abs(np.nan_to_num(radii, nan=0.0, posinf=1e6)), 1e-6)
 
 
 def _shape(row: int, kind: str, scale: FloatArray, colour: tuple[float, ...] = PLAIN) -> DrawnShape:

@@ -55,8 +55,10 @@ with public(__name__):
     from sim_node.world.shapes import Geometry as Geometry
     from sim_node.world.shapes import Inertial as Inertial
     from sim_node.world.signals import NamedSignal as NamedSignal
+    from sim_node.world.suction import Suction as Suction
     from sim_node.world.surfaces import Material as Material
     from sim_node.world.surfaces import Surface as Surface
+    from sim_node.world.surfaces import SurfaceVelocity as SurfaceVelocity
     from sim_node.world.systems import ContactGeometry as ContactGeometry
     from sim_node.world.systems import RigidBody as RigidBody
     from sim_node.world.systems import System as System

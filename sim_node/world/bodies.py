@@ -9,13 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.declared import Fault, Nested, declared, faults, given, place_of, rule, settle
 from sim_node.world.fields import NORM, directions, floats
 from sim_node.world.joint_fields import Axes, JointPositionField, Limits, PerDof, balls
-from sim_node.world.joint_motion import Mimic, Stop, actuated_joints, beyond, limit_fault, limited, limits_of
+from sim_node.world.joint_motion import (
+    Mimic,
+    Stop,
+    actuated_joints,
+    beyond,
+    driven_joints,
+    limit_fault,
+    limited,
+    limits_of,
+)
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.kinds import Mobility
 from sim_node.world.layers import DEFAULT, TooManyLayers, filter_of, masks_of
@@ -28,7 +37,7 @@ from sim_node.world.readers.yaml_poses import POSE, UNMOVED, Pose
 from sim_node.world.readers.yaml_section import listed, setting
 from sim_node.world.readers.yaml_values import Value
 from sim_node.world.shapes import Geometry, Inertial
-from sim_node.world.surfaces import DEFAULT_LAYER, Surface
+from sim_node.world.surfaces import DEFAULT_LAYER, Surface, SurfaceVelocity
 
 # Of the positions that two coupled joints start at; rad or m.
 AGREEMENT = 1e-6
@@ -364,8 +373,18 @@ class BodyParts(Kind[Body]):
         """Return it under its new name, following the same joint."""
         body = super().renamed(part, rename)
         assert body is not None
-        mimic = body.mimic
-        return body if mimic is None else replace(body, mimic=replace(mimic, joint=rename.under(mimic.joint)))
+        shapes = tuple(_driven_by(shape, rename) for shape in body.geometry)
+        mimic = None if body.mimic is None else replace(body.mimic, joint=rename.under(body.mimic.joint))
+        return replace(body, geometry=shapes, mimic=mimic)
+
+
+def _driven_by(shape: Geometry, rename: Rename) -> Geometry:
+    """Return a shape whose surface is driven by the same joint under its new name."""
+    surface = shape.surface
+    if surface is None or surface.velocity is None or not surface.velocity.joint:
+        return shape
+    velocity = replace(surface.velocity, joint=rename.under(surface.velocity.joint))
+    return replace(shape, surface=replace(surface, velocity=velocity))
 
 
 setting("physics", Physics)
@@ -381,6 +400,12 @@ def contact_problems(world: World) -> Iterator[Problem]:
     for surface, place in touching:
         if message := timestep_fault(world.physics, world.time.step_ns, surface.restitution, surface.contact_time):
             yield _located(surface, place, "restitution", message)
+    moved = [(s, s.velocity, at) for s, at in touching if s.velocity is not None and s.velocity.joint]
+    joints = driven_joints(world) if moved else {}
+    for surface, velocity, place in moved:
+        if velocity.joint not in joints:
+            message = f"{quoted(velocity.joint)} is no joint{did_you_mean(velocity.joint, joints)}"
+            yield _located(surface, place, "surface_velocity", message)
     layers = {DEFAULT_LAYER, *(surface.layer for surface, _ in touching)}
     for surface, place in touching:
         for name in surface.touches or ():
@@ -404,6 +429,20 @@ def _shapes(world: World) -> Iterator[tuple[Geometry, Place]]:
     if world.ground is not None:
         ground = world.ground.shape
         yield ground, ground.place if ground.place != NO_PLACE else Place(Where(world.source), "ground")
+
+
+def moving_surfaces(world: World) -> Iterator[tuple[str, int, FloatArray, SurfaceVelocity]]:
+    """Yield the moving surfaces of a world.
+
+    Yields:
+        The body, empty for the ground; which of its solid shapes it is; its axis (3,) in the body; and its velocity.
+    """
+    carriers = [(body.name, body.shapes) for body in world.bodies]
+    for name, shapes in (*carriers, ("", () if world.ground is None else (world.ground.shape,))):
+        for index, shape in enumerate(each for each in shapes if not each.is_shown_only):
+            if shape.surface is not None and shape.surface.velocity is not None:
+                velocity = shape.surface.velocity
+                yield name, index, quaternions.rotate(shape.pose[3:], velocity.axis), velocity
 
 
 def _located(surface: Surface, place: Place, key: str, message: str) -> Problem:

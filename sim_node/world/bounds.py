@@ -27,10 +27,10 @@ _TARGET, _FORCE, _PART = (-MAX_TARGET, MAX_TARGET), (-MAX_FORCE, MAX_FORCE), (0.
 # By quantity: the range of its numbers, in SI units. The quaternion of a pose is checked by its norm.
 BOUNDS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("pose", "point", "position", "positions"), _DISTANCE),
-    **dict.fromkeys(("twist", "cmd_vel", "velocity", "velocities"), _RATE),
-    **dict.fromkeys(("target", "targets", "position target", "velocity target", "effort target"), _TARGET),
+    **dict.fromkeys(("twist", "cmd_vel", "velocity", "velocities", "linear_velocity", "angular_velocity"), _RATE),
+    **dict.fromkeys(("target", "targets", "position target", "velocity target", "effort target", "selection"), _TARGET),
     **dict.fromkeys(("effort", "efforts"), _TARGET),
-    **dict.fromkeys(("wrench", "force", "torque"), _FORCE),
+    **dict.fromkeys(("wrench", "force", "torque", "least_force", "most_force"), _FORCE),
     "speeds": (0.0, MAX_RATE),
     **dict.fromkeys(("engagement", "thrust"), _PART),
 }

@@ -13,16 +13,21 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Number, Text, Word
 from sim_node.world.readers.yaml_section import listed
 
-# What a multirotor can accept.
+# What a body and a multirotor can accept.
+ACCEPTED_BY_BODIES = ("wrench", "twist")
 ACCEPTED = ("rotor_speeds", "attitude")
 _SPAN = Number(0.0, 3600.0)
 
 
 @declared
 class BodyCommands:
-    """A body on which wrenches act that come on a topic."""
+    """A body that is commanded on topics: pushed by wrenches, or given velocities."""
 
-    body: str = given(FrameName(), "The body, or the link of a model, that wrenches act on")
+    body: str = given(FrameName(), "The body, or the link of a model, that is commanded")
+    # A velocity, of a body that floats free, is set once; a kinematic body keeps it.
+    accept: tuple[str, ...] = given(
+        ListOf(Word(ACCEPTED_BY_BODIES), least=1), "Which commands it takes", default=("wrench",), omit=True
+    )
     duration: float = given(_SPAN, "How long a wrench acts, unless another one comes; 0 for ever", "s", default=0.5)
     place: Place = place_of("body", default=NO_PLACE)
 
@@ -39,7 +44,7 @@ class VehicleCommands:
 
 @part("body_commands", BodyCommands)
 class CommandedBodies(Kind[BodyCommands]):
-    """Bodies on which wrenches act that come on topics."""
+    """Bodies that are commanded on topics."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names and numbers."""
@@ -54,6 +59,9 @@ class CommandedBodies(Kind[BodyCommands]):
             elif name in seen:
                 yield Problem(where, key, f"{quoted(name)} is listed twice")
             yield from (Problem(where, key, f"{field}: {message}") for field, message in faults(commands))
+            free = [body for body in world.bodies if body.name == name and body.joint != "free"]
+            if "twist" in commands.accept and free:
+                yield Problem(where, key, f"{quoted(name)} is on a {free[0].joint} joint; a twist needs a free one")
             seen.add(name)
 
     def renamed(self, part: BodyCommands, rename: Rename) -> BodyCommands:
@@ -87,5 +95,5 @@ class CommandedVehicles(Kind[VehicleCommands]):
         return replace(part, vehicle=rename.under(part.vehicle))
 
 
-listed("body_commands", "Bodies that wrenches on topics push.", BodyCommands)
+listed("body_commands", "Bodies that topics push or move.", BodyCommands)
 listed("vehicle_commands", "Multirotors that topics fly.", VehicleCommands)

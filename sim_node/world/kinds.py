@@ -17,7 +17,7 @@ PARTS: Registry[str, Any] = Registry(
             f"sim_node.world.{name}"
             for name in (
                 *("frames", "bodies", "loops", "autopilots", "bases", "forces", "systems"),
-                *("models", "joint_motion", "joint_commands", "commands", "processes", "transmissions"),
+                *("models", "joint_motion", "joint_commands", "commands", "processes", "transmissions", "suction"),
                 "contact_materials",
                 *("signals", "scene"),
             )

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sim_node.world.processes import Process
     from sim_node.world.scene import Ground, Light, Sky, Viewpoint
     from sim_node.world.signals import NamedSignal
+    from sim_node.world.suction import Suction
     from sim_node.world.systems import System
     from sim_node.world.transmissions import Transmission
     from sim_node.world.vehicles import Multirotor
@@ -240,12 +241,13 @@ class World:
         models: Models from MJCF or URDF, each kept whole.
         actuators: Actuators of joints.
         joint_commands: Groups of joints that are commanded on topics.
-        body_commands: Bodies on which wrenches act that come on topics.
+        body_commands: Bodies that topics push or move.
         vehicle_commands: Multirotors that are commanded on topics.
         processes: Programs that run beside the simulation.
         transmissions: Gears, differentials, and sums of positions for actuators.
+        suction: Bodies that hold what they touch.
         contact_materials: What shapes of two materials do where they touch.
-        signals: Numbers of joints and actuators that are topics.
+        signals: Numbers of joints, actuators and bodies that are topics.
         ground: The ground.
         lights: Lights in the fixed frame.
         sky: The sky.
@@ -290,6 +292,7 @@ class World:
         vehicle_commands: tuple[VehicleCommands, ...]
         processes: tuple[Process, ...]
         transmissions: tuple[Transmission, ...]
+        suction: tuple[Suction, ...]
         contact_materials: tuple[ContactMaterial, ...]
         signals: tuple[NamedSignal, ...]
         ground: Ground | Any
@@ -330,6 +333,7 @@ class World:
         vehicle_commands: Iterable[VehicleCommands] = NO_PARTS,
         processes: Iterable[Process] = NO_PARTS,
         transmissions: Iterable[Transmission] = NO_PARTS,
+        suction: Iterable[Suction] = NO_PARTS,
         contact_materials: Iterable[ContactMaterial] = NO_PARTS,
         signals: Iterable[NamedSignal] = NO_PARTS,
         ground: Ground | None = NO_PARTS,

@@ -498,9 +498,10 @@ class PartOf(Plain):
 
     def read(self, value: Value, context: Any) -> Any:
         """Read its mapping, or the field that stands for it."""
-        if self.short and isinstance(value.node, Sequence):
+        holder = declared.holder_of(self.kind, self.short) if self.short else None
+        if isinstance(value.node, Scalar if isinstance(holder, Number) else Sequence) and holder is not None:
             errors = len(value.report.errors)
-            found = declared.holder_of(self.kind, self.short).read(value, context)
+            found = holder.read(value, context)
             return BAD if len(value.report.errors) > errors else self.kind(**{self.short: found})
         return declared.read(self.kind, value, context)
 

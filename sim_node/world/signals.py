@@ -1,8 +1,8 @@
-"""Signals: numbers of joints and actuators under names of their own, which become topics. Frozen data and checks."""
+"""Signals: numbers of joints, actuators and bodies under names of their own, which become topics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sim_node.text import did_you_mean
@@ -13,13 +13,19 @@ from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import Flag, Text, Word
 from sim_node.world.readers.yaml_section import listed
+from sim_node.world.suction import Suction
 
-# What signals are of joints and of actuators, and what can be set.
+# What signals are of joints, of actuators, and along an axis of the fixed frame of bodies.
 OF_JOINTS = ("position", "velocity")
-OF_ACTUATORS = ("target", "force", "engagement")
-INPUTS = ("target", "engagement")
+OF_ACTUATORS = ("target", "force", "engagement", "least_force", "most_force")
+OF_BODIES = ("position", "rpy", "linear_velocity", "angular_velocity")
+# Of several actuators NAME/1, NAME/2, ...: the number of the one that is engaged.
+SELECTION = "selection"
+# What can be set.
+INPUTS = ("target", "engagement", "least_force", "most_force", SELECTION, "linear_velocity", "angular_velocity")
 # Of implicit actuators, and of effort actuators with a name.
-OF_DRIVES = ("force", "engagement")
+OF_DRIVES = ("force", "engagement", "least_force", "most_force")
+AXES = ("x", "y", "z")
 
 
 @declared
@@ -27,51 +33,86 @@ class NamedSignal:
     """A number that a run publishes on a topic, or takes from one."""
 
     name: str = given(Text(), "Its name, of which the topic is made, unique in the world")
-    of: str = given(Text(), "The joint, as actuators name it, or the actuator, by its name")
-    # m, rad; m/s, rad/s; in the unit of the actuator's type; N, N m; 0 to 1 of the actuator's limits of force.
-    quantity: str = given(Word((*OF_JOINTS, *OF_ACTUATORS)), "What it is of that")
-    input: bool = given(Flag(), "Whether the topic sets it; of targets and engagements", default=False, omit=True)
+    of: str = given(Text(), "The joint, as actuators name it, the actuator or suction gripper by its name, or the body")
+    # m, rad; m/s, rad/s; in the unit of the actuator's type; N, N m; 0 to 1 of the actuator's limits of force, or of
+    # the force of a suction gripper.
+    quantity: str = given(
+        Word(tuple(dict.fromkeys((*OF_JOINTS, *OF_ACTUATORS, SELECTION, *OF_BODIES)))), "What it is of that"
+    )
+    axis: str = given(Word(AXES), "Of a body: along which axis of the fixed frame", default="", omit=True)
+    input: bool = given(Flag(), "Whether the topic sets it", default=False, omit=True)
     place: Place = place_of(default=NO_PLACE)
 
 
 @part("signals", NamedSignal)
 class Signals(Kind[NamedSignal]):
-    """Numbers of joints and actuators that are topics."""
+    """Numbers of joints, actuators and bodies that are topics."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names and quantities."""
-        actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
-        joints = driven_joints(world)
         names: set[str] = set()
+        found = _Named(world)
         for signal, place in self.located(world):
             if signal.name in names:
                 yield place.problem(f"a second signal {quoted(signal.name)}")
             names.add(signal.name)
             if not signal.name.strip("/") or "//" in signal.name:
                 yield place.problem(f"{quoted(signal.name)} is no name of a topic")
-            if signal.quantity not in (*OF_JOINTS, *OF_ACTUATORS):
-                allowed = ", ".join((*OF_JOINTS, *OF_ACTUATORS))
-                yield place.problem(f"quantity: found {quoted(signal.quantity)}; allowed: {allowed}")
-            elif signal.quantity in OF_JOINTS and signal.of not in joints:
-                message = (
-                    f"of: {quoted(signal.of)} is no joint with one degree of freedom{did_you_mean(signal.of, joints)}"
-                )
-                yield place.problem(message)
-            elif signal.quantity in OF_ACTUATORS and signal.of not in actuators:
-                hint = did_you_mean(signal.of, actuators)
-                yield place.problem(f"of: {quoted(signal.of)} is no actuator{hint}")
-            elif signal.quantity in OF_DRIVES and not actuators[signal.of]:
-                message = (
-                    f"quantity: only implicit actuators, and effort actuators with a name, have a {signal.quantity}"
-                )
-                yield place.problem(message)
+            if fault := found.fault(signal):
+                yield place.problem(fault)
             if signal.input and signal.quantity not in INPUTS:
                 message = f"input: a {signal.quantity} cannot be set; allowed: {', '.join(INPUTS)}"
                 yield place.problem(message)
 
     def renamed(self, part: NamedSignal, rename: Rename) -> NamedSignal:
-        """Return it of the same joint or actuator."""
-        return replace(part, name=rename.under(part.name), of=rename.under(part.of))
+        """Return it of the same joint, actuator or body."""
+        of = rename.frame(part.of) if part.axis else rename.under(part.of)
+        return replace(part, name=rename.under(part.name), of=of)
 
 
-listed("signals", "Numbers of joints and actuators on topics.", NamedSignal)
+class _Named:
+    """What signals of a world may be about."""
+
+    def __init__(self, world: World) -> None:
+        self._actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
+        self._joints = driven_joints(world)
+        self._suctions = {each.name for each in world.of(Suction)}
+        self._bodies = {body.name for body in world.bodies}
+        self._bodies.update(model.full_name(link.name) for model in world.models for link in model.links)
+
+    def fault(self, signal: NamedSignal) -> str:
+        """Return what is wrong with what a signal is about; empty if nothing is."""
+        of, quantity = signal.of, signal.quantity
+        if signal.axis:
+            if quantity not in OF_BODIES:
+                return f"axis: a {quantity} has none; allowed with an axis: {', '.join(OF_BODIES)}"
+            return "" if of in self._bodies else f"of: {quoted(of)} is no body{did_you_mean(of, self._bodies)}"
+        if quantity == SELECTION:
+            some = selected(of, self._actuators)
+            return "" if some else f"of: there are no actuators {of}/1, {of}/2, ... for a selection"
+        if quantity in OF_JOINTS and of not in self._joints:
+            hint = did_you_mean(of, self._joints)
+            return f"of: {quoted(of)} is no joint with one degree of freedom{hint}"
+        if quantity in OF_JOINTS:
+            return ""
+        if quantity not in OF_ACTUATORS:
+            if quantity in OF_BODIES:
+                return f"axis is missing: the {quantity} of a body is along one; allowed: {', '.join(AXES)}"
+            return f"quantity: found {quoted(quantity)}; allowed: {', '.join((*OF_JOINTS, *OF_ACTUATORS))}"
+        if of in self._suctions:
+            wrong = f"quantity: {quoted(of)} is a suction gripper; allowed: engagement"
+            return "" if quantity == "engagement" else wrong
+        if of not in self._actuators:
+            return f"of: {quoted(of)} is no actuator{did_you_mean(of, [*self._actuators, *self._suctions])}"
+        if quantity in OF_DRIVES and not self._actuators[of]:
+            return f"quantity: only implicit actuators, and effort actuators with a name, have a {quantity}"
+        return ""
+
+
+def selected(of: str, actuators: Iterable[str]) -> dict[int, str]:
+    """Return the actuators OF/K by K, which may be below zero."""
+    ends = {name: name.removeprefix(f"{of}/") for name in actuators if name.startswith(f"{of}/")}
+    return {int(end): name for name, end in ends.items() if end.removeprefix("-").isdecimal()}
+
+
+listed("signals", "Numbers of joints, actuators and bodies on topics.", NamedSignal)

@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import Fault, Nested, declared, given, places_of, rule
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place
-from sim_node.world.quantities import FileOf, Label, ListOf, Number
+from sim_node.world.quantities import Direction, FileOf, FrameName, Label, ListOf, Number, PartOf
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -61,6 +61,26 @@ FRICTION = Nested(
 )
 
 
+@declared
+class SurfaceVelocity:
+    """How a surface runs around its shape, as a belt does, while the shape stays where it is.
+
+    At its normal n it moves along `axis` x n: with the axis y, forwards (x) on the upper side and back on the lower.
+    """
+
+    speed: float = given(Number(-1e3, 1e3), "Speed", "m/s", default=0.0)
+    joint: str = given(FrameName(), "The joint that drives it, in addition", default="")
+    radius: float = given(Number(1e-6, 1e3), "Speed of the surface over the joint's", "m", default=1.0, omit=True)
+    axis: FloatArray = given(Direction(), "What it runs about, in the axes of the shape", default=(0.0, 1.0, 0.0))
+    places: AnyMapping[str, Place] = places_of()
+
+    @rule
+    def is_driven(self) -> Iterator[Fault]:
+        """Yield a radius without a joint."""
+        if not self.joint and "radius" in self.places:
+            yield "radius", "has no effect without a joint"
+
+
 @declared(spread={"friction": FRICTION})
 class Surface:
     """What a shape does where it touches others."""
@@ -74,6 +94,9 @@ class Surface:
     layer: str = given(LAYER, "The collision layer of the shape", default=DEFAULT_LAYER, omit=True)
     touches: tuple[str, ...] | None = given(ListOf(LAYER), "Layers that it touches, if they do its own", default=None)
     contact_material: str = given(MADE_OF, "What it is made of, for contact_materials", default="", omit=True)
+    velocity: SurfaceVelocity | None = given(
+        PartOf(SurfaceVelocity, "speed"), "How it runs around the shape", default=None, key="surface_velocity"
+    )
     places: AnyMapping[str, Place] = places_of()
 
     @rule
@@ -89,8 +112,8 @@ class Surface:
 
     def stated(self) -> tuple[str, ...]:
         """Return the keys of friction, restitution and layers that differ from the defaults."""
-        usual, given = Surface(), {"friction": "has_friction"}
-        keys = ("friction", "restitution", "layer", "touches")
+        usual, given = Surface(), {"friction": "has_friction", "surface_velocity": "velocity"}
+        keys = ("friction", "restitution", "layer", "touches", "surface_velocity")
         of = ((key, given.get(key, key)) for key in keys)
         return tuple(key for key, name in of if getattr(self, name) != getattr(usual, name))
 

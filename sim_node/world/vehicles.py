@@ -214,7 +214,7 @@ LIKE = ("px4", "ardupilot")
 
 @declared
 class Autopilot:
-    """An autopilot in a process of its own."""
+    """An autopilot, in a process of its own unless it says otherwise."""
 
     type: str = given(Word(AUTOPILOT_TYPES), "The type of autopilot")
     instance: int = given(
@@ -241,6 +241,20 @@ class Autopilot:
     reset_vehicle: bool = given(
         Flag(), "Whether the vehicle goes back to its start when ArduPilot has started again", default=False, omit=True
     )
+    in_process: bool = given(
+        Flag(),
+        "Whether the built-in autopilot flies in the process of the run, which is faster",
+        default=False,
+        omit=True,
+    )
+
+    @rule
+    def is_in_one_process(self) -> Iterator[Fault]:
+        """Yield that another than the built-in autopilot, or one that the user starts, has a process of its own."""
+        if self.in_process and self.type != BUILTIN:
+            yield "in_process", f"{self.type} has a process of its own; only {BUILTIN} flies in that of the run"
+        elif self.in_process and not self.start:
+            yield "in_process", "with start: false, you start it in a process of its own; give one or the other"
 
     @rule
     def can_tell_that_it_started_again(self) -> Iterator[Fault]:

@@ -39,6 +39,7 @@ def test_lookup_gives_the_source_in_the_target(world: str, capsys: pytest.Captur
     found = json.loads(capsys.readouterr().out)
     turned = Rotation.from_euler("z", 45, degrees=True)
     assert found["stamp"] == 1.0
+    assert (found["target_convention"], found["source_convention"]) == ("ENU", "FLU")
     np.testing.assert_allclose(found["translation"], [2 + math.sqrt(0.5), math.sqrt(0.5), 0], atol=1e-12)
     difference = Rotation.from_quat(found["rotation"]).inv() * turned * Rotation.from_euler("y", 20, degrees=True)
     assert difference.magnitude() < 1e-12

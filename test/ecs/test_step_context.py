@@ -340,3 +340,42 @@ def test_an_exception_passes_with_the_users_line(make: Make) -> None:
     with pytest.raises(OSError, match="the motor is on fire") as caught:
         stepper.step()
     assert "on fire" in (traceback.extract_tb(caught.value.__traceback__)[-1].line or "")
+
+
+def test_values_are_read_at_the_times_that_they_had(make: Make) -> None:
+    """What post_step saw at each tick, and what it wrote there, is what a read at that time gives later."""
+    seen: dict[int, Any] = {}
+    now = 0
+
+    def post(tick: int, context: StepContext) -> None:
+        nonlocal now
+        context.write_component("a.push", [float(tick), 0.0, 0.0])
+        now = context.timestamp
+        seen[now] = [context.read_component(name) for name in ("a.x", "a.push", "a.ticks")]
+        for stamp, values in seen.items():
+            for name, value in zip(("a.x", "a.push", "a.ticks"), values, strict=True):
+                np.testing.assert_array_equal(context.read_component(name, stamp), value)
+                np.testing.assert_array_equal(context.read_component(name, stamp + 1), value)
+
+    stepper = make(None, post)
+    for _ in range(20):
+        stepper.step()
+    assert len(seen) == 20
+    assert now > START
+
+
+def test_written_values_are_read_at_the_times_that_they_were_given(make: Make) -> None:
+    def writes(context: StepContext) -> list[float]:
+        for stamp, value in ((START + 10, 1.0), (START + 20, 2.0), (START + 30, 3.0)):
+            context.write_component("a.log", value, stamp)
+        stamps = (START + 5, START + 10, START + 25, START + 30, START + 99)
+        return [float(context.read_component("a.log", stamp)[0]) for stamp in stamps]
+
+    assert in_callback(make, writes) == [0.0, 1.0, 2.0, 3.0, 3.0]
+
+
+def test_a_time_before_the_start_has_no_data(make: Make) -> None:
+    with pytest.raises(
+        RuntimeError, match=rf"'a\.x' has no data at {START - 1} us; values are kept from {START} us on"
+    ):
+        in_callback(make, lambda context: context.read_component("a.x", START - 1))

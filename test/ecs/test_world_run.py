@@ -257,6 +257,6 @@ def test_bodies_move_without_callbacks(ticks: int) -> None:
     free.spawn(el.Body(world_vel=el.SpatialMotion(linear=np.array([2.0, 0.0, 0.0]))), "ball")
     with capture.capturing() as captured, pytest.raises(capture.ScriptStop):
         free.run(el.six_dof(), 1 / 100, max_ticks=ticks)
-    made = Run(captured[0].program, RunSettings(max_ticks=ticks, interactive=False))
+    made = Run(captured[0], RunSettings(max_ticks=ticks, interactive=False))
     assert made.run() == ticks
     assert abs(made.live.get("world_pos")[0, 4] - 2.0 * ticks / 100) < 1e-9

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.extensions.aerosim import consistent, load_scene_graph, scene_graph, to_json
+from sim_node.extensions.aerosim import consistent, load_scene_graph, scene_graph, scene_graph_of, to_json
+from sim_node.extensions.aerosim.graph import SceneGraph
 from sim_node.extensions.aerosim.json_text import compose_json, json_text, plain_of
-from sim_node.world import WorldError
+from sim_node.world import Origin, WorldError, WorldWarning, lay_out, load, loads
 from sim_node.world.readers.report import Report
 
 # AeroSim's documented example. It shows the state of entity_0 and the effector and sensor of one entity each; those
@@ -226,3 +228,164 @@ def test_faults_of_transforms(key: str, value: Any, line: str) -> None:
     with pytest.raises(WorldError, match=f"actor_state.*entity_7.pose.transform.{key}") as error:
         scene_graph(json.dumps(data))
     assert line in str(error.value)
+
+
+def unreal(text: str, renderer: str = "0") -> dict[str, Any]:
+    """Parse as AeroSim's Unreal plug-in does, after its link has chosen the viewport of a renderer: what it needs is
+    there and of its type, or a KeyError or TypeError is raised.
+    """
+    graph = json.loads(text)
+
+    def number(of: dict[str, Any], key: str) -> float:
+        if not isinstance(of[key], (int, float)) or isinstance(of[key], bool):
+            raise TypeError(key)
+        return float(of[key])
+
+    def transform(of: dict[str, Any]) -> list[float]:
+        inside = of["pose"]["transform"]
+        parts = {"position": "xyz", "orientation": "xyzw", "scale": "xyz"}
+        return [number(inside[part], axis) for part, axes in parts.items() for axis in axes]
+
+    resources = graph["resources"]
+    viewport = next(each for each in resources.pop("viewport_configs") if each["renderer_instance"] == renderer)
+    found: dict[str, Any] = {
+        "origin": [number(resources["origin"], key) for key in ("latitude", "longitude", "altitude")],
+        "weather": resources["weather"]["preset"] + "",
+        "camera": viewport["active_camera"] + "",
+        "sensors": {},
+    }
+    components = graph["components"]
+    for id, state in components["actor_state"].items():
+        assert len(transform(state)) == 10
+        assert {*components["actor_properties"][id]} >= {"actor_name", "actor_asset", "parent"}
+    for id, sensor in components["sensor"].items():
+        camera = sensor["sensor_parameters"]["RGBCamera"]
+        width, height = camera["resolution"]
+        numbers = [number(camera, key) for key in ("tick_rate", "fov", "near_clip", "far_clip")]
+        if not isinstance(camera["capture_enabled"], bool):
+            raise TypeError("capture_enabled")
+        found["sensors"][id] = (
+            sensor["sensor_type"] + "",
+            [width, height, *numbers],
+            camera["capture_enabled"],
+        )
+    for effectors in components["effectors"].values():
+        for each in effectors:
+            assert (each["effector_id"] + each["relative_path"], len(transform(each)))[1] == 10
+    return found
+
+
+@pytest.mark.parametrize("origin", ["", "origin: {latitude: 47, longitude: 8, altitude: 400}\n"])
+def test_what_is_written_for_renderers_is_what_they_take_from_it(origin: str) -> None:
+    """Weather, a viewport, and a camera in the parameters of every sensor."""
+    world = loads(
+        f"{origin}frames: [{{name: mast}}]\nsensors:\n"
+        "  - {name: IMU, parent: mast, type: imu, rate: 50}\n"
+        "  - {name: DEPTH, parent: mast, type: depth_camera, width: 320, height: 240}\n"
+        "  - {name: CAM, parent: mast, type: camera, width: 640, height: 360, rate: 20, far: 200}\n"
+    )
+    layout = lay_out(world)
+    text = to_json(scene_graph_of(world, layout.frames, layout.poses), "upstream")
+    found = unreal(text)
+    assert found["weather"] == "Cloudy"
+    assert found["origin"] == ([47, 8, 400] if origin else [0, 0, 0])
+    kinds = {kind: (numbers, capture) for kind, numbers, capture in found["sensors"].values()}
+    assert found["sensors"][found["camera"]][0] == "sensors/cameras/rgb_camera"
+    numbers, capture = kinds["sensors/cameras/rgb_camera"]
+    assert numbers == pytest.approx([640, 360, 0.05, np.degrees(1.2), 0.02, 200])
+    assert capture
+    assert not kinds["imu"][1]
+    assert not kinds["sensors/depth_sensor"][1]
+    # And back: no camera is left over.
+    again = {each.name: each for each in (e.sensor for e in scene_graph(text).entities) if each is not None}
+    assert again["IMU"].parameters == {"rate": 50}
+    assert "RGBCamera" not in again["DEPTH"].parameters
+    assert again["DEPTH"].parameters["resolution"] == [320, 240]
+
+
+def test_weather_and_viewports_of_a_scene_are_kept() -> None:
+    resources = {
+        "origin": {"latitude": 1.0, "longitude": 2.0, "altitude": 3.0},
+        "weather": {"preset": "Rain"},
+        "viewport_configs": [{"renderer_instance": "7", "active_camera": "entity_9"}],
+    }
+    text = to_json(SceneGraph((), resources), "upstream")
+    assert (unreal(text, "7")["weather"], unreal(text, "7")["camera"]) == ("Rain", "entity_9")
+
+
+def test_cameras_out_of_range_are_told_in_the_units_of_the_file(tmp_path: Path) -> None:
+    world = loads("frames: [{name: mast}]\nsensors: [{name: CAM, parent: mast, type: camera}]\n")
+    layout = lay_out(world)
+    text = to_json(scene_graph_of(world, layout.frames, layout.poses))
+    data = json.loads(text)
+    (sensor,) = data["components"]["sensor"].values()
+    sensor["sensor_parameters"] |= {"fov": 900, "tick_rate": -1, "near_clip": 0}
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    with pytest.raises(WorldError) as error:
+        load(tmp_path / "s.json")
+    assert "fov: 900 is out of range; allowed: 0.573 to 171.9 degrees" in str(error.value)
+    assert "tick_rate: -1 is out of range; allowed: above 0 s" in str(error.value)
+    assert "near_clip: 0 is out of range; allowed: 0.0001 to 1000 m" in str(error.value)
+
+
+SCENARIO = {
+    "scenario_id": "harbour",
+    "latitude": 33.3,
+    "longitude": -118.8,
+    "height": 100.0,
+    "weather": [{"weather_id": "clear", "config_file": "weather/clear.json"}],
+    "actors": [
+        {"actor_id": "ego", "actor_type": "airplane", "latitude": 33.3, "longitude": -118.8, "height": 200.0,
+         "config_file": "vtol.json"},
+        {"actor_id": "pad", "latitude": 33.31, "longitude": -118.79, "height": 100.0, "config_file": "gone.json"},
+    ],
+    "trajectories": [{"trajectory_id": "t", "object_id": "ego", "config_file": "path.json"}],
+    "sensor_setup": [
+        {"sensor_name": "FRONT", "vehicle": "ego", "config_file": "camera.json",
+         "relative_transform": {"translation": [2, 0, 0.5], "rotation": [0, 0, 90]}},
+    ],
+}  # fmt: skip
+
+
+def test_a_scenario_of_aerosim_scenarios_is_a_world_of_actors_on_their_trajectories(tmp_path: Path) -> None:
+    """By pyproj: where 33.31 N 118.79 W, at the height of the origin, is from it."""
+    pyproj = pytest.importorskip("pyproj")
+    camera = {"type": "Rgbcamera", "RGBCameraParameters": {"resolution": [640, 480], "field_of_view": 90}}
+    points = [(0.0, 33.3, 200.0), (100.0, 33.31, 300.0)]
+    path = [{"timestamp": t, "latitude": at, "longitude": -118.8, "height": h} for t, at, h in points]
+    for name, data in {
+        "s.json": SCENARIO,
+        "vtol.json": {"id": "vtol", "usd": "models/vtol.usd"},
+        "path.json": {"trajectory": path},
+        "camera.json": {"sensor": {"id": "c", **camera}},
+    }.items():
+        (tmp_path / name).write_text(json.dumps(data))
+    with pytest.warns(WorldWarning) as warned:
+        world = load(tmp_path / "s.json")
+    said = [str(each.message) for each in warned]
+    assert any("weather: has no effect here" in each for each in said)
+    assert any("actors[1].config_file: cannot be read, and is left out" in each for each in said)
+    assert world.origin == Origin(33.3, -118.8, 100.0)
+    enu = pyproj.Transformer.from_pipeline(
+        "+proj=pipeline +step +proj=cart +ellps=WGS84 +step +proj=topocentric +ellps=WGS84 "
+        "+lon_0=-118.8 +lat_0=33.3 +h_0=100"
+    )
+    [pad] = [frame for frame in world.frames if frame.name == "pad"]
+    assert pad.pose[:3] == pytest.approx(enu.transform(-118.79, 33.31, 100.0), abs=1e-3)
+    [motion] = world.motions
+    assert motion.times_ns.tolist() == [0, 100_000_000_000]
+    assert motion.poses[1, :3] == pytest.approx(enu.transform(-118.8, 33.31, 300.0), abs=1e-3)
+    [sensor] = [each for each in world.sensors if each.name == "FRONT"]
+    assert (sensor.parent, sensor.type, sensor.parameters["width"]) == ("ego", "camera", 640)
+    assert sensor.parameters["horizontal_fov"] == pytest.approx(np.pi / 2)
+    # Of an actor that faces north, two metres ahead and half a metre down; FLU of the actor.
+    assert sensor.pose[:3] == pytest.approx([2, 0, -0.5])
+
+
+def test_faults_of_a_scenario_are_located(tmp_path: Path) -> None:
+    wrong = {**SCENARIO, "trajectories": [{"object_id": "egg", "config_file": "path.json"}]}
+    (tmp_path / "s.json").write_text(json.dumps(wrong))
+    with pytest.raises(
+        WorldError, match=r"s.json:1:\d+: trajectories\[0\].object_id: no actor 'egg'; did you mean ego"
+    ):
+        load(tmp_path / "s.json")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.viewing.drawn_objects import drawing_of
 from sim_node.viewing.schematic import GlbModel, GraphPanel, LiveEllipsoid, Solid, Split, Tabs, Viewport, read_schematic
-from sim_node.world import World, WorldError, load
+from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.world import FrameTable, World, WorldError, load
 from sim_node.world.writers.yaml import to_yaml
 
 LAYOUT = """
@@ -85,7 +89,6 @@ def test_the_seeds_models(
     [
         ("viewprt", "f.kdl:1:1: viewprt: unknown node; did you mean viewport?"),
         ("viewport fov=200", "f.kdl:1:14: viewport.fov: found 200; allowed: 1 to 170"),
-        ("hsplit {\n  viewport nam=1\n}", "f.kdl:2:12: hsplit.viewport.nam: unknown property; did you mean name?"),
         ('viewport pos="a.b.rotate("', "f.kdl:1:14: viewport.pos: found the end"),
         ("graph", "f.kdl:1:1: graph: needs the formula of its curves, found 0 arguments"),
         ('graph "a.b" y_min=2 y_max=1', "f.kdl:1:1: graph: y_min is 2, y_max 1; y_max must be greater"),
@@ -140,3 +143,37 @@ def test_a_world_file_names_a_schematic_or_has_it(tmp_path: Path) -> None:
 def test_faults_of_a_schematic_in_a_world_file_have_its_lines(tmp_path: Path, text: str, line: str) -> None:
     with pytest.raises(WorldError, match=line):
         loaded(tmp_path / "w.yaml", text)
+
+
+def test_what_elodins_editor_reads_over_is_said_and_not_refused() -> None:
+    """`Name=` and the like stand in its own examples."""
+    text = 'graph "a.x" Name=Att\nobject_3d a.world_pos {\n  sphere radius=1\n  icon builtin="adjust" {\n'
+    text += "    visibility_range min=50.0 fade_distance=50.0\n  }\n}"
+    notes = "\n".join(read_schematic(text, "f.kdl").notes)
+    assert "f.kdl:1:13: graph.Name: unknown property, which has no effect; did you mean name?" in notes
+    assert "f.kdl:4:3: object_3d.icon: has no effect here" in notes
+
+
+def test_planes_and_ellipsoids_have_the_sizes_of_elodins_editor() -> None:
+    text = "object_3d a { plane; }\nobject_3d a { plane size=3 depth=2 { colour red; }; }\nobject_3d a { ellipsoid; }"
+    plane, sized, ball = (thing.drawn for thing in read_schematic(text).objects)
+    assert plane == Solid("plane", (10.0, 10.0))
+    assert sized == Solid("plane", (3.0, 2.0), (230 / 255, 45 / 255, 45 / 255, 1.0))
+    assert ball == LiveEllipsoid()
+
+
+@pytest.mark.parametrize(("confidence", "chi_squared"), [("", 3.6649), ("50", 2.36597), ('"95"', 7.81473)])
+def test_a_covariance_is_the_ellipsoid_of_its_confidence(confidence: str, chi_squared: float) -> None:
+    """x' C^-1 x is the quantile of chi-squared on its surface (NIST's tables; 3 degrees of freedom)."""
+    lower = np.array([[3.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.25, 0.7]])
+    triangle = "(3, 0.5, 2, -1, 0.25, 0.7)"
+    given = f"error_confidence_interval={confidence}" if confidence else ""
+    text = f'object_3d "(0, 0, 0.6, 0.8, 1, 2, 3)" {{ ellipsoid error_covariance_cholesky="{triangle}" {given}; }}'
+    drawing = drawing_of(read_schematic(text), ShownSignals(FrameTable(("map",), np.array([-1]), np.array([True]))))
+    (pose,), (shape,) = drawing.poses(), drawing.shapes
+    body = quaternions.to_matrix(np.array([0.0, 0.0, 0.6, 0.8]))
+    directions = np.random.default_rng(1).normal(size=(20, 3))
+    surface = directions / np.linalg.norm(directions, axis=1)[:, None] * shape.scale
+    points = (poses.apply(pose, surface) - [1, 2, 3]) @ body  # along the axes of the object
+    found = np.einsum("ni,ij,nj->n", points, np.linalg.inv(lower @ lower.T), points)
+    np.testing.assert_allclose(found, chi_squared, rtol=1e-4)

@@ -190,6 +190,60 @@ class TestWheels:
         assert pose[1] == pytest.approx(0.0, abs=0.02)
 
 
+class TestTracks:
+    plane = (
+        '<model name="g"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry>'
+        "</collision></link></model>"
+    )
+
+    def test_a_tracked_vehicle_drives_as_fast_as_it_is_told(self) -> None:
+        """As the example of Gazebo has it: links without joints of their own, which the plug-ins name."""
+        links = f'<pose>0 0 0.21 0 0 0</pose><link name="body">{mass(20.0, 1.0)}</link>'
+        plugins = ""
+        for side, y in (("left", 0.25), ("right", -0.25)):
+            shape = "<geometry><box><size>0.8 0.1 0.2</size></box></geometry>"
+            links += (
+                f'<link name="{side}"><pose>0 {y} -0.1 0 0 0</pose>{mass(5.0, 0.1)}<collision name="c">{shape}'
+                f'</collision></link><joint name="{side}_joint" type="fixed"><parent>body</parent><child>{side}</child>'
+                "</joint>"
+            )
+            plugins += (
+                '<plugin filename="gz-sim-track-controller-system" name="gz::sim::systems::TrackController">'
+                f"<link>{side}</link><min_velocity>-1.0</min_velocity></plugin>"
+            )
+        plugins += (
+            '<plugin filename="gz-sim-tracked-vehicle-system" name="gz::sim::systems::TrackedVehicle">'
+            "<left_track><link>left</link></left_track><right_track><link>right</link></right_track>"
+            "<tracks_separation>0.5</tracks_separation><tracks_height>0.2</tracks_height>"
+            "<steering_efficiency>0.5</steering_efficiency></plugin>"
+        )
+        text = f'<sdf version="1.9"><world name="w">{self.plane}<model name="m">{links}{plugins}</model></world></sdf>'
+        simulation = Simulation(read(text), seed=0)
+        simulation.run(0.2)
+        simulation.vehicles["m/body"].cmd_vel(0.5, 0.0, 0.0, timeout=0)
+        simulation.run(2.0)
+        assert simulation.bodies["m/body"].pose[0] == pytest.approx(1.0, abs=0.05)
+        assert simulation.bodies["m/body"].twist[0] == pytest.approx(0.5, abs=2e-3)
+
+    def test_a_track_that_stands_is_a_conveyor_along_its_orientation(self) -> None:
+        box = "<geometry><box><size>{}</size></box></geometry>"
+        belt = (
+            f'<model name="belt"><static>1</static><link name="l"><collision name="c">{box.format("4 4 0.2")}'
+            '</collision></link><plugin filename="gz-sim-track-controller-system" '
+            'name="gz::sim::systems::TrackController"><link>l</link><track_orientation>0 0 1.5707963267948966'
+            "</track_orientation></plugin></model>"
+        )
+        parcel = (
+            f'<model name="parcel"><pose>0 0 0.2 0 0 0</pose><link name="l">{mass(1.0, 0.01)}<collision name="c">'
+            f"{box.format('0.2 0.2 0.2')}</collision></link></model>"
+        )
+        simulation = Simulation(read(f'<sdf version="1.9"><world name="w">{belt}{parcel}</world></sdf>'), seed=0)
+        simulation.joints["belt/l/track"].target = 0.4
+        simulation.run(2.0)
+        found = simulation.bodies["parcel/l"].twist
+        assert found[:2] == pytest.approx([0.0, 0.4], abs=2e-3)
+
+
 def plugin(name: str, filename: str) -> Element:
     """Return a plug-in's element."""
     return Element("plugin", (1, 1), {"name": XmlAttribute(name, (1, 1)), "filename": XmlAttribute(filename, (1, 1))})

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 from claims import free_instance
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
@@ -219,6 +219,28 @@ def test_a_twist_that_no_step_survives_is_undone(twist: list[float], message: st
     assert yard.simulation.state == before
     yard.loop.step(10)
     assert np.isfinite(yard.simulation.snapshot().poses).all()
+
+
+@given(
+    position=st.tuples(*[st.floats(-50.0, 50.0)] * 3),
+    rpy=st.tuples(st.floats(-3.1, 3.1), st.floats(-1.5, 1.5), st.floats(-3.1, 3.1)),
+    twist=st.lists(st.floats(-5.0, 5.0), min_size=6, max_size=6),
+)
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_poses_and_twists_of_requests_may_be_in_ned(
+    yard: Run, position: tuple[float, ...], rpy: tuple[float, ...], twist: list[float]
+) -> None:
+    """The quaternion of FRD in NED is NED's matrix in ENU, times the attitude, times FLU's matrix in FRD."""
+    swap, flip = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1.0]]), np.diag([1.0, -1.0, -1.0])
+    attitude = Rotation.from_euler("ZYX", rpy[::-1])
+    pose = [*position, *attitude.as_quat()]
+    yard.requests.ask("set", what=["crate"], pose=pose, twist=twist, convention="NED")
+    handle = yard.simulation.bodies["crate"]
+    np.testing.assert_allclose(handle.pose[:3], swap @ position, atol=1e-9)
+    np.testing.assert_allclose(
+        Rotation.from_quat(handle.pose[3:]).as_matrix(), swap @ attitude.as_matrix() @ flip, atol=1e-9
+    )
+    np.testing.assert_allclose(handle.twist, [*(swap @ twist[:3]), *(swap @ twist[3:])], atol=1e-9)
 
 
 def test_information_that_is_set_is_filtered_by(yard: Run) -> None:

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
 from forked_programs import program
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from listening import Listener, listener
 from processes import Program, sim_node
 from std_msgs.msg import Float64, Float64MultiArray
@@ -27,6 +27,8 @@ world: commanded
 fixed_frame: map
 time: {step: 0.004}
 physics: {integrator: euler, timestep: 0.001, gravity: [0, 0, GRAVITY]}
+frames:
+  - {name: turned, pose: {rpy_deg: [0, 0, 90]}}
 bodies:
   - {name: Box-1, joint: free, pose: {position: [5, 0, 0]}, inertial: {mass: 2, inertia: [0.1, 0.1, 0.1]}}
   - {name: quad, joint: free, pose: {position: [0, 0, 50]}, inertial: {mass: 2, inertia: [0.02, 0.02, 0.04]}}
@@ -39,7 +41,7 @@ vehicles:
       - {position: [-0.2, 0.2, 0], spin: ccw}
       - {position: [0.2, 0.2, 0], spin: cw}
       - {position: [-0.2, -0.2, 0], spin: cw}
-body_commands: [{body: Box-1, duration: 0.25}]
+body_commands: [{body: Box-1, duration: 0.25, accept: [wrench, twist]}]
 vehicle_commands: [{vehicle: drone, timeout: 0}]
 """
 
@@ -133,6 +135,22 @@ def test_a_wrench_gives_its_impulse(graph: Listener, tmp_path: Path) -> None:
     refusal, *later = [line for line in run.lines if "(published by /commander)" in line]
     assert "a command is refused: there is no frame 'nowhere'" in refusal
     assert all("more like this since the last one" in line for line in later)
+
+
+def test_a_twist_sets_the_velocity_of_a_body_along_the_axes_of_its_frame(graph: Listener, tmp_path: Path) -> None:
+    """0.5 m/s along x of a frame that is turned by a quarter: along y."""
+    with running(tmp_path, 0.0) as run:
+        motion = Motion(graph, "Box-1")
+        twists = publisher(graph, run, TwistStamped, "/box_1/twist")
+        twist = TwistStamped()
+        twist.header.frame_id, twist.twist.linear.x, twist.twist.angular.z = "turned", 0.5, 0.2
+        twists.publish(twist)
+        graph.spin_until(lambda: motion.rows and motion.rows[-1][2] > 0.1, "the box to move")
+        motion.wait_for(0.5)
+        moving = [row for row in motion.rows if row[2] > 0.1]
+        first, last = moving[0], moving[-1]
+        assert (last[2] - first[2]) / (last[0] - first[0]) == pytest.approx(0.5, rel=1e-6)
+        assert last[1] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_rotor_speeds_and_attitudes_fly_a_vehicle_without_an_autopilot(graph: Listener, tmp_path: Path) -> None:

@@ -153,7 +153,9 @@ def test_an_old_interpreter_says_which_is_needed(checkout: Path) -> None:
 # What it pins
 
 
-@pytest.mark.parametrize("part", ["core", "ros", "elodin", "learn", "mcp", "test", "numpy1", "elodin1", "coverage"])
+@pytest.mark.parametrize(
+    "part", ["uv", "core", "ros", "elodin", "learn", "mcp", "test", "numpy1", "elodin1", "coverage"]
+)
 def test_every_requirement_is_pinned_with_its_hashes(bootstrap: ModuleType, part: str) -> None:
     wanted = (ROOT / "requirements" / f"{part}.in").read_text(encoding="utf-8")
     names = {bootstrap_name(line) for line in wanted.splitlines() if line and not line.startswith("#")}

@@ -47,8 +47,9 @@ def test_plain_values(tree: TransformTree) -> None:
         "oldest_ns": 0,
         "newest_ns": SECOND,
         "rate_hz": 100.0,
+        "convention": "FLU",
     }
-    assert values["world"] == dict.fromkeys(values["world"]) | {"kind": "root", "stored": 0}
+    assert values["world"] == dict.fromkeys(values["world"]) | {"kind": "root", "stored": 0, "convention": "ENU"}
 
 
 def test_graph(tree: TransformTree) -> None:

@@ -173,7 +173,7 @@ def test_faults_of_an_included_file_are_located_in_it(write: Callable[..., Path]
         "w.yaml:3:1: frams: unknown key; did you mean frames? (known: world, fixed_frame, origin, time, "
         "static_patterns, frames, sensors, include, motions, physics, bodies, actuators, transmissions, "
         "joint_commands, signals, forces, vehicles, bases, systems, loop_closures, contact_exclusions, "
-        "contact_materials, body_commands, "
+        "contact_materials, suction, body_commands, "
         "vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources, "
         "expect, scenario)",
         "parts/rover.yaml:2:15: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose, mate, "

@@ -102,6 +102,7 @@ TAKEN = {
     "actuators",
     "transmissions",
     "contact_materials",
+    "suction",
     "signals",
     "joint_commands",
     "body_commands",

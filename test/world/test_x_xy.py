@@ -7,11 +7,15 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from sim_node.formats.x_xy import IMPERFECTION
 from sim_node.formats.x_xy_writer import to_x_xy
 from sim_node.simulation import Simulation
 from sim_node.simulation.physics import RigidBodyEngine
@@ -30,12 +34,15 @@ from sim_node.world import (
     lay_out,
     load,
 )
+from sim_node.world.joints import JOINTS
 from sim_node.world.load import randomised
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.surfaces import Surface
 
 # Those that the format's documentation lists.
 JOINT_TYPES = "free cor free_2d frozen spherical px py pz rx ry rz saddle p3d rr rr_imp rsaddle"
+
+DRAWN = JOINT_TYPES.split()[-3:]
 
 # The example of the format's documentation.
 INV_PENDULUM = """\
@@ -402,7 +409,7 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
     with pytest.raises(
         ValueError,
         match=r"the frames, of which there are 1; the forces, of which there are 1; the wind; contacts .*; "
-        r"b: a hinge joint; b: inertial; b: q; b: limits; b: friction_loss; b: surface of a shape; "
+        r"b: inertial; b: q; b: limits; b: friction_loss; b: surface of a shape; "
         r"b: only of a shape; b: a plane",
     ):
         to_x_xy(world)
@@ -492,18 +499,68 @@ def test_a_body_without_mass_that_nothing_moves_as_it_should_is_refused(
         Simulation(world)
 
 
-def test_axes_that_reading_does_not_draw_cannot_be_written(write: Callable[..., Path]) -> None:
-    """The first axes that are drawn are written by their joint; others are not in the format."""
-    bodies = "".join(f'<body name="{name}" joint="rr"/>' for name in "ab")
-    world = load(write(_around(bodies), "m.xml"))
+_AXIS = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda axis: np.linalg.norm(axis) > 0.1)
+
+
+@given(
+    joint=st.sampled_from(["hinge", "slide", "rr", "rr_imp", "rsaddle", "cylindrical"]),
+    axes=st.tuples(_AXIS, _AXIS).filter(lambda pair: np.linalg.norm(np.cross(*pair)) > 0.1),
+    drawn=st.booleans(),
+    at=_AXIS,
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_axes_are_written_on_turned_bodies(
+    write: Callable[..., Path], joint: str, axes: tuple[Any, Any], drawn: bool, at: tuple[float, float, float]
+) -> None:
+    """What is read again moves as the world did: its springs swing about the same axes, where MuJoCo has them."""
+    one, other = (np.array(axis) / np.linalg.norm(axis) for axis in axes)
+    if joint == "rr_imp":
+        other = np.cross(one, other) / np.linalg.norm(np.cross(one, other))
+    type_ = JOINTS[joint]
+    body = Body(
+        "a",
+        "world",
+        joint,
+        np.array([*at, 0.5, 0.5, 0.5, 0.5]),
+        np.array([one, other][: type_.open_axes]),
+        (Geometry("box", np.array([0.2, 0.3, 0.4]), 2.0, np.array([0.1, 0, -0.3, 0, 0, 0, 1])),),
+        damping=np.array([0.3, 0.2][: type_.qd_size]),
+        spring_stiff=np.array([5.0, 4.0][: type_.qd_size]),
+        spring_zero=np.array([0.5, -0.4][: type_.q_size]),
+        anchor=np.array(at[::-1]),
+        draws_axes=drawn and type_.draw is not None,
+    )
+    physics = Physics(1_000_000, "euler", np.array([0, 0, -9.81]), contact=False, armature=1e-6)
+    world = World("m", "world", time=TimeGrid(step_ns=1_000_000), physics=physics, bodies=(body,))
     again = load(write(to_x_xy(world), "again.xml"))
-    for body, same in zip(world.bodies, again.bodies, strict=True):
-        np.testing.assert_array_equal(body.axes, same.axes)
-    turned = replace(world, bodies=(world.bodies[0], replace(world.bodies[1], axes=np.array([[0.0, 0.0, 1.0]]))))
-    with pytest.raises(ValueError, match="b: axes of a rr joint"):
-        to_x_xy(turned)
-    with pytest.raises(ValueError, match="a: axes of a rr joint"):
-        to_x_xy(randomised(world, 3))
+    runs = Simulation(world), Simulation(again)
+    for run in runs:
+        run.run(0.3)
+    there, found = (run.frames.lookup(run.snapshot().poses, "world", "a") for run in runs)
+    np.testing.assert_allclose(found, there, atol=1e-8)
+    assert np.abs(there - body.pose).max() > 1e-3
+
+
+def test_drawn_axes_keep_their_joint_when_they_are_written(write: Callable[..., Path]) -> None:
+    """Axes of another seed are those that reading draws, turned; their small rotation keeps its limits."""
+    bodies = "".join(f'<body name="{name}" joint="{joint}"/>' for name, joint in zip("abc", DRAWN, strict=True))
+    world = load(write(_around(bodies), "m.xml"))
+    assert load(write(to_x_xy(world), "again.xml")).bodies == world.bodies
+    other = randomised(world, 3)
+    text = to_x_xy(other)
+    assert text.count('"rr') == 2
+    assert text.count('"rx"') == 2  # one for each axis of rsaddle, whose angle is another
+    again = load(write(text, "again.xml"))
+    limits = {body.joint: body.limits for body in again.bodies}
+    np.testing.assert_array_equal(limits["rr_imp"], world.bodies[1].limits)
+
+
+def test_limits_of_an_axis_that_files_do_not_draw_are_named() -> None:
+    skew = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0]])
+    limits = np.array([[-np.inf, np.inf], [-IMPERFECTION, IMPERFECTION]])
+    body = Body("b", "map", "rr_imp", axes=skew, limits=limits, draws_axes=True)
+    with pytest.raises(ValueError, match="x_xy cannot express b: limits"):
+        to_x_xy(World("w", physics=Physics(contact=False), bodies=(body,)))
 
 
 def test_attributes_without_effect_are_reported(write: Callable[..., Path]) -> None:

@@ -24,7 +24,7 @@ from sim_node.autopilots.builtin.mission_protocol import MissionProtocol
 from sim_node.autopilots.builtin.parameters import ParameterLists, answer_parameters
 from sim_node.autopilots.builtin.setpoints import Setpoints, Sticks
 from sim_node.autopilots.builtin.settings import Settings
-from sim_node.autopilots.builtin.simulator import PAUSE_S, SimulatorLink
+from sim_node.autopilots.builtin.simulator import PAUSE_S, link_to
 from sim_node.autopilots.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
 from sim_node.autopilots.builtin.tasks import Task, Tilt
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
@@ -55,6 +55,8 @@ _GROUND_STATION = 6  # MAV_TYPE
 class BuiltinAutopilot:
     """An autopilot with its links. `run` until `stop`; everything else belongs to the thread that runs it.
 
+    Without the address of a simulator, the simulator is in this process: it exchanges bytes with `link`.
+
     Attributes:
         system: its MAVLink id. connections: its ground links. quiet: those of them that get heartbeats alone, until
             somebody answers.
@@ -66,7 +68,7 @@ class BuiltinAutopilot:
         parameters: VehicleParameters,
         dialect: Dialect,
         system: int,
-        simulator: tuple[str, int],
+        simulator: tuple[str, int] | None,
         connections: Sequence[Connection],
         memory: Memory | None = None,
         show: Show = lambda line: None,
@@ -75,7 +77,7 @@ class BuiltinAutopilot:
         self.parameters, self.dialect, self.system = parameters, dialect, system
         self.connections, self._quiet = list(connections), set(quiet)
         self.streams, self._parameter_lists = Streams(dialect.name), ParameterLists()
-        self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed, self._order)
+        self.link = link_to(simulator, system, self._step, self._publish, lambda: self.flight.armed, self._order)
         self._memory, self._show = memory or Memory(-1), show
         self._texts = 0
         self.flight = self._new_flight()
@@ -162,7 +164,12 @@ class BuiltinAutopilot:
         wait = max(0, self._tick_ns - now_ns) / 1e9
         if not self.link.measurements.connected:
             wait = min(wait, PAUSE_S)
-        for key, _ in self._selector.select(wait):
+        ready = self._selector.select(wait)
+        with self.link.lock:
+            self._serve(ready)
+
+    def _serve(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
+        for key, _ in ready:
             if key.data is None:
                 with suppress(BlockingIOError):
                     self._wake_read.recv(64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -65,6 +66,7 @@ class SimulatorLink:
     has_station: whether messages of a ground station have come over it, which gets answers and texts.
     invalid: how many states and rates were none, and left the last ones as they were.
     after: what is done, at a time (us), once the simulator has its answer and goes on.
+    lock: held by what uses the autopilot, which is one thread unless the simulator is in this process.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class SimulatorLink:
         self.closed_at_once, self._system = False, system
         self._step, self._after, self._armed, self._ordered = step, after, armed, ordered
         self.has_station = False
+        self.lock = threading.Lock()
         self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
         self._socket: socket.socket | None = None
         self._parser = Parser(datagrams=False)
@@ -119,12 +122,7 @@ class SimulatorLink:
         try:
             data = self._socket.recv(_READ_SIZE)
             if data:
-                for message in self._parser.feed(data):
-                    if message.name in _OF_SIMULATORS:
-                        self._handle(message.name, message.fields)
-                    else:
-                        self.has_station = True
-                        self._ordered(message)
+                self._take(data)
                 return True
         except OSError:
             pass
@@ -134,10 +132,22 @@ class SimulatorLink:
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
         """Send to the ground station that the simulator is, if it is one, before the commands of the present step."""
-        if self._socket is not None and self.has_station:
+        if self.measurements.connected and self.has_station:
             self._sequence = (self._sequence + 1) & 0xFF
             with suppress(EncodeError, OSError):
-                self._socket.sendall(frame_bytes(name, fields, self._system, 1, self._sequence))
+                self._write(frame_bytes(name, fields, self._system, 1, self._sequence))
+
+    def _take(self, data: bytes) -> None:
+        for message in self._parser.feed(data):
+            if message.name in _OF_SIMULATORS:
+                self._handle(message.name, message.fields)
+            else:
+                self.has_station = True
+                self._ordered(message)
+
+    def _write(self, frame: bytes) -> None:
+        assert self._socket is not None
+        self._socket.sendall(frame)
 
     def _handle(self, name: str, fields: Any) -> None:
         if name == "ODOMETRY":
@@ -168,8 +178,51 @@ class SimulatorLink:
         mode = _CUSTOM | (_ARMED if self._armed() else 0)
         self._sequence = (self._sequence + 1) & 0xFF
         unused = [0.0] * (_MAX_MOTORS - len(values))
-        assert self._socket is not None
-        self._socket.sendall(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))
+        self._write(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))
+
+
+class MemoryLink(SimulatorLink):
+    """The connection to a simulator in this process: the same bytes, without a socket."""
+
+    def __init__(
+        self,
+        system: int,
+        step: Step,
+        after: Callable[[int], None],
+        armed: Callable[[], bool],
+        ordered: Callable[[MavlinkMessage], None],
+    ) -> None:
+        super().__init__(("", 0), system, step, after, armed, ordered)
+        self.measurements.connected = True
+        self._answers = bytearray()
+
+    def exchange(self, data: bytes) -> bytes:
+        """Return the answers to what the simulator sends."""
+        with self.lock:
+            self._take(data)
+            answers = bytes(self._answers)
+            self._answers.clear()
+        return answers
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _write(self, frame: bytes) -> None:
+        self._answers += frame
+
+
+def link_to(
+    simulator: tuple[str, int] | None,
+    system: int,
+    step: Step,
+    after: Callable[[int], None],
+    armed: Callable[[], bool],
+    ordered: Callable[[MavlinkMessage], None],
+) -> SimulatorLink:
+    """Return the link to the simulator at an address, or to that of this process."""
+    if simulator is None:
+        return MemoryLink(system, step, after, armed, ordered)
+    return SimulatorLink(simulator, system, step, after, armed, ordered)
 
 
 def _is_state(fields: Any) -> bool:

@@ -63,7 +63,7 @@ class MavlinkBuiltin(Px4):
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
-        """Return the autopilot of a vehicle in a run, with a process unless the world leaves that to the user.
+        """Return the autopilot of a vehicle in a run, as its world has it: in a process, in this one, or the user's.
 
         Args:
             simulation: The run.
@@ -81,9 +81,12 @@ class MavlinkBuiltin(Px4):
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
         _check_key(vehicle)
-        process = (
-            AutopilotProcess(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
-        )
+        parameters = parameters_of(simulation, vehicle, rate)
+        if vehicle.autopilot.in_process:
+            from sim_node.autopilots.lockstep.in_process import InProcessBuiltin
+
+            return InProcessBuiltin(instance, *outputs_of(vehicle), parameters)
+        process = AutopilotProcess(parameters, instance) if vehicle.autopilot.start else None
         return cls(instance, *outputs_of(vehicle), process)
 
     def open(self) -> None:

@@ -50,7 +50,7 @@ class Px4:
     _begins_anew: ClassVar = False
 
     def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
-        self.address = (HOST, FIRST_PORT + instance)
+        self.instance, self.address = instance, (HOST, FIRST_PORT + instance)
         self.wait = LockstepWait(f"PX4 {instance} (tcp {HOST}:{self.address[1]})")
         self._outputs, self._low = outputs, low
         self._none = (0.0,) * outputs
@@ -110,8 +110,7 @@ class Px4:
         if self._peer is None and not self._accept():
             return
         self._exchanges += 1
-        if self._exchanges % _SECOND_CHECK_PERIOD == 0:
-            self._reject_second()
+        self._reject_second()
         try:
             self._send(self._frames(sample))
         except ConnectionError:
@@ -174,8 +173,10 @@ class Px4:
         return True
 
     def _reject_second(self) -> None:
-        """Disconnect a second autopilot, which would wait for ever."""
+        """Disconnect a second autopilot, which would wait for ever, if it is time to look for one."""
         assert self._server is not None
+        if self._exchanges % _SECOND_CHECK_PERIOD:
+            return
         with suppress(BlockingIOError, ConnectionError):
             second, address = self._server.accept()
             second.close()
@@ -219,16 +220,19 @@ class Px4:
                 continue
             if not data:
                 raise ConnectionError("closed")
-            for message in self._parser.feed(data):
-                if message.name == "HIL_ACTUATOR_CONTROLS":
-                    self._controls = px4_hil.controls(message.fields)
-                else:
-                    self._heard(message)
+            self._take(data)
             answered = self._controls is not None and self._controls.time_us >= self._time_us
             # A full buffer has more data behind it, which would accumulate if it were not read.
             if answered and len(data) < _READ_SIZE:
                 return
             seconds = 0.0
+
+    def _take(self, data: bytes) -> None:
+        for message in self._parser.feed(data):
+            if message.name == "HIL_ACTUATOR_CONTROLS":
+                self._controls = px4_hil.controls(message.fields)
+            else:
+                self._heard(message)
 
     def _heard(self, message: MavlinkMessage) -> None:
         """Take another message than controls: PX4 has none that matters here."""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from sim_node.extensions.aerosim.coordinates import consistent
 from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.extensions.aerosim.reading import read_graph
+from sim_node.extensions.aerosim.scenario import Trajectory, read_scenario
 from sim_node.extensions.aerosim.sim_config import read_sim_config
 from sim_node.extensions.aerosim.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options, world_of
 from sim_node.world.layout import with_default_parents
 from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
-from sim_node.world.model import World
+from sim_node.world.model import Motion, World
 from sim_node.world.problems import WorldError, counted, quoted
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.keys import Keys, by_name, choice, text
@@ -30,7 +34,7 @@ MODELS = (".urdf", ".xml", ".mjcf")
 @reader(".json")
 def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
     """Return the world of a scene graph, or None with the faults in `report`."""
-    return _read(path, shown, report, Options())
+    return _read(path, shown, roots, report, Options())
 
 
 @include_reader(
@@ -50,10 +54,10 @@ def read_included(path: Path, shown: Path, report: Report, table: Table, context
         effectors="" if table.get("effectors") is None else table.choice("effectors", EFFECTOR_CONVENTIONS, "FRD"),
         assets=_assets(table.get("assets"), context),
     )
-    return _read(path, shown, report, options)
+    return _read(path, shown, context.roots, report, options)
 
 
-def _read(path: Path, shown: Path, report: Report, options: Options) -> World | None:
+def _read(path: Path, shown: Path, roots: Roots, report: Report, options: Options) -> World | None:
     text = read_text(path, report)
     if text is None:
         return None
@@ -63,8 +67,15 @@ def _read(path: Path, shown: Path, report: Report, options: Options) -> World | 
     except WorldError as error:
         report.errors.extend(error.problems)
         return None
-    is_config = isinstance(root, Mapping) and "entities" not in root.entries and "world" in root.entries
-    graph = read_sim_config(root, report) if is_config else read_graph(root, report)
+    keys = root.entries if isinstance(root, Mapping) else {}
+    trajectories: dict[str, Trajectory] = {}
+    if "actors" in keys and "entities" not in keys:
+        scenario = read_scenario(root, path, roots, report)
+        graph, trajectories = (None, {}) if scenario is None else scenario
+        options = replace(options, convention="NED")
+    else:
+        is_config = "entities" not in keys and "world" in keys
+        graph = read_sim_config(root, report) if is_config else read_graph(root, report)
     if graph is None or len(report.errors) > errors:
         return None
     report_unread(unread(root), report)
@@ -75,7 +86,19 @@ def _read(path: Path, shown: Path, report: Report, options: Options) -> World | 
     report.warnings.extend(found.warnings)
     if len(report.errors) > errors:
         return None
-    return with_default_parents(replace(found.world, source=str(shown)))
+    return with_default_parents(replace(_moving(found.world, trajectories), source=str(shown)))
+
+
+def _moving(world: World, trajectories: dict[str, Trajectory]) -> World:
+    """Return the world with the frames of actors on their trajectories, at the attitudes that they have."""
+    still = [frame for frame in world.frames if frame.name not in trajectories]
+    motions = []
+    for frame in world.frames:
+        if (along := trajectories.get(frame.name)) is not None:
+            turns = np.tile(frame.pose[3:], (len(along.times_ns), 1))
+            own: dict[str, Any] = {"scale": frame.scale, "place": frame.place, "parent_place": frame.parent_place}
+            motions.append(Motion(frame.name, frame.parent, along.times_ns, np.hstack([along.positions, turns]), **own))
+    return replace(world, frames=tuple(still), motions=(*world.motions, *motions)) if motions else world
 
 
 def _assets(value: Value | None, context: Context) -> dict[str, Asset]:

@@ -42,8 +42,9 @@ XYZ, NED_KEYS, LLA_KEYS = ("x", "y", "z"), ("north", "east", "down"), tuple(ORIG
 COORDINATES = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
 # Our spelling, and that of AeroSim's program.
 ID_KEYS = {"effector_id": "id", "relative_path": "usd_relative_path"}
-# AeroSim's program wraps parameters in the name of their class.
-WRAPPERS = {"RGBCamera", "DepthSensor"}
+# AeroSim's program wraps parameters in the name of their class. Its renderers take a camera from every sensor.
+CAMERA = "RGBCamera"
+WRAPPERS = ("DepthSensor", CAMERA)
 
 
 def scene_graph(text: str, file: str = "<text>") -> SceneGraph:
@@ -291,10 +292,14 @@ def _sensor(value: Value) -> SensorComponent:
     places = {} if kind is None else {"type": kind.place}
     given: dict[str, Json] = {}
     if parameters is not None:
-        inner = list(_entries(parameters).items())
-        if len(inner) == 1 and inner[0][0] in WRAPPERS:
-            parameters = Value(inner[0][1][1], parameters.report, inner[0][0], parameters)
-        given = keys_of(parameters)
+        inner = _entries(parameters)
+        wrapper = next((each for each in WRAPPERS if each in inner), "")
+        of_camera = wrapper != CAMERA or "camera" in text_of(table, "sensor_type").lower()
+        if CAMERA in inner:
+            plain_of(inner[CAMERA][1])
+        if wrapper and of_camera and inner.keys() <= set(WRAPPERS):
+            parameters = Value(inner[wrapper][1], parameters.report, wrapper, parameters)
+        given = {key: value for key, value in keys_of(parameters).items() if key != CAMERA}
         places |= places_in(parameters)
     return SensorComponent(text_of(table, "sensor_name"), text_of(table, "sensor_type"), given, extra, places)
 

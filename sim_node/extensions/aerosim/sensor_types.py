@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sim_node.extensions.aerosim.graph import Json, SensorComponent
+from sim_node.world.declared import holder_of
 from sim_node.world.model import Sensor
 from sim_node.world.problems import NO_PLACE, KeyPlace
 from sim_node.world.readers.keys import Form, Keys
@@ -30,8 +31,9 @@ CAPTURE = "capture_enabled"
 
 
 class CameraParameter(NamedTuple):
-    """A parameter of AeroSim's cameras: ours, and the conversion of numbers both ways."""
+    """A parameter of AeroSim's cameras: its unit, ours, and the conversion of numbers both ways."""
 
+    unit: str
     name: str
     read: Callable[[float], float]
     write: Callable[[float], float]
@@ -48,10 +50,10 @@ def _inverse(number: float) -> float:
 # tick_rate is the period of pictures, s, in spite of its name: AeroSim has 0.02 beside frame_rate 30.
 # fov is horizontal, in degrees.
 _CAMERA = {
-    "tick_rate": CameraParameter("rate", _inverse, _inverse),
-    "fov": CameraParameter("horizontal_fov", math.radians, math.degrees),
-    "near_clip": CameraParameter("near", _same, _same),
-    "far_clip": CameraParameter("far", _same, _same),
+    "tick_rate": CameraParameter("s", "rate", _inverse, _inverse),
+    "fov": CameraParameter("degrees", "horizontal_fov", math.radians, math.degrees),
+    "near_clip": CameraParameter("m", "near", _same, _same),
+    "far_clip": CameraParameter("m", "far", _same, _same),
 }
 
 
@@ -62,7 +64,8 @@ Path = tuple[str, ...]
 class Reading(NamedTuple):
     """A sensor component as ours: type (empty for a bare frame), parameters, their places, and why it is bare.
 
-    unknown: the keys, from the outside inwards, of parameters that ours does not have.
+    unknown: the keys, from the outside inwards, of parameters that ours does not have. wrong: messages about
+    parameters that are out of range, in the units of the file.
     """
 
     type: str = ""
@@ -70,6 +73,7 @@ class Reading(NamedTuple):
     places: Mapping[str, KeyPlace] = {}
     remark: str = ""
     unknown: tuple[Path, ...] = ()
+    wrong: Mapping[str, str] = {}
 
 
 def sensor_of(component: SensorComponent) -> Reading:
@@ -99,6 +103,7 @@ def sensor_of(component: SensorComponent) -> Reading:
     if kind not in CAMERAS or component.type == kind:
         return Reading(kind, given, places, unknown=unknown)
     parameters: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
     found = {"type": places["type"]} if "type" in places else {}
     for key, value in given.items():
         at = places.get(key, KeyPlace(NO_PLACE, NO_PLACE))
@@ -109,12 +114,26 @@ def sensor_of(component: SensorComponent) -> Reading:
         elif key in _CAMERA:
             ours = _CAMERA[key]
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if is_number and (fault := _fault(kind, ours, value)):
+                wrong[key] = fault
+                continue
             parameters[ours.name] = ours.read(value) if is_number else value
             found[ours.name] = at
         else:
             parameters[key] = value
             found[key] = at
-    return Reading(kind, parameters, found, unknown=unknown)
+    return Reading(kind, parameters, found, unknown=unknown, wrong=wrong)
+
+
+def _fault(kind: str, ours: CameraParameter, number: float) -> str:
+    """Return why a camera cannot have a number, in the unit of the file; empty if it can."""
+    holds: Any = holder_of(SENSOR_TYPES[kind], ours.name)
+    if not any(holds.faults(ours.read(number))):
+        return ""
+    if not math.isfinite(holds.high):
+        return f"{number:g} is out of range; allowed: above 0 {ours.unit}"
+    low, high = sorted((ours.write(holds.low), ours.write(holds.high)))
+    return f"{number:g} is out of range; allowed: {low:.4g} to {high:.4g} {ours.unit}"
 
 
 def _unknown(kind: str, parameters: Mapping[str, Json], *, is_ours: bool) -> Iterator[Path]:

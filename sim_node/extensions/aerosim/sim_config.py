@@ -100,7 +100,7 @@ def _entity(id: str, name: str, asset: str, table: Table, **own: Any) -> tuple[S
     """Return an entity with what actors and sensors have in common, and where its parent is named."""
     named, parent = table.get("actor_name") or table.get("sensor_name") or table.value, table.get("parent")
     above = (parent or table.value).place
-    transform = _transform(table.get("transform"))
+    transform = transform_of(table.get("transform"))
     return SceneEntity(
         id, name, asset, text_of(table, "parent"), transform, place=named.place, parent_place=above, **own
     ), parent
@@ -108,11 +108,12 @@ def _entity(id: str, name: str, asset: str, table: Table, **own: Any) -> tuple[S
 
 def _effector(value: Value) -> Effector:
     table, extra = opened(value, EFFECTOR_KEYS, required=("id", "transform"))
-    transform, place = _transform(table.get("transform")), (table.get("id") or value).place
+    transform, place = transform_of(table.get("transform")), (table.get("id") or value).place
     return Effector(text_of(table, "id"), text_of(table, "relative_path"), transform, extra, place)
 
 
-def _transform(value: Value | None) -> Transform3D:
+def transform_of(value: Value | None) -> Transform3D:
+    """Return a transform of positions in m and rotations in degrees; the identity without one."""
     if value is None:
         return Transform3D()
     keys = ("position", "translation", "rotation", "scale")

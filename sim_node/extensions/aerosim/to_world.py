@@ -114,6 +114,9 @@ class _Builder:
             self._warnings.append(Problem(entity.place.where, entity.place.key, sensor.remark))
         if entity.sensor is not None and sensor is not None:
             self._report_unknown(entity.sensor.places, sensor, entity.place)
+            for key, message in sensor.wrong.items():
+                place = entity.sensor.places.get(key, entity.place)
+                self._errors.append(Problem(place.where, place.key, message))
         if sensor is not None and sensor.type:
             fields: dict[str, Any] = {
                 "type": sensor.type,

@@ -19,16 +19,27 @@ from sim_node.extensions.aerosim.graph import (
     WorldCoordinate,
 )
 from sim_node.extensions.aerosim.json_text import json_text
-from sim_node.extensions.aerosim.reading import COORDINATES, XYZ
+from sim_node.extensions.aerosim.reading import CAMERA, COORDINATES, XYZ
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Spellings: that of AeroSim's documentation, and that of its program.
 DIALECTS = ("seed", "upstream")
 # Component groups that AeroSim's program always writes.
 _UPSTREAM_GROUPS = ("primary_flight_display_state", "trajectory")
+# What AeroSim's renderers take from every scene and from every sensor, whatever its type.
+_RESOURCES: Mapping[str, Json] = {
+    "origin": {"latitude": 0.0, "longitude": 0.0, "altitude": 0.0},
+    "weather": {"preset": "Cloudy"},
+}
+_CAMERA: Mapping[str, Json] = {
+    **{"resolution": [640, 480], "tick_rate": 0.1, "fov": 90.0, "near_clip": 0.1, "far_clip": 1000.0},
+    "capture_enabled": False,
+}
+# The renderer that takes the first camera, where a scene says nothing of renderers.
+_RENDERER = "0"
 # Sensor types of AeroSim's program, and the classes in whose name it wraps their parameters.
 _UPSTREAM_SENSORS = {
-    "rgb_camera": ("sensors/cameras/rgb_camera", "RGBCamera"),
+    "rgb_camera": ("sensors/cameras/rgb_camera", CAMERA),
     "depth_sensor": ("sensors/depth_sensor", "DepthSensor"),
 }
 
@@ -57,9 +68,21 @@ def graph_data(graph: SceneGraph, dialect: str = "seed") -> dict[str, Json]:
     return {
         "entities": {entity.id: list(entity.groups) for entity in graph.entities},
         "components": components_data(graph.entities, graph.groups, dialect),
-        "resources": dict(graph.resources),
+        "resources": _resources(graph) if dialect == "upstream" else dict(graph.resources),
         **graph.extra,
     }
+
+
+def _resources(graph: SceneGraph) -> dict[str, Json]:
+    """Return the resources with those that AeroSim's renderers need, and a viewport of the first camera."""
+    cameras = (each.id for each in graph.entities if each.sensor is not None and _short(each.sensor) == "rgb_camera")
+    viewport = {"renderer_instance": _RENDERER, "active_camera": next(cameras, "")}
+    return {**_RESOURCES, "viewport_configs": [viewport], **graph.resources}
+
+
+def _short(sensor: SensorComponent) -> str:
+    """Return the last part of a sensor's type."""
+    return sensor.type.rpartition("/")[2].lower()
 
 
 def components_data(entities: Sequence[SceneEntity], groups: Sequence[str], dialect: str) -> dict[str, Json]:
@@ -124,15 +147,17 @@ def _coordinate(coordinate: WorldCoordinate) -> dict[str, Json]:
 
 def _sensor(sensor: SensorComponent, *, upstream: bool) -> dict[str, Json]:
     kind, parameters = sensor.type, dict(sensor.parameters)
-    short = kind.rpartition("/")[2]
+    short = _short(sensor)
     if upstream and short in _UPSTREAM_SENSORS:
         kind, wrapper = _UPSTREAM_SENSORS[short]
         resolution = parameters.get("resolution")
         if isinstance(resolution, Mapping):
             parameters["resolution"] = [resolution.get("x"), resolution.get("y")]
-        if wrapper == "RGBCamera":
-            parameters.setdefault("capture_enabled", True)
+        if wrapper == CAMERA:
+            parameters = {**_CAMERA, "capture_enabled": True, **parameters}
         parameters = {wrapper: parameters}
+    if upstream:
+        parameters.setdefault(CAMERA, dict(_CAMERA))
     named = {"sensor_name": sensor.name, "sensor_type": kind, "sensor_parameters": parameters}
     return {**named, **sensor.extra}
 

@@ -75,8 +75,9 @@ def _hierarchy(graph: Graph) -> TfTree:
     silent = graph.silent_for()
     frames: list[FrameAnswer] = []
     for frame in graph.tree.describe()[:MAX_FRAMES]:
-        axes = convention(frame.name, is_root=not frame.parent)
-        row = FrameAnswer(frame=shown(frame.name), parent=shown(frame.parent or ""), kind=frame.kind, convention=axes)
+        row = FrameAnswer(
+            frame=shown(frame.name), parent=shown(frame.parent or ""), kind=frame.kind, convention=frame.convention
+        )
         if frame.name in silent:
             row["updated_s_ago"] = round(silent[frame.name], 3)
         frames.append(row)
@@ -97,8 +98,8 @@ def _transform(call: ToolCall, graph: Graph, target: str, source: str, time_ns: 
     except TransformError as error:
         raise ToolRefused(f"{shown(source)} in {shown(target)}: {error}") from None
     silent, now_ns = graph.silent_for(), graph.now_ns()
-    parents = {frame.name: frame.parent for frame in tree.describe()}
-    of_target, of_source = (convention(name, is_root=not parents.get(name)) for name in (target, source))
+    roots = tree.roots
+    of_target, of_source = (convention(name, is_root=name in roots) for name in (target, source))
     found: TfTree = {
         "translation": [float(value) for value in pose[:3]],
         "rotation_xyzw": [float(value) for value in pose[3:]],

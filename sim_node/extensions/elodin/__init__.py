@@ -16,6 +16,9 @@ with public(__name__):
     from dataclasses import dataclass as dataclass
     from typing import Annotated as Annotated
 
+    from sim_node.extensions.elodin import egm08 as egm08
+    from sim_node.extensions.elodin import j2 as j2
+    from sim_node.extensions.elodin import monte_carlo as monte_carlo
     from sim_node.extensions.elodin import s10 as s10
     from sim_node.extensions.elodin import ukf as ukf
     from sim_node.extensions.elodin.algebra import SpatialForce as SpatialForce
@@ -36,6 +39,7 @@ with public(__name__):
     from sim_node.extensions.elodin.components import RevEdge as RevEdge
     from sim_node.extensions.elodin.components import ShapeIndexer as ShapeIndexer
     from sim_node.extensions.elodin.dynamics import six_dof as six_dof
+    from sim_node.extensions.elodin.egm08 import _get_cache_dir as _get_cache_dir
     from sim_node.extensions.elodin.errors import EcsError as EcsError
     from sim_node.extensions.elodin.errors import TimeTravel as TimeTravel
     from sim_node.extensions.elodin.graphs import GraphQuery as GraphQuery

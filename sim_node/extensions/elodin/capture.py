@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sim_node.extensions.elodin.entities import Entities
     from sim_node.extensions.elodin.program import CompiledProgram
+    from sim_node.extensions.elodin.sensor_cameras import SensorCamera
     from sim_node.world.model import World
 
 # Called as callback(tick, context) before or after each tick.
@@ -45,6 +46,12 @@ class Captured:
     settings: Mapping[str, Any] = field(default_factory=dict)
     source: World | None = None
     mirrored: frozenset[str] = frozenset()
+
+    @property
+    def cameras(self) -> Mapping[str, SensorCamera]:
+        """The cameras of the world, by name."""
+        found: Mapping[str, SensorCamera] = getattr(self.entities, "cameras", {})
+        return found
 
 
 # The worlds that are captured at present; None outside of `capturing`.

@@ -12,6 +12,7 @@ from sim_node.extensions.elodin.entities import Entities
 from sim_node.extensions.elodin.live import Live
 from sim_node.extensions.elodin.part import PythonWorld
 from sim_node.extensions.elodin.script import running
+from sim_node.extensions.elodin.sensor_cameras import CameraFrames
 from sim_node.extensions.elodin.step_context import Stepper
 from sim_node.extensions.elodin.world_file import Bound, spawn_all
 from sim_node.simulation import Simulation
@@ -42,6 +43,7 @@ class FileSystems:
         self.live = Live(of.captured.program)
         self.stop_recipes: Callable[[], None] = lambda: None
         self._of, self._world = of, world
+        self._frames = CameraFrames(of.captured.cameras, self.live, lambda: world)
         declare_components(self.live, columns)
         self.reset(0)
 
@@ -51,7 +53,8 @@ class FileSystems:
         self.live.reset()
         start_us = self._world.time.start_ns // 1000
         stop = lambda: self.stop_recipes()  # noqa: E731  set later, by what starts them
-        self.stepper = Stepper(self.live, captured.pre_step, captured.post_step, start_us, stop)
+        self._frames.clear()
+        self.stepper = Stepper(self.live, captured.pre_step, captured.post_step, start_us, stop, frames=self._frames)
 
     def step(self, steps: int) -> None:
         """Do nothing: the other engines move the world."""

@@ -63,8 +63,10 @@ class EcsEngine:
 
     def __init__(self, of: PythonWorld, world: World, layout: Layout, columns: Columns) -> None:
         from sim_node.extensions.elodin.live import Live
+        from sim_node.extensions.elodin.sensor_cameras import CameraFrames
 
         self.live = Live(of.captured.program)
+        self._camera_frames = CameraFrames(of.captured.cameras, self.live, lambda: world)
         self.stop_recipes: Callable[[], None] = lambda: None
         self._of, self._time = of, world.time
         self._names = [frame.name for frame in of.frames]
@@ -78,6 +80,7 @@ class EcsEngine:
     def reset(self, seed: int) -> None:
         """Go back to the start. The run's seed is not used: a script has seeds of its own."""
         self.live.reset()
+        self._camera_frames.clear()
         self._stepper = self._new_stepper()
 
     def step(self, steps: int) -> None:
@@ -158,7 +161,14 @@ class EcsEngine:
         from sim_node.extensions.elodin.step_context import Stepper
 
         start_us = self._time.start_ns // 1000
-        return Stepper(self.live, captured.pre_step, captured.post_step, start_us, lambda: self.stop_recipes())
+        return Stepper(
+            self.live,
+            captured.pre_step,
+            captured.post_step,
+            start_us,
+            lambda: self.stop_recipes(),
+            frames=self._camera_frames,
+        )
 
     def _declare(self, columns: Columns) -> None:
         """Declare each component, and the number of ticks, as a column of state."""

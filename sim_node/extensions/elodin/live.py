@@ -12,6 +12,9 @@ from sim_node.extensions.elodin.blocks import BlockPlace
 from sim_node.extensions.elodin.jax_setup import jax, jnp
 from sim_node.extensions.elodin.program import TICK, Array, CompiledProgram
 
+# Up to as many ticks, one after the other takes less time than to compile what runs many in a call.
+LOOPED = 5000
+
 
 class Live:
     """A program's state. Nothing else of a program changes.
@@ -30,6 +33,8 @@ class Live:
 
     def __init__(self, program: CompiledProgram) -> None:
         self.program = program
+        # What is compiled: a tick by itself (True), many ticks that are kept (False).
+        self._ready: set[bool] = set()
         self._places = dict(program.changing_blocks.places)
         for name, place in program.constant_blocks.places.items():
             self._places[name] = replace(place, block=place.block + program.changing_blocks.count)
@@ -109,12 +114,15 @@ class Live:
         self.writable(TICK.name)[...] = 0
 
     def warm(self, ticks: int) -> None:
-        """Compile what `record` needs for a number of ticks, without advancing."""
+        """Compile what runs a number of ticks, unless something is compiled that serves for as many."""
+        if self._ready and (ticks <= LOOPED or False in self._ready):
+            return
         self._hand_over()
         tick, record = self.program.tick, self.program.record
         jax.block_until_ready(
             tick(self._changing, self._constant) if ticks == 1 else record(self._changing, self._constant, 0)
         )
+        self._ready.add(ticks == 1)
 
     def tick(self) -> None:
         """Advance by one tick."""
@@ -134,9 +142,13 @@ class Live:
     def record(self, ticks: int) -> Mapping[str, Array]:
         """Advance by at most `program.chunk` ticks. Returns the changing components (ticks, n, *shape) after each."""
         assert 0 < ticks <= self.program.chunk
-        if ticks == 1:
-            self.tick()
-            return {name: self.peek(name)[None] for name in self.changing}
+        self._ready = self._ready or {ticks == 1}
+        if False not in self._ready:
+            rows = []
+            for _ in range(ticks):
+                self.tick()
+                rows.append([self.peek(name) for name in self.changing])
+            return {name: np.stack(values) for name, values in zip(self.changing, zip(*rows, strict=True), strict=True)}
         self._hand_over()
         self._changing, kept = self.program.record(self._changing, self._constant, ticks)
         self._hosts[: self._first_constant] = self._nothing
@@ -148,6 +160,15 @@ class Live:
     def block(self) -> None:
         """Wait until all ticks are computed."""
         jax.block_until_ready(self._changing)
+
+    def snapshot(self) -> list[Any]:
+        """Return all blocks (size,), which later ticks and writes do not change."""
+        blocks = [*self._changing, *self._constant]
+        for at in self._written:
+            host = self._hosts[at]
+            assert host is not None
+            blocks[at] = host.copy()
+        return blocks
 
     def _hand_over(self) -> None:
         """Pass to JAX what was written. JAX may use the arrays in place: they are not written to again."""

@@ -47,6 +47,11 @@ def read_python(
         return None
     report.files.extend(files[1:])
     report.read.extend(files)
+    return world_of(captured, path, str(shown), roots, report)
+
+
+def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: Report) -> World | None:
+    """Return the world of what a script gave to World.run. Return None with the faults in `report`."""
     if captured.source is not None:
         report.read.extend(captured.source.files)
         world = beside_file(captured.source, captured, path)
@@ -66,7 +71,7 @@ def read_python(
         python=PythonWorld(path, captured, frames),
         processes=_recipes(captured),
         schematic=_schematic(captured, path, roots, report),
-        source=str(shown),
+        source=shown,
     )
 
 

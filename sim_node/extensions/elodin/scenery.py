@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from sim_node.extensions.elodin.components import EntityId
 from sim_node.extensions.elodin.entities import Entities, Values
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.panels import Panel
+from sim_node.extensions.elodin.sensor_cameras import SensorCamera
 from sim_node.world.problems import Where
 
 
@@ -20,6 +22,7 @@ class Scenery(Entities):
     Attributes:
         assets: What insert_asset was given; handles are indices.
         panels: The panels that were spawned.
+        cameras: What `sensor_camera` added, by `entity.camera`.
         schematics: Texts of `schematic`, with the paths that were given, where, and whether URLs may be fetched.
     """
 
@@ -27,6 +30,7 @@ class Scenery(Entities):
         super().__init__()
         self.assets: list[Asset] = []
         self.panels: list[Panel] = []
+        self.cameras: dict[str, SensorCamera] = {}
         self.schematics: list[tuple[str, str | None, Where, bool]] = []
 
     def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
@@ -91,3 +95,61 @@ class Scenery(Entities):
             fetch: Whether models that it names by URLs may be fetched, once.
         """
         self.schematics.append((default_content, path, caller(), fetch))
+
+    def sensor_camera(
+        self,
+        entity: int,
+        name: str,
+        width: int,
+        height: int,
+        fov: float = 90.0,
+        near: float = 0.01,
+        far: float = 1000.0,
+        pos_offset: Sequence[float] = (0.0, 0.0, 0.0),
+        look_at_offset: Sequence[float] = (0.0, 0.0, -1.0),
+        format: str = "rgba",
+        effect: str = "normal",
+        effect_params: Mapping[str, float] | None = None,
+    ) -> None:
+        """Add a camera to an entity with a WorldPos. Callbacks render it: `ctx.render_camera("entity.name")`.
+
+        It sees the world's shapes and what schematics draw, upright, as `sim_node render` draws them.
+
+        Args:
+            entity: The entity.
+            name: Its name, without white space.
+            width: Width of a frame, pixels.
+            height: Height of a frame, pixels.
+            fov: Vertical field of view, degrees.
+            near: Distance of the nearest thing that is seen, m.
+            far: Distance of the farthest, m.
+            pos_offset: Where it is, in the axes of the entity, m.
+            look_at_offset: The point that it looks at, in the axes of the entity, m.
+            format: "rgba", four bytes for each pixel; or "gray", one.
+            effect: "normal", "thermal", "night_vision" or "depth", which is the brightness.
+            effect_params: `contrast` and `noise_sigma` of thermal; `gain` and `noise_sigma` of night_vision.
+
+        Raises:
+            EcsError: There is no such entity, the name is in use, or an argument is not allowed.
+        """
+        where = caller()
+        if entity not in self.names:
+            raise EcsError(f"there is no entity {entity}; spawn it before", where, "sensor_camera")
+        of = self.names[EntityId(entity)]
+        camera = SensorCamera(
+            of,
+            f"{of}.{name}",
+            (width, height),
+            math.radians(fov),
+            near,
+            far,
+            tuple(map(float, pos_offset)),
+            tuple(map(float, look_at_offset)),
+            format,
+            effect,
+            dict(effect_params or {}),
+            where,
+        )
+        if camera.name in self.cameras:
+            raise EcsError(f"there is a camera {camera.name!r} already", where, "sensor_camera")
+        self.cameras[camera.name] = camera

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -11,12 +12,17 @@ from sim_node.extensions.elodin.errors import TimeTravel
 from sim_node.extensions.elodin.live import Live
 from sim_node.extensions.elodin.pairs import ComponentPair, Pairs
 from sim_node.extensions.elodin.program import Array
+from sim_node.extensions.elodin.sensor_cameras import CameraFrames
 from sim_node.text import did_you_mean
 
 # Called with the number of the tick, from 0, and the context.
 Callback = Callable[[int, "StepContext"], object]
 # Called with a pair, a time, us, and a value that a callback wrote.
 OnWrite = Callable[[ComponentPair, int, Array], None]
+
+
+# The most ticks that are kept for reads at a time, and their most bytes.
+PAST, PAST_BYTES = 1024, 64 << 20
 
 
 class _Slot(NamedTuple):
@@ -52,19 +58,23 @@ class StepContext:
         # What was found so far, by the names that callbacks use.
         self._slots: dict[str, _Slot] = {}
 
-    def read_component(self, pair_name: str) -> Array:
+    def read_component(self, pair_name: str, timestamp: int | None = None) -> Array:
         """Return the value of a component.
 
         Args:
             pair_name: `entity.component`, such as "drone.accel".
+            timestamp: The value at this time, us, which was the newest then: of one of the last 1024 ticks, of up to
+                64 MiB. By default now.
 
         Returns:
             A copy: an array of one dimension, of the component's type.
 
         Raises:
-            RuntimeError: There is no such component, or it has no data since `truncate`.
+            RuntimeError: There is no such component, or it has no data since `truncate`, or at that time.
         """
         slot = self._slots.get(pair_name) or self._find(pair_name)
+        if timestamp is not None and timestamp < self._stepper.last_time(slot.pair):
+            return self._stepper.value_at(slot, int(timestamp))
         if self._stepper.empty and slot.pair in self._stepper.empty:
             raise RuntimeError(f"component {pair_name!r} has no data since truncate()")
         value: Array = self._live.numbers(slot.block)[slot.numbers].copy()
@@ -132,6 +142,46 @@ class StepContext:
         numbers = self._live.numbers
         return {name: numbers(slot.block)[slot.numbers].copy() for name, slot in zip(names, wanted, strict=True)}
 
+    def render_camera(self, camera_name: str) -> Array | None:
+        """Render a camera of `World.sensor_camera` at the present state.
+
+        Args:
+            camera_name: `entity.camera`.
+
+        Returns:
+            The frame: bytes of its format, rows from the top, in an array of one dimension.
+
+        Raises:
+            RuntimeError: There is no such camera, or rendering is not possible here; the message says what is missing.
+        """
+        return self._stepper.frames.render([camera_name], self.timestamp)[0]
+
+    def render_cameras(self, camera_names: Iterable[str]) -> None:
+        """Render cameras at the present state; `read_msg` has their frames.
+
+        Args:
+            camera_names: `entity.camera` each.
+
+        Raises:
+            RuntimeError: There is no such camera, or rendering is not possible here.
+        """
+        self._stepper.frames.render(camera_names, self.timestamp)
+
+    def read_msg(self, msg_name: str, timestamp: int | None = None) -> Array | None:
+        """Return the newest frame of a camera, which is one of the last 256, of up to 64 MiB.
+
+        Args:
+            msg_name: `entity.camera`.
+            timestamp: The newest one up to this time, us; by default of all.
+
+        Returns:
+            A copy of the frame, as `render_camera` returns it; None without one.
+
+        Raises:
+            RuntimeError: There is no such camera.
+        """
+        return self._stepper.frames.message(msg_name, timestamp)
+
     def truncate(self) -> None:
         """Discard what was recorded, and count ticks from 0 again. The state of the world stays as it is.
 
@@ -183,6 +233,7 @@ class Stepper:
         on_write: Called for each write of a component with the metadata `external_control`, which the run itself never
             writes; its time may be in the past.
         on_truncate: Called after `truncate`.
+        frames: Renders cameras; None for none.
 
     Attributes:
         tick: The number of the next tick.
@@ -197,8 +248,10 @@ class Stepper:
         stop_recipes: Callable[[], None] = lambda: None,
         on_write: OnWrite | None = None,
         on_truncate: Callable[[], None] = lambda: None,
+        frames: CameraFrames | None = None,
     ) -> None:
         self.live = live
+        self.frames = frames or CameraFrames({}, live, _no_world)
         self.pairs = Pairs(live.program.structure)
         self.tick = 0
         self.stop_recipes = stop_recipes
@@ -210,7 +263,12 @@ class Stepper:
         # The time of the last tick, and of writes of pairs that ticks do not write.
         self._ticked = start_us
         self._own: dict[ComponentPair, int] = {}
-        self._truncated = self._after = False
+        self._truncated = self._after = self._emptied = False
+        # Earlier states, as blocks, and what callbacks wrote to pairs that ticks do not write, with their times, us.
+        size = sum(array.nbytes for array in live.program.start.values())
+        self._kept = max(1, min(PAST, PAST_BYTES // size))
+        self._past: deque[tuple[int, list[Any]]] = deque(maxlen=self._kept)
+        self._writes: dict[ComponentPair, deque[tuple[int, Array]]] = {}
         self._context = StepContext(self)
 
     def stamp(self, tick: int) -> int:
@@ -222,6 +280,8 @@ class Stepper:
         tick, context = self.tick, self._context
         now = self.stamp(tick)
         context.tick, context.timestamp = tick, now
+        if self._pre is not None or self._post is not None:
+            self._past.append((self._ticked, self.live.snapshot()))
         self._truncated = False
         if self._pre is not None:
             self._pre(tick, context)
@@ -244,30 +304,56 @@ class Stepper:
         """Let a tick be the next one, as when the state of an earlier run is put back."""
         self.tick = tick
         self._ticked = self.stamp(max(tick - 1, 0))
-        self._own.clear()
+        self._forget()
         self.empty = set()
 
     def last_time(self, pair: ComponentPair) -> int:
         """Return the time of the last value of a pair, us."""
         return self._own.get(pair, self._start) if pair.own else self._ticked
 
+    def value_at(self, slot: _Slot, stamp: int) -> Array:
+        """Return the value of a pair at a time before its last one, us. Raises RuntimeError."""
+        past = self._writes.get(slot.pair, ()) if slot.pair.own else self._past
+        for at, values in reversed(past):
+            if at <= stamp:
+                found: Array = np.array(values if slot.pair.own else np.asarray(values[slot.block])[slot.numbers])
+                return found
+        since = f"from {past[0][0]} us on" if past else "none yet"
+        raise RuntimeError(f"component {slot.pair.name!r} has no data at {stamp} us; values are kept {since}")
+
+    def _forget(self) -> None:
+        """Forget all earlier values."""
+        self._own.clear()
+        self._writes.clear()
+        self._past.clear()
+
     def wrote(self, pair: ComponentPair, stamp: int, values: Array, now: bool) -> None:
         """Note that a callback wrote a pair, at a time, us, that it gave, or now."""
         self.empty.discard(pair)
         if pair.own:
             self._own[pair] = stamp
+            if pair not in self._writes:
+                start = self.live.program.start[pair.component][pair.row].ravel()
+                given = [] if self._emptied else [(self._start, start)]
+                self._writes[pair] = deque(given, maxlen=self._kept)
+            self._writes[pair].append((stamp, values.copy()))
             if self._on_write is not None:
                 # After a tick, now is the time of the state that it left, which is that of the next tick.
                 self._on_write(pair, self.stamp(self._context.tick + 1) if now and self._after else stamp, values)
 
     def truncate(self) -> None:
         """Discard what was recorded, and count ticks from 0."""
-        self.tick, self._truncated, self._after = 0, True, False
+        self.tick, self._truncated, self._after, self._emptied = 0, True, False, True
         self._context.timestamp = self._ticked = self._start
-        self._own.clear()
+        self._forget()
         self.empty = {self.pairs[name] for name in self.pairs}
         self.live.restart_count()
+        self.frames.clear()
         self._on_truncate()
+
+
+def _no_world() -> NoReturn:
+    raise AssertionError("there is no camera to see it")
 
 
 def _numbers(data: Any, pair: ComponentPair, name: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from sim_node.extensions.openplx.interactions import (
     friction_of,
     law_of,
     range_of,
+    shifted_gears,
 )
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object
@@ -22,6 +24,7 @@ from sim_node.extensions.openplx.values import Undefined, with_article
 from sim_node.spatial.geometry import poses
 from sim_node.world.joint_motion import RIGID, UNLIMITED, Actuator, Stop
 from sim_node.world.mates import Mate, MateConnector
+from sim_node.world.suction import Suction
 from sim_node.world.systems import RigidBody
 from sim_node.world.transmissions import Transmission
 
@@ -30,6 +33,8 @@ LINEAR_RANGE = "Physics3D.Interactions.LinearRange"
 RANGE, INTERACTION_1DOF = "Physics3D.Interactions.RangeInteraction1DOF", "Physics.Interactions.Interaction1DOF"
 # kg m^2, for a shaft whose inertia is not given.
 SHAFT_INERTIA = 0.01
+# Pa, of which a vacuum_level is a part.
+ATMOSPHERE = 101_325.0
 # The free motions of mates in the order of their values, and their friction.
 MOTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "hinge": (("rotational", "friction"),),
@@ -49,7 +54,12 @@ class ModelDrives:
     def __init__(self, root: str, ignore: Report, tell: Report) -> None:
         self.actuators: list[Actuator] = []
         self.transmissions: list[Transmission] = []
+        self.suction: list[Suction] = []
+        # The names of the suction of each vacuum gripper.
+        self.grippers: dict[Object, list[str]] = {}
         self._root, self._ignore, self._tell = root, ignore, tell
+        # Gear boxes whose gear signals change.
+        self.shifted: set[Object] = set()
         # The mates of each pair of connectors, and their kinds.
         self._mates: dict[tuple[Object, ...], list[tuple[Object, str]]] = {}
         self._names: dict[Object, str] = {}
@@ -171,6 +181,25 @@ class ModelDrives:
         terms = ((self._names[mate], 1.0), (shaft, -1.0))
         self.transmissions.append(Transmission(self.name(of), terms, place=place_of(of)))
 
+    def add_gripper(self, of: Object) -> None:
+        """Take in a vacuum gripper: the suction of each of its cups. Raises Fault."""
+        vacuum, engaged = of.value("vacuum_system"), float(of.value("activated") is True)
+        if not isinstance(vacuum, Object) or not vacuum.has("vacuum_level"):
+            self._ignore(of, f"{with_article(of.kind)} without a vacuum_level holds nothing")
+            return
+        cups, name = of.objects("suction_cups"), self.name(of)
+        for cup in cups:
+            area = math.pi * value_of(cup, "lip_radius") ** 2
+            made = Suction(
+                name if len(cups) == 1 else f"{name}/{cup.name}",
+                self.name(cup.value("body")),
+                float(value_of(vacuum, "vacuum_level")) * ATMOSPHERE * area,
+                engagement=engaged,
+                place=place_of(of),
+            )
+            self.suction.append(made)
+            self.grippers.setdefault(of, []).append(made.name)
+
     def refuse_ranges(self) -> None:
         """Report the ranges that limit no mate, once all mates are there."""
         for pair, ranges in self._ranges.items():
@@ -184,11 +213,13 @@ class ModelDrives:
         if of.kind == INTERACTION_1DOF:  # a place for one that a more special model names
             return
         try:
-            found = law_of(of)
-            if found is None:
+            found = None if of in self.shifted else law_of(of)
+            if found is None and of not in self.shifted:
                 raise Ignored(f"{with_article(of.kind)} is not simulated")
-            terms = self._shaft_terms(of, found) if found.coordinate == "shafts" else self._mate_terms(of, found)
-            self._drive(of, found, terms)
+            laws = {f"/{gear}": law for gear, law in shifted_gears(of).items()} if found is None else {"": found}
+            for suffix, law in laws.items():
+                terms = self._shaft_terms(of, law) if law.coordinate == "shafts" else self._mate_terms(of, law)
+                self._drive(of, law, terms, suffix)
         except Ignored as reason:
             self._ignore(of, str(reason))
 
@@ -215,8 +246,8 @@ class ModelDrives:
             )
         return tuple((str(shaft), factor) for shaft, factor in zip(shafts, coefficients, strict=False))
 
-    def _drive(self, of: Object, law: Law, terms: Terms) -> None:
-        name, place = self.name(of), place_of(of)
+    def _drive(self, of: Object, law: Law, terms: Terms, suffix: str = "") -> None:
+        name, place = f"{self.name(of)}{suffix}", place_of(of)
         enabled = of.value("enabled") is not False
         is_sum = len(terms) > 1 or terms[0][1] != 1.0
         if is_sum:

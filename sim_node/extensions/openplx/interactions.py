@@ -169,16 +169,40 @@ def _viscous_gear(of: Object) -> Law:
 
 @law("DriveTrain.GearBox")
 def _gear_box(of: Object) -> Law:
+    selected, ratios = _initial_gear(of), ratios_of(of)
+    if selected == 0 and 0 not in ratios:
+        raise Ignored(f"{with_article(of.kind)} in neutral transmits nothing, and no signal changes its gear")
+    if selected not in ratios:
+        raise Fault(line_of(of, "initial_gear"), f"there is no gear {selected}")
+    return _geared(of, ratios[selected])
+
+
+def shifted_gears(of: Object) -> dict[int, Law]:
+    """Return what each gear of a gear box does, of which the initial one is engaged. A ratio of 0 transmits nothing."""
+    drive: dict[str, Any] = {"type": "velocity", "damping": RIGID, "implicit": True}
+    engaged = _initial_gear(of)
+    return {
+        gear: Law({**drive, "engagement": float(gear == engaged)}, "shafts", (1.0, -ratio))
+        for gear, ratio in ratios_of(of).items()
+        if ratio != 0.0
+    }
+
+
+def _initial_gear(of: Object) -> int:
     selected = of.value("initial_gear")
-    index = int(selected) if isinstance(selected, (int, float)) else 0
-    if index == 0 and of.value("has_neutral_gear") is not False:
-        raise Ignored(f"{with_article(of.kind)} in neutral transmits nothing, and its gear is not changed in a run")
-    gears = of.value("forward_gears" if index >= 0 else "reverse_gears")
-    place = abs(index) - 1 if index < 0 or of.value("has_neutral_gear") is not False else index
-    if not isinstance(gears, list) or not 0 <= place < len(gears):
-        raise Fault(line_of(of, "initial_gear"), f"there is no gear {index}")
-    # The list gives the sign of a ratio.
-    return _geared(of, math.copysign(float(gears[place]), index))
+    return int(selected) if isinstance(selected, (int, float)) else 0
+
+
+def ratios_of(of: Object) -> dict[int, float]:
+    """Return the ratios of a gear box by gear: forward ones from 1, or from 0 without a neutral gear, reverse from -1.
+
+    The list gives the sign of a ratio.
+    """
+    forward, reverse = (of.value(name) for name in ("forward_gears", "reverse_gears"))
+    first = 0 if of.value("has_neutral_gear") is False else 1
+    found = {first + k: abs(float(ratio)) for k, ratio in enumerate(forward if isinstance(forward, list) else ())}
+    found.update({-1 - k: -abs(float(r)) for k, r in enumerate(reverse if isinstance(reverse, list) else ())})
+    return found
 
 
 def _ratio(of: Object, name: str) -> float:

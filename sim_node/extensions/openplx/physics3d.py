@@ -28,7 +28,7 @@ from sim_node.extensions.openplx.parts import (
     target_of,
     value_of,
 )
-from sim_node.extensions.openplx.signals import INPUT, OUTPUT, declared, signal_of
+from sim_node.extensions.openplx.signals import INPUT, OUTPUT, declared, shifts, signals_of
 from sim_node.extensions.openplx.tree import (
     BODY,
     COLLISION_PAIR,
@@ -39,6 +39,7 @@ from sim_node.extensions.openplx.tree import (
     MATE,
     REDIRECTED,
     SYSTEM,
+    VACUUM_GRIPPER,
     VISUAL,
     owned_of,
     path_below,
@@ -95,6 +96,8 @@ def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
 
 
 ORIGIN = "Physics3D.Interactions.World"
+# A suction cup has two joints, of which one is to hold at a time.
+CUP_JOINT, COLLAPSED = "Robotics.EndEffectors.SixDofSuctionCupJoint", "collapsed_joint"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
 MATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Physics3D.Interactions.Lock": ("lock", ()),
@@ -131,6 +134,7 @@ class _Gathering:
         self._apart: list[Object] = []
         self._contacts: list[Object] = []
         self._shaft_actuators: list[Object] = []
+        self._grippers: list[Object] = []
         self._drives = ModelDrives(root.name, self._ignore, self._tell)
         self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
@@ -150,6 +154,9 @@ class _Gathering:
         self._drives.refuse_ranges()
         for of in self._shaft_actuators:
             self._drives.add_shaft_actuator(of)
+        for of in self._grippers:
+            self._drives.add_gripper(of)
+        self._drives.shifted = {box for of in self._signals if (box := shifts(of)) is not None}
         for of in self._interactions:
             self._drives.add(of)
         groups = CollisionGroups(self._shapes, self._drives.name)
@@ -159,6 +166,7 @@ class _Gathering:
             "systems": (self._root.system(),),
             "actuators": tuple(self._drives.actuators),
             "transmissions": tuple(self._drives.transmissions),
+            "suction": tuple(self._drives.suction),
             "contact_exclusions": tuple(groups.exclusions),
             "signals": tuple(self._found_signals()),
             "contact_materials": materials,
@@ -216,10 +224,17 @@ class _Gathering:
         part.connectors.append(connector_of(of))
 
     def _enter_mate(self, part: Part, of: Object) -> None:
+        if of.name == COLLAPSED and of.is_a(CUP_JOINT):
+            of.reported = True
+            self._tell(of, "a suction cup keeps its resting shape; its collapsed joint is ignored")
+            return
         self._mates.append(of)
         for one in owned_of(of):
             self._take_signals(one)
             self._interaction(one)
+
+    def _enter_gripper(self, part: Part, of: Object) -> None:
+        self._grippers.append(of)
 
     def _enter_shaft(self, part: Part, of: Object) -> None:
         shaft, bearing, hinge = self._drives.add_shaft(of)
@@ -253,10 +268,9 @@ class _Gathering:
     def _found_signals(self) -> Iterator[NamedSignal]:
         """Yield all signals. Inputs that only a type declares are left out without a word where they have no effect."""
         for of in self._signals:
-            found = signal_of(of, self._drives)
-            if found is not None:
-                yield found
-            elif of in self._stated or of.is_a(OUTPUT) or of.given("reference_id"):
+            found = signals_of(of, self._drives)
+            yield from found
+            if not found and (of in self._stated or of.is_a(OUTPUT) or of.given("reference_id")):
                 stated = "enabled" if of.is_a(OUTPUT) else "reference_id"
                 place = place_of(of) if of in self._stated else line_of(of, stated)
                 self._warn(f"{with_article(of.kind)} has no effect here; it is ignored", place)
@@ -437,6 +451,7 @@ _ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
     (CONNECTOR, _Gathering._enter_connector),
     (MATE, _Gathering._enter_mate),
     (SHAFT, _Gathering._enter_shaft),
+    (VACUUM_GRIPPER, _Gathering._enter_gripper),
     (CONTACT_MODEL, _Gathering._enter_contact_model),
 )
 

@@ -1,14 +1,15 @@
-"""From inputs and outputs of a model to the signals of its mates, shafts, motors, springs, clutches and brakes."""
+"""From inputs and outputs of a model to the signals of its mates, shafts, drives, gear boxes and bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from sim_node.extensions.openplx.drives import ModelDrives
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import place_of
-from sim_node.world.signals import NamedSignal
+from sim_node.world.signals import AXES, SELECTION, NamedSignal
 
 _SIGNALS = "Physics.Signals."
 INPUT, OUTPUT = "Physics.Signals.Input", "Physics.Signals.Output"
@@ -22,7 +23,11 @@ _TARGETS = {
     "Force1D": "effort",
 }
 _ENGAGEMENTS = {INPUT: ("FractionInput", "EngageInput"), OUTPUT: ("FractionOutput", "EngagedOutput")}
-_ACTING = (*(f"{_SIGNALS}{name}Input" for name in _TARGETS), *(f"{_SIGNALS}{name}" for name in _ENGAGEMENTS[INPUT]))
+_ACTING = (
+    f"{_SIGNALS}ActivateInput",
+    *(f"{_SIGNALS}{name}Input" for name in _TARGETS),
+    *(f"{_SIGNALS}{name}" for name in _ENGAGEMENTS[INPUT]),
+)
 # The motion of a mate that an output is about, and what it is of that.
 _MEASURED = {
     "AngleOutput": ("rotational", "position"),
@@ -30,6 +35,20 @@ _MEASURED = {
     "AngularVelocity1DOutput": ("rotational", "velocity"),
     "LinearVelocity1DOutput": ("linear", "velocity"),
 }
+# Of a range of forces or torques, and along the axes of the world.
+_RANGES = (("low", "least_force"), ("high", "most_force"))
+_PARTS = {f"{_SIGNALS}{kind}Range{end}put": _RANGES for kind in ("Torque", "Force") for end in ("In", "Out")}
+_OF_BODIES = {
+    "Physics3D.Signals.Position3DOutput": "position",
+    "Physics3D.Signals.RPYOutput": "rpy",
+    **{
+        f"Physics3D.Signals.{kind}Velocity3D{end}put": f"{kind.lower()}_velocity"
+        for kind in ("Linear", "Angular")
+        for end in ("In", "Out")
+    },
+}
+_SELECTIONS = (f"{_SIGNALS}IntInput", f"{_SIGNALS}IntOutput")
+BODY = "Physics3D.Bodies.Body"
 
 
 def declared(of: Object, kind: str) -> Iterator[Object]:
@@ -59,24 +78,54 @@ def _acts(of: Object, name: str, kind: str) -> bool:
     return any(map(found.is_a, _ACTING)) if kind == INPUT else found.value("enabled") is True
 
 
-def signal_of(of: Object, drives: ModelDrives) -> NamedSignal | None:
-    """Return what an input or output is in the world; None for one that has nothing here to be about.
+def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
+    """Return what an input or output is in the world; nothing for one that has nothing here to be about.
 
-    It is about its source, or about the object that owns it. Call it once all drives are there.
+    It is about its source, or about the object that owns it. Of several numbers, each is one: NAME/x, or NAME/low.
+    Call it once all drives are there.
     """
+    source = source_of(of)
+    if source is None:
+        return []
+    if not any(map(of.is_a, _ACTING)) and of.is_a(INPUT):
+        of.get("reference_id")  # it is a signal because the model says something of it
+    name = drives.name(of)
+    own: dict[str, Any] = {"input": of.is_a(INPUT), "place": place_of(of)}
+    for kind, parts in _PARTS.items():
+        if of.is_a(kind) and (actuator := drives.actuator_of(source)) is not None:
+            return [NamedSignal(f"{name}/{part}", actuator.name, each, **own) for part, each in parts]
+    if held := drives.grippers.get(source):
+        ends = [""] if len(held) == 1 else [each.removeprefix(drives.name(source)) for each in held]
+        switches = any(of.is_a(f"{_SIGNALS}{kind}") for kind in ("ActivateInput", "ActivatedOutput"))
+        some = zip(ends, held, strict=True) if switches else ()
+        return [NamedSignal(f"{name}{end}", each, "engagement", **own) for end, each in some]
+    for kind, quantity in _OF_BODIES.items():
+        if of.is_a(kind) and source.is_a(BODY):
+            body = drives.name(source)
+            return [NamedSignal(f"{name}/{axis}", body, quantity, axis, **own) for axis in AXES]
+    about = _about(of, source, drives)
+    return [] if about is None else [NamedSignal(name, *about, **own)]
+
+
+def source_of(of: Object) -> Object | None:
+    """Return what an input or output is about, by its source or its owner."""
     source = of.get("source")
     if not isinstance(source, Object) or source.owner is of:  # nothing, or what stands in for it without the bundle
-        source = of.owner
-    if source is None:
-        return None
-    about = _about(of, source, drives)
-    if about is None:
-        return None
-    return NamedSignal(drives.name(of), *about, input=of.is_a(INPUT), place=place_of(of))
+        return of.owner
+    return source
+
+
+def shifts(of: Object) -> Object | None:
+    """Return the gear box whose gear a signal is; None for another signal."""
+    source = source_of(of)
+    gear = any(map(of.is_a, _SELECTIONS)) and source is not None and source.is_a("DriveTrain.GearBox")
+    return source if gear else None
 
 
 def _about(of: Object, source: Object, drives: ModelDrives) -> tuple[str, str] | None:
     """Return the joint or actuator, and the quantity."""
+    if source in drives.shifted and shifts(of) is not None:
+        return drives.name(source), SELECTION
     if coordinates := drives.coordinates_of(source):
         motion, quantity = next((each for kind, each in _MEASURED.items() if of.is_a(f"{_SIGNALS}{kind}")), ("", ""))
         return (coordinates[motion], quantity) if motion in coordinates else None

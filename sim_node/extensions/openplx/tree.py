@@ -16,6 +16,7 @@ GEOMETRY = "Physics3D.Geometries.ContactGeometry"
 CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
 MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
 VISUAL = "Visuals.Geometries.Geometry"
+VACUUM_GRIPPER = "Robotics.EndEffectors.VacuumGripper"
 COLLISION_PAIR = "Simulation.DisableCollisionPair"
 CONTACT_MODEL = "Physics.Interactions.SurfaceContact.Model"
 # What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
@@ -44,6 +45,7 @@ PHYSICAL = {
     COLLISION_PAIR,
     CONTACT_MODEL,
     VISUAL,
+    VACUUM_GRIPPER,
 }
 
 

@@ -157,7 +157,7 @@ SYSTEMS.add(
 MISSING = (
     *("AdvancedLiftDrag", "MulticopterVelocityControl", "VelocityControl", "TrajectoryFollower", "TriggeredPublisher"),
     *("DetachableJoint", "TouchPlugin", "LinearBatteryPlugin", "WindEffects", "Thruster", "BuoyancyEngine"),
-    *("TrackedVehicle", "TrackController", "JointTrajectoryController", "ArduPilotPlugin", "MotorFailureSystem"),
+    *("JointTrajectoryController", "ArduPilotPlugin", "MotorFailureSystem"),
     *("DopplerVelocityLogSystem", "KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
     *("WheelSlip", "ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
     *("SpacecraftThrusterModel", "GimbalController"),

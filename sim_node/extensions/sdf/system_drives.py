@@ -14,17 +14,25 @@ from sim_node.extensions.sdf.mechanism import SdfLink
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Skid
 from sim_node.world.bases import Base, DriveLimits
+from sim_node.world.bodies import Body
 from sim_node.world.commands import VehicleCommands
 from sim_node.world.declared import NONE
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import RIGID, Actuator
 from sim_node.world.problems import quoted
+from sim_node.world.readers import numbers
+from sim_node.world.shapes import Geometry, Inertial
+from sim_node.world.surfaces import Surface, SurfaceVelocity
 from sim_node.world.vehicles import Multirotor, Rotor
 
 # A servo that follows its speed as nearly as the solver can, N m s/rad.
 STIFF = 1e4
+# Of what turns to drive a track, kg: next to nothing.
+_TRACK_MASS = 1e-3
+Y = np.array([0.0, 1.0, 0.0])
 # What a rotor that stands still against its arm has in place of its joint.
 _FROZEN: Mapping[str, Any] = {
     **dict.fromkeys(("limits", "damping", "friction_loss", "spring_stiff", "spring_zero", "q", "mimic")),
@@ -105,9 +113,12 @@ def _actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
 
 def _command(plugin: SdfPlugin, joint: Joint, **fields: Any) -> None:
     """Drive a joint, and let it be commanded with those of its model."""
-    name = _actuate(plugin, joint, **fields)
-    if name is None:
-        return
+    if (name := _actuate(plugin, joint, **fields)) is not None:
+        _take_commands(plugin, name)
+
+
+def _take_commands(plugin: SdfPlugin, name: str) -> None:
+    """Let a joint be commanded with those of its model."""
     called = re.sub(r"[^\w/]", "_", plugin.scope.unmerged.path, flags=re.ASCII)
     called = called if re.match(r"[A-Za-z_]", called) else f"_{called}"
     groups: list[JointCommands] = plugin.found.parts.setdefault("joint_commands", [])
@@ -177,7 +188,11 @@ def _base(plugin: SdfPlugin, shape: Any, rolling: Mapping[str, str], steering: M
         for key, role in roles.items():
             names = (_actuate(plugin, joint, implicit=True, **drive) for joint in plugin.joints(key))
             wheels[role] = tuple(dict.fromkeys(name for name in names if name is not None))
-    body = plugin.link("chassis_link")
+    _drive(plugin, plugin.link("chassis_link"), shape, wheels)
+
+
+def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple[str, ...]]) -> None:
+    """Add a base with its wheels by their roles. Raises ScopeFault if one has no joint."""
     if missing := [role for role, names in wheels.items() if not names]:
         raise ScopeFault(plugin.element, f"a joint is missing for {', '.join(missing)}")
     limits = {}
@@ -218,3 +233,54 @@ def _mecanum(plugin: SdfPlugin) -> None:
     )
     front = {"front_left_joint": "front_left", "front_right_joint": "front_right"}
     _base(plugin, shape, {**front, "back_left_joint": "rear_left", "back_right_joint": "rear_right"})
+
+
+def _track(plugin: SdfPlugin, link: SdfLink, axis: FloatArray = Y) -> str:
+    """Let the surfaces of a link run about an axis (3,) of it; return the joint with their speed, m/s as rad/s."""
+    found, name = plugin.found, f"{link.frame}/track"
+
+    def running(shape: Geometry) -> Geometry:
+        if shape.is_shown_only or shape.only == "visual":
+            return shape
+        turned = quaternions.rotate(quaternions.inverse(shape.pose[3:]), axis)
+        velocity = SurfaceVelocity(joint=name, axis=turned)
+        return replace(shape, surface=replace(shape.surface or Surface(), velocity=velocity))
+
+    known = any(each.name == name for each in found.parts["bodies"])
+    if not known or axis is not Y:
+        body = found.body(link.frame)
+        found.put(replace(body, geometry=tuple(map(running, body.geometry))))
+    if not known:
+        place = plugin.place(name)
+        wheel = Inertial(_TRACK_MASS, _TRACK_MASS * np.eye(3))
+        found.add("bodies", Body(name, link.frame, "ry", inertial=wheel, place=place, parent_place=place))
+        found.add("actuators", Actuator(name, type="velocity", damping=RIGID, implicit=True, place=place))
+    return name
+
+
+@system(
+    "TrackController",
+    "a surface that runs around its link, driven by a joint LINK/track",
+    ignored="velocity_topic center_of_rotation_topic odometry_topic odometry_publish_frequency max_command_age debug "
+    "min_velocity max_velocity min_acceleration max_acceleration min_jerk max_jerk",
+)
+def _track_controller(plugin: SdfPlugin) -> None:
+    rpy = plugin.reading.vector(plugin.element, "track_orientation", default=(0.0, 0.0, 0.0))
+    axis = quaternions.rotate(numbers.from_euler(rpy), Y) if rpy.any() else Y
+    _take_commands(plugin, _track(plugin, plugin.link("link"), axis))
+
+
+@system(
+    "TrackedVehicle",
+    "a base of the type skid on surfaces that run around its tracks",
+    ignored=f"{_BASE} tracks_height linear_velocity angular_velocity steering_efficiency_topic debug "
+    "odom_covariance_topic",
+)
+def _tracked_vehicle(plugin: SdfPlugin) -> None:
+    tracks: dict[str, tuple[str, ...]] = {}
+    for side in ("left", "right"):
+        links = (replace(plugin, element=each).link("link") for each in plugin.element.all(f"{side}_track"))
+        tracks[side] = tuple(_track(plugin, link) for link in links)
+    apart, efficiency = plugin.number("tracks_separation", 1.0), plugin.number("steering_efficiency", 0.5)
+    shape = Skid(wheel_radius=1.0, track=apart, track_factor=1.0 / efficiency)
+    _drive(plugin, plugin.link("body_link"), shape, tracks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -64,6 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kept.add_argument("--keep-columns", metavar="NAME", action="append", default=[], help="store a column over time")
     kept.add_argument("--keep-picture", action="store_true", help="draw the end of each case")
     kept.add_argument("--failures-only", action="store_true", help="keep these of failures only")
+    campaigns = parser.add_argument_group("campaigns of Elodin, whose script runs as a process for each case")
+    campaigns.add_argument("--campaign", metavar="FILE", type=Path, help="how the runs run: campaign.toml")
+    rows = campaigns.add_mutually_exclusive_group()
+    rows.add_argument("--plan", metavar="FILE", type=Path, help="the runs: plan.csv")
+    rows.add_argument("--spec", metavar="FILE", type=Path, help="what the runs are drawn from: spec.toml")
     where = parser.add_argument_group("results and workers")
     output = where.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder for the results")
     formerly(where, output, "--out")
@@ -88,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("address", "runtime_env"):
         if arguments.engine != "ray":
             goes_with(arguments, "--engine ray", [name])
+    if arguments.campaign or arguments.plan or arguments.spec:
+        return _run_campaign(arguments, out)
     try:
         study = _study(arguments, out, resumed)
         options = {name: str(value) for name in ("address", "runtime_env") if (value := getattr(arguments, name))}
@@ -115,6 +123,39 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"interrupted; go on with: sim_node sweep --resume {out}", file=sys.stderr)
         return INTERRUPTED
     return 0 if is_sound else FAILED
+
+
+def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
+    """Run a campaign. Return 0 if it ran, 1 if runs failed and it asks for that, 130 if interrupted."""
+    from sim_node.extensions.sweep.campaign import CampaignRuns
+    from sim_node.extensions.sweep.campaign_files import Campaign, read_campaign, read_plan, read_spec
+
+    refuse(arguments, "a campaign", (*OF_STUDY, "resume", "plot"))
+    if arguments.world is None or not Path(arguments.world).is_file():
+        raise UsageError("a campaign needs a script, as in: sim_node sweep main.py --spec spec.toml --output DIR")
+    if arguments.plan is None and arguments.spec is None:
+        raise UsageError("--campaign needs --plan FILE or --spec FILE, which has the runs")
+    if out.exists():
+        raise UsageError(f"{out} exists already; --output DIR is a new folder for the results")
+    campaign = Campaign() if arguments.campaign is None else read_campaign(arguments.campaign)
+    rows = read_spec(arguments.spec) if arguments.plan is None else read_plan(arguments.plan)
+    for note in campaign.notes:
+        print(note, file=sys.stderr)
+    stop = lambda: bool(arguments.interrupt.asked)  # noqa: E731
+    runs = CampaignRuns(Path(arguments.world), rows, campaign, out, arguments.workers, stop)
+    try:
+        with Bar() as bar:
+            bar.begin(len(rows))
+            outcomes = runs.run(bar.show)
+    except (subprocess.CalledProcessError, OSError) as error:
+        raise UsageError(str(error)) from None
+    passed = sum(each.has_passed for each in outcomes)
+    print(f"{out}: {passed} of {counted(len(rows), 'run')} passed")
+    for each in [each for each in outcomes if each.reason][:5]:
+        print(f"{each.row.run_id}: {each.reason}", file=sys.stderr)
+    if stop():
+        return INTERRUPTED
+    return FAILED if campaign.fail_on_run_errors and passed < len(rows) else 0
 
 
 def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
@@ -176,7 +217,10 @@ class Bar:
             prepared: The sweep.
             dataset: Its results so far.
         """
-        total, done = len(prepared.cases), int(dataset.done.sum())
+        self.begin(len(prepared.cases), int(dataset.done.sum()))
+
+    def begin(self, total: int, done: int = 0) -> None:
+        """Show how many cases there are, and how many of them are done."""
         if sys.stderr.isatty():
             from tqdm import tqdm
 

@@ -13,6 +13,7 @@ from sim_node.simulation.physics import drive_kernels as kernels
 from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, terms_of
 from sim_node.simulation.physics.loop_closures import has_sliders
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bodies import moving_surfaces
 from sim_node.world.joint_motion import RIGID, Actuator, Stop
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldWarning, shown_key
@@ -33,13 +34,14 @@ LINE_SEARCH = 200
 
 
 def integrator_of(world: World) -> str:
-    """Return how a world is integrated: with implicit drives not by rk4, whose stages have rows of their own.
+    """Return how a world is integrated: with implicit drives and moving surfaces not by rk4, whose stages have rows of
+    their own.
 
     With sliders not implicitly either: those integrators add up all forces again and divide the sum by the mass of a
     slider, which hardly has any, so that their rounding counts.
     """
     found = world.physics.integrator
-    if found == "rk4" and any(each.implicit for each in world.actuators):
+    if found == "rk4" and (any(each.implicit for each in world.actuators) or any(moving_surfaces(world))):
         found = "implicitfast"
     return "euler" if found in ("implicit", "implicitfast") and has_sliders(world) else found
 

@@ -84,6 +84,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
             "vehicles",
             "bases",
             "kinematic_bodies",
+            "moving_surfaces",
             "loop_closures",
         )
     ),

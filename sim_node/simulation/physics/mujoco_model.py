@@ -19,6 +19,7 @@ from sim_node.simulation.physics.kinematic_bodies import make_heavy
 from sim_node.simulation.physics.loop_closures import add_loop_closures, set_distances, set_weights
 from sim_node.simulation.physics.mocap_bodies import mocap_rows
 from sim_node.simulation.physics.scene import add_ground, add_lights_and_sky
+from sim_node.simulation.physics.suction import add_suction, set_suction
 from sim_node.simulation.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -110,6 +111,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     add_mimics(spec, world)
     add_transmissions(spec, world)
     add_actuators(spec, world)
+    add_suction(spec, world)
     compiled = _compiled(spec, world, layout, free, offsets, followed)
     _refuse_undefined(compiled, light)
     return compiled
@@ -274,6 +276,7 @@ def _compiled(
     check_damping(model, world)
     _start_models(model, world, layout, offsets, start)
     set_targets(model, world, start)
+    set_suction(model, world, start)
     set_transmissions(model, world, start.qpos)
 
     ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}

@@ -141,7 +141,9 @@ class RigidBodyEngine:
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
-        self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
+        self.signals: Mapping[str, SignalRecord] = signals_of(
+            world, self.model, self.data, self._evaluate, columns, self.bodies
+        )
         declare_joint_states(world, layout, self.model, self.data, self._evaluate, columns)
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {

@@ -32,9 +32,12 @@ def _into(pose, row, x, y, z):
 def rate_and_force(pose, twist, acceleration, gravity):
     """Return [angular rate, specific force] (S, 6) along each frame's axes: acceleration minus gravity."""
     measured = np.empty((pose.shape[0], 6))
+    # Not into slices: the compiler would take ten times as long, for an error about shapes that do not fit.
     for row in range(pose.shape[0]):
-        measured[row, :3] = _into(pose, row, twist[row, 3], twist[row, 4], twist[row, 5])
-        measured[row, 3:] = _into(
+        measured[row, 0], measured[row, 1], measured[row, 2] = _into(
+            pose, row, twist[row, 3], twist[row, 4], twist[row, 5]
+        )
+        measured[row, 3], measured[row, 4], measured[row, 5] = _into(
             pose,
             row,
             acceleration[row, 0] - gravity[row, 0],
@@ -54,7 +57,7 @@ def straight_field(pose, centre, gradient):
             field[axis] = centre[row, axis]
             for along in range(3):
                 field[axis] += gradient[row, axis, along] * pose[row, along]
-        measured[row] = _into(pose, row, field[0], field[1], field[2])
+        measured[row, 0], measured[row, 1], measured[row, 2] = _into(pose, row, field[0], field[1], field[2])
     return measured
 
 

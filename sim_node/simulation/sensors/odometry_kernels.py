@@ -150,7 +150,10 @@ def dead_reckon(measured, noises, pose, parts):
         size = math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
         write_pose(pose[s], (x, y, z, qx / size, qy / size, qz / size, qw / size))
         _adjoint((-x, -y, -z, 0.0, 0.0, 0.0, 1.0), 1.0, lever)
-        published[s, :7] = pose[s]
-        published[s, 7:13] = measured[s, :6]
+        # Not by slices: the compiler would take twice as long, for an error about shapes that do not fit.
+        for i in range(7):
+            published[s, i] = pose[s, i]
+        for i in range(6):
+            published[s, 7 + i] = measured[s, i]
         _write_variances(lever, noises[s], parts[s], published[s, 13:])
     return published

@@ -433,7 +433,7 @@ def _frozen(values: npt.ArrayLike, width: int, what: str, *frames: Frame) -> Flo
 def _copied(values: npt.ArrayLike) -> FloatArray:
     """Return a read-only copy."""
     own = np.array(values, dtype=np.float64)
-    own.flags.writeable = False
+    own.setflags(write=False)  # flags.writeable would leave a string in a cache each time
     return own
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from sim_node.names import convention
 from sim_node.spatial.tree.errors import seconds
 from sim_node.text import printable
 
@@ -34,10 +35,21 @@ class FrameInfo(NamedTuple):
     newest_ns: int | None
     rate_hz: float | None
 
+    @property
+    def convention(self) -> str:
+        """Its axes, as its name tells them; see `names.convention`."""
+        return convention(self.name, is_root=self.parent is None)
+
 
 def as_dict(frames: Sequence[FrameInfo]) -> dict[str, dict[str, Any]]:
-    """Return `{name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}`, plain values for JSON and YAML."""
-    return {frame.name: {key: value for key, value in frame._asdict().items() if key != "name"} for frame in frames}
+    """Return `{name: {parent, kind, ..., rate_hz, convention}}`, plain values for JSON and YAML."""
+    return {
+        frame.name: {
+            **{key: value for key, value in frame._asdict().items() if key != "name"},
+            "convention": frame.convention,
+        }
+        for frame in frames
+    }
 
 
 def remark(frame: FrameInfo) -> str:

@@ -145,9 +145,9 @@ def _up(frames, frame, ancestor, stamp, tolerance, report):
 
 
 @kernel()
-def _latest_common(frames, target, source, report):
+def _latest_common(frames, target, source, tolerance, report):
     """Return (status, stamp): the oldest of the newest stamps in the chain, or layout.LATEST if all of it is static."""
-    status, ancestor = _common_ancestor(frames, target, source, layout.LATEST, 0, report)
+    status, ancestor = _common_ancestor(frames, target, source, layout.LATEST, tolerance, report)
     common, found = np.int64(2**63 - 1), False
     if status == layout.FOUND:
         for end in (target, source):
@@ -168,7 +168,7 @@ def _lookup(frames, target, source, stamp, tolerance, report, out):
             report[layout.AT] = frames[source].newest
         return layout.FOUND
     if stamp == layout.LATEST:
-        status, stamp = _latest_common(frames, target, source, report)
+        status, stamp = _latest_common(frames, target, source, tolerance, report)
         if status != layout.FOUND:
             return status
         report[layout.AT] = stamp

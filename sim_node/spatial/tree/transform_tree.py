@@ -463,6 +463,11 @@ class TransformTree:
             return tuple(name for name, is_known in zip(self._storage.names, known.tolist(), strict=True) if is_known)
 
     @property
+    def roots(self) -> tuple[str, ...]:
+        """Names of the frames without a parent."""
+        return tuple(frame.name for frame in self.describe() if frame.parent is None)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of memory for the transforms."""
         return self._storage.rings.nbytes
@@ -585,7 +590,7 @@ class TransformTree:
             return self._storage.describe()
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the tree as plain values: {name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}."""
+        """Return the tree as plain values: {name: {parent, kind, ..., rate_hz, convention}}."""
         return describe.as_dict(self.describe())
 
     def as_text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,11 +74,14 @@ class Fields:
         self.source.error(message, self.node.at if at is None else at, f"{self.key}.{key}" if key else self.key)
 
     def only(self, properties: Collection[str], without_effect: Collection[str] = ()) -> None:
-        """Record properties that are unknown; those without effect here are not read."""
+        """Warn of properties that are unknown; those without effect here are not read."""
         for name, place in self.node.property_places.items():
             if name not in properties and name not in without_effect:
-                known = ", ".join(properties)
-                self.error(f"unknown property{did_you_mean(name, properties)} (known: {known})", place, shown_key(name))
+                # As in Elodin's editor, which reads over it.
+                self.node.properties[name].read = True
+                message = f"unknown property, which has no effect{did_you_mean(name, properties)}"
+                where = self.source.place(place, f"{self.key}.{shown_key(name)}")
+                self.source.report.warning(f"{message} (known: {', '.join(properties)})", where.where[1:], where.key)
 
     def unused(self, *names: str) -> None:
         """Take back that properties were read, because others leave them without effect."""
@@ -119,9 +123,17 @@ class Fields:
         """Return a part above 0, up to 1; None if it is not given or invalid."""
         return self.number(name, 0.0, 1.0, above=True)
 
-    def number(self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False) -> float | None:
-        """Return a number in a range, or above its lower end; None if it is not given or invalid."""
+    def number(
+        self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False, text: bool = False
+    ) -> float | None:
+        """Return a number in a range, or above its lower end; None if it is not given or invalid.
+
+        text: whether a text of a number is one, too.
+        """
         value = self._property(name)
+        if text and value is not None and isinstance(value.value, str):
+            with suppress(ValueError):
+                value = replace(value, value=float(value.value))
         return None if value is None else self._number(value, name, low, high, above=above)
 
     def length(self, name: str) -> float:

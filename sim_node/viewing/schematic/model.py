@@ -121,12 +121,16 @@ class LiveEllipsoid:
     """An ellipsoid whose size may change.
 
     Attributes:
-        scale: Its three radii, m: a formula of three numbers.
+        scale: Its three radii, m: a formula of three numbers; None for a ball of 1 m.
         colour: Red, green, blue and opacity, 0 to 1.
+        cholesky: Instead of radii: the lower triangle by rows, six numbers, m, of the Cholesky factor of a covariance.
+        confidence: How much of the distribution is inside then, percent.
     """
 
-    scale: Formula
+    scale: Formula | None = None
     colour: Colour = GREY
+    cholesky: Formula | None = None
+    confidence: float = 70.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,4 +220,4 @@ class Schematic:
         for thing in self.objects:
             yield thing.pose
             if isinstance(thing.drawn, LiveEllipsoid):
-                yield thing.drawn.scale
+                yield from (each for each in (thing.drawn.scale, thing.drawn.cholesky) if each is not None)

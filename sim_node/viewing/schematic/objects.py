@@ -58,7 +58,7 @@ def _colour(fields: Fields) -> Colour:
         if child.name in ("emissivity", "grid_color"):
             continue
         inner = Fields(child, fields.source, fields.key)
-        if child.name != "color":
+        if child.name not in ("color", "colour"):
             inner.error("unknown node (known: color)")
             continue
         inner.only(())
@@ -98,14 +98,23 @@ def _solid(kind: str, *lengths: str) -> DrawnReader:
     return read
 
 
-def read_ellipsoid(fields: Fields) -> LiveEllipsoid | None:
-    """Read an ellipsoid."""
-    fields.only(("scale",), ("show_grid", "emissivity"))
-    if "scale" not in fields.node.properties:
-        fields.error('needs scale=, a formula of three radii in m, as in "(1, 1, 2)"')
-        return None
-    scale, colour = fields.formula("scale"), _colour(fields)
-    return None if scale is None else LiveEllipsoid(scale, colour)
+def read_ellipsoid(fields: Fields) -> LiveEllipsoid:
+    """Read an ellipsoid of three radii, or of a covariance."""
+    fields.only(("scale", "error_covariance_cholesky", "error_confidence_interval"), ("show_grid", "emissivity"))
+    cholesky = fields.formula("error_covariance_cholesky")
+    if cholesky is None:
+        return LiveEllipsoid(fields.formula("scale"), _colour(fields))
+    confidence = fields.number("error_confidence_interval", 0.0, 100.0, text=True)
+    inside = {} if confidence is None else {"confidence": confidence}
+    return LiveEllipsoid(None, _colour(fields), cholesky, **inside)
+
+
+def _read_plane(fields: Fields) -> Solid:
+    """Read a plane, of 10 m by default."""
+    fields.only(("width", "depth", "size"), ("emissivity",))
+    size = fields.above_zero("size") if len(fields.node.properties.keys() & {"width", "depth"}) < 2 else None
+    width, depth = (fields.above_zero(name) or size or 10.0 for name in ("width", "depth"))
+    return Solid("plane", (width, depth), _colour(fields))
 
 
 def read_glb(fields: Fields) -> GlbModel | None:
@@ -122,7 +131,7 @@ DRAWN: dict[str, DrawnReader] = {
     "sphere": _solid("sphere", "radius"),
     "box": _solid("box", "x", "y", "z"),
     "cylinder": _solid("cylinder", "radius", "height"),
-    "plane": _solid("plane", "width", "depth"),
+    "plane": _read_plane,
     "ellipsoid": read_ellipsoid,
     "glb": read_glb,
 }

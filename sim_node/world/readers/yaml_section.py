@@ -125,7 +125,7 @@ SECTIONS: Registry[str, Section] = Registry(
             for name in (
                 *("readers.yaml_frames", "readers.yaml_include", "frames", "bodies", "joint_motion"),
                 *("transmissions", "joint_commands", "signals", "forces", "vehicles"),
-                *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
+                *("bases", "systems", "loops", "contact_materials", "suction", "commands", "processes", "scene"),
             )
         ),
         "sim_node.viewing.schematic.part",

@@ -405,15 +405,15 @@ def test_what_mates_say_in_vain_is_named_once_with_its_place(tmp_path: Path) -> 
 def test_a_signal_without_an_effect_is_named_and_fails_a_strict_check(
     world: Callable[..., World], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = MOTOR + "motor_input is Physics.Signals.TorqueRangeInput:\n    source: motor"
-    with pytest.warns(WorldWarning, match="motor_input: a Physics.Signals.TorqueRangeInput has no effect here"):
+    lines = MOTOR + "motor_input is Physics.Signals.DurationInput:\n    source: motor"
+    with pytest.warns(WorldWarning, match="motor_input: a Physics.Signals.DurationInput has no effect here"):
         world(ROTOR, lines)
     file = str(tmp_path / "model.openplx")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert main(["check", file]) == 0
     assert main(["check", "--strict", file]) == 2
-    assert "motor_input: a Physics.Signals.TorqueRangeInput has no effect here" in capsys.readouterr().err
+    assert "motor_input: a Physics.Signals.DurationInput has no effect here" in capsys.readouterr().err
 
 
 def test_a_vector_in_braces_is_divided(world: Callable[..., World]) -> None:

@@ -198,3 +198,86 @@ signals: [{{name: s, {fields}}}]
 """
     with pytest.raises(WorldError, match=message):
         Simulation(loads(text))
+
+
+FLIER = """
+Flier is Physics3D.System:
+    stone is Physics3D.Bodies.RigidBody:
+        inertia.mass: 2
+        shape is Physics3D.Geometries.Sphere:
+            radius: 0.1
+        kinematics.local_transform.position: {1, 2, 3}
+        position_output.enabled: true
+        rpy_output.enabled: true
+        linear_velocity_world_output.enabled: true
+        linear_velocity_world_input.reference_id: "throw"
+        angular_velocity_world_input.reference_id: "spin"
+"""
+
+
+def test_numbers_of_bodies_in_three_dimensions_are_a_signal_for_each_axis(tmp_path: Path) -> None:
+    """Thrown, a stone flies its parabola."""
+    (tmp_path / "flier.openplx").write_text(FLIER, encoding="utf-8")
+    run = Simulation(tmp_path / "flier.openplx")
+    signals = run.signals
+    assert [signals[f"Flier/stone/position_output/{axis}"].value for axis in "xyz"] == pytest.approx([1, 2, 3])
+    for axis, speed in zip("xyz", (3.0, -2.0, 5.0), strict=True):
+        signals[f"Flier/stone/linear_velocity_world_input/{axis}"].value = speed
+    signals["Flier/stone/angular_velocity_world_input/z"].value = 1.5
+    run.run(0.5)
+    found = [signals[f"Flier/stone/position_output/{axis}"].value for axis in "xyz"]
+    assert found == pytest.approx([2.5, 1.0, 3.0 + 2.5 - 9.81 / 2 * 0.25], abs=5e-3)
+    assert signals["Flier/stone/linear_velocity_world_output/z"].value == pytest.approx(5.0 - 4.905, abs=1e-6)
+    assert signals["Flier/stone/rpy_output/z"].value == pytest.approx(0.75, abs=1e-6)
+    again = loads(to_yaml(run.world))
+    assert [(s.of, s.quantity, s.axis, s.input) for s in again.signals] == [
+        (s.of, s.quantity, s.axis, s.input) for s in run.world.signals
+    ]
+
+
+SHIFTED = """
+Train is Physics3D.System:
+    a is DriveTrain.Shaft:
+        inertia.inertia: 1
+        angular_velocity_output.enabled: true
+    b is DriveTrain.Shaft:
+        inertia.inertia: 1
+        angular_velocity_output.enabled: true
+    motor is Physics1D.Interactions.RotationalVelocityMotor:
+        connectors: [a.input]
+        target_speed: 12
+    box is DriveTrain.GearBox:
+        connectors: [a.output, b.input]
+        forward_gears: [4, 2]
+        reverse_gears: [3]
+        gear_selection_input.reference_id: "gear"
+        gear_selection_output.enabled: true
+"""
+
+
+def test_a_signal_changes_gear(tmp_path: Path) -> None:
+    """At 12 rad/s, what a gear box turns has that speed over the ratio of its gear; in neutral it keeps its own."""
+    (tmp_path / "train.openplx").write_text(SHIFTED, encoding="utf-8")
+    run = Simulation(tmp_path / "train.openplx")
+    gear, speed = run.signals["Train/box/gear_selection_input"], run.signals["Train/b/angular_velocity_output"]
+    for wanted, expected in ((0, 0.0), (1, 3.0), (2, 6.0), (0, 6.0), (-1, -4.0)):
+        gear.value = wanted
+        run.run(1.0)
+        assert run.signals["Train/box/gear_selection_output"].value == wanted
+        assert speed.value == pytest.approx(expected, abs=1e-3)
+    with pytest.raises(ValueError, match="there is no 3 of 'Train/box'; allowed: -1, 0, 1, 2"):
+        gear.value = 3
+
+
+def test_the_range_of_a_motor_s_torque_is_set_in_a_run(world: Callable[..., World]) -> None:
+    """Of 1 N m, a motor lets a bar fall that weighs more."""
+    motor = '    motor.torque_range_input.reference_id: "range"\n    motor.torque_range_output.enabled: true\n'
+    run = Simulation(world(motor))
+    run.run(0.2)
+    assert run.signals["Rotor/hinge/angle_output"].value == pytest.approx(0.5, abs=1e-3)
+    run.signals["Rotor/motor/torque_range_input/low"].value = -1.0
+    run.signals["Rotor/motor/torque_range_input/high"].value = 1.0
+    run.run(0.2)
+    assert run.signals["Rotor/motor/torque_range_output/high"].value == 1.0
+    assert abs(run.signals["Rotor/motor/torque_output"].value) == pytest.approx(1.0, rel=1e-6)
+    assert abs(run.signals["Rotor/hinge/angle_output"].value - 0.5) > 0.1

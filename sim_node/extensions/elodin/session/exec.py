@@ -114,20 +114,24 @@ class ComponentHistory:
             EcsError: The format is unknown.
             MissingExtra: Polars is not installed.
         """
-        suffix = FORMATS.get(format)
-        if suffix is None:
-            raise EcsError(f"unknown format {format!r}; known: {', '.join(FORMATS)}", caller(), "save_archive")
-        into = Path(folder)
-        into.mkdir(parents=True, exist_ok=True)
         for name in self.names():
-            frame = self.frame(name)
-            file = into / f"{name.replace('/', '_')}.{suffix}"
-            if suffix == "arrow":
-                frame.write_ipc(file)
-            elif suffix == "parquet":
-                frame.write_parquet(file)
-            else:
-                _numbers(frame, name).write_csv(file)
+            write_frame(self.frame(name), name, folder, format)
+
+
+def write_frame(frame: polars.DataFrame, name: str, folder: str | Path, format: str) -> None:
+    """Write the frame of a pair to a file of its own in a folder. Raises EcsError for an unknown format."""
+    suffix = FORMATS.get(format)
+    if suffix is None:
+        raise EcsError(f"unknown format {format!r}; known: {', '.join(FORMATS)}", caller(), "save_archive")
+    into = Path(folder)
+    into.mkdir(parents=True, exist_ok=True)
+    file = into / f"{name.replace('/', '_')}.{suffix}"
+    if suffix == "arrow":
+        frame.write_ipc(file)
+    elif suffix == "parquet":
+        frame.write_parquet(file)
+    else:
+        _numbers(frame, name).write_csv(file)
 
 
 def _numbers(frame: polars.DataFrame, name: str) -> polars.DataFrame:
@@ -160,7 +164,7 @@ class Ticking(Protocol):
         """The names of the components that `record` returns."""
 
     def warm(self, ticks: int) -> None:
-        """Compile what `record` needs for a number of ticks, without running any."""
+        """Compile what runs a number of ticks, unless something is compiled that serves, without running any."""
 
     def record(self, ticks: int) -> Mapping[str, Array]:
         """Run ticks, at most `program.chunk`, and return components (ticks, n, *shape) after each of them."""
@@ -185,8 +189,6 @@ class Exec:
         self._history = ComponentHistory(program, self._live.changing, batch)
         self._build_s = build_s
         self._run_s = self._add_s = self._compile_s = 0.0
-        # One tick at a time, and many, are compiled for themselves.
-        self._compiled: set[bool] = set()
 
     @property
     def ticks(self) -> int:
@@ -211,7 +213,9 @@ class Exec:
         next_shown = time.perf_counter()
         while left:
             count = 1 if is_canceled is not None else min(left, live.program.chunk)
-            self._compile(count)
+            began = time.perf_counter()
+            live.warm(1 if count == 1 else left)
+            self._compile_s += time.perf_counter() - began
             began = time.perf_counter()
             chunk = live.record(count)
             done = time.perf_counter()
@@ -244,13 +248,6 @@ class Exec:
             MissingExtra: Polars is not installed.
         """
         return self._history.frame(components)
-
-    def _compile(self, ticks: int) -> None:
-        if (ticks == 1) not in self._compiled:
-            began = time.perf_counter()
-            self._live.warm(ticks)
-            self._compile_s += time.perf_counter() - began
-            self._compiled.add(ticks == 1)
 
     def profile(self) -> dict[str, float]:
         """Return mean times, ms: `build` and `compile` of the world, `tick`, and what a tick consists of.

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from sim_node.extensions.elodin.component_topics import ComponentTopic, tables_of, topics_of_tables, world_frame
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.frame_names import WORLD_POS
+from sim_node.extensions.elodin.sensor_cameras import Pixels, SensorCamera
 from sim_node.extensions.elodin.session.attachment import custom_data, described, with_script
+from sim_node.extensions.elodin.session.images import image_message, image_topic
 from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.messages.clock import CLOCK, ClockRows
 from sim_node.messages.topic import Topic
@@ -46,6 +48,7 @@ class Recording:
         record_every: Record only the ticks whose number is a multiple of this.
         script: The file that made the world, stored in the bag.
         constant: Components that no system changes. Late subscribers receive their last values in a replay.
+        cameras: Cameras, whose frames are recorded as sensor_msgs/Image.
 
     Attributes:
         path: The folder.
@@ -67,6 +70,7 @@ class Recording:
         script: str | Path | None = None,
         *,
         constant: Collection[str] = (),
+        cameras: Collection[SensorCamera] = (),
     ) -> None:
         if record_every < 1:
             raise ValueError(f"record_every: found {record_every}; 1 or more is needed")
@@ -83,6 +87,7 @@ class Recording:
         components = described(tables, self._constant, start_us, step, record_every)
         attached, name = with_script(script, components, start_us)
         self._writer = BagWriter(self.path, RecordingSettings(), attached, custom_data(name), "zstd_fast")
+        self._pictures = {camera.name: image_topic(camera) for camera in cameras}
         self._channels = self._declared()
         self._clock = ClockRows()
         self._layouts: dict[tuple[str, ...], tuple[RecordRows, list[ComponentTopic]]] = {}
@@ -183,6 +188,16 @@ class Recording:
         if self._write_bytes > CHUNK_BYTES:
             self.flush()
 
+    def write_frame(self, camera: SensorCamera, stamp_ns: int, frame: Pixels) -> None:
+        """Record a frame of a camera. Raises BagError, RecordingStopped."""
+        self.open()
+        channel, message = self._channels[self._pictures[camera.name].name], image_message(camera, stamp_ns, frame)
+        row = np.frombuffer(message, np.uint8)[None]
+        self._records.append(RecordRows([(channel, len(message))]).records([row], np.array([stamp_ns], np.uint64)))
+        self._write_bytes += len(message)
+        if self._write_bytes > CHUNK_BYTES:
+            self.flush()
+
     def truncate(self) -> None:
         """Delete what is recorded so far. What is written next begins the bag anew. Raises RecordingStopped."""
         self._held, self._names, self._poses, self._rooted = 0, None, None, False
@@ -237,6 +252,10 @@ class Recording:
         """Declare the topics. Return their channels, which count from 1."""
         every = [*([] if self._root is None else [self._root]), *self._topics]
         topics: dict[str, Topic] = {CLOCK.name: CLOCK} | {each.topic.name: each.topic for each in every}
+        for camera, picture in self._pictures.items():
+            if picture.name in topics:
+                raise EcsError(f"its topic {picture.name} is that of a component, too", key=camera)
+            topics[picture.name] = picture
         for topic in topics.values():
             self._writer.topics.append(RecordedTopic(topic.name, topic.type, definition_of(topic.type), (topic.qos,)))
         if len(topics) >= 2**16:

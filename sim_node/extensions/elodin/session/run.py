@@ -9,15 +9,17 @@ import time
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 
+from sim_node.extensions.elodin.capture import Captured
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.program import CompiledProgram
 from sim_node.extensions.elodin.s10 import PyRecipe
+from sim_node.extensions.elodin.sensor_cameras import CameraFrames, Pixels, SensorCamera
 from sim_node.extensions.elodin.session.samples import Samples, SampleSink
 from sim_node.extensions.elodin.session.settings import RunSettings
-from sim_node.extensions.elodin.step_context import Callback, Stepper
+from sim_node.extensions.elodin.step_context import Stepper
 from sim_node.interrupt import PATIENCE_S
 from sim_node.simulation.programs import ProgramFault, Supervisor
+from sim_node.world.model import World
 
 # Time until an interrupt that was dropped is raised again.
 AGAIN_S = 0.05
@@ -100,12 +102,11 @@ class Run:
     """One run of a world.
 
     Args:
-        program: The compiled world.
+        captured: The world, and its callbacks.
         settings: How to run it.
-        pre_step: Called before each tick, or None.
-        post_step: Called after each tick, or None.
         recipes: Processes to be run beside it.
         sink: Makes what records it, given the time of the start, us; or None.
+        seen: Makes what its cameras see, if there are any.
 
     Attributes:
         live: The state.
@@ -114,14 +115,14 @@ class Run:
 
     def __init__(
         self,
-        program: CompiledProgram,
+        captured: Captured,
         settings: RunSettings,
-        pre_step: Callback | None = None,
-        post_step: Callback | None = None,
         recipes: Sequence[PyRecipe] = (),
         sink: Callable[[int], SampleSink] | None = None,
+        seen: Callable[[], World] | None = None,
     ) -> None:
-        self.live = Live(program)
+        pre_step, post_step = captured.pre_step, captured.post_step
+        self.live = Live(captured.program)
         self.settings = settings
         self.start_us = time.time_ns() // 1000 if settings.start_timestamp is None else settings.start_timestamp
         self._called = pre_step is not None or post_step is not None or settings.is_canceled is not None
@@ -136,6 +137,7 @@ class Run:
             self._processes.ask_to_end,
             None if self._samples is None else self._samples.written,
             (lambda: None) if self._samples is None else self._samples.truncate,
+            None if seen is None else CameraFrames(captured.cameras, self.live, seen, self._frame),
         )
         self._due = 0.0
 
@@ -163,6 +165,10 @@ class Run:
                 if self._samples is not None:
                     self._samples.close()
         return self._stepper.tick
+
+    def _frame(self, camera: SensorCamera, stamp_us: int, frame: Pixels) -> None:
+        if self._samples is not None:
+            self._samples.frame(camera, stamp_us, frame)
 
     def _start_recipes(self) -> None:
         for recipe in self._recipes:

@@ -9,9 +9,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.extensions.elodin.capture import Captured
 from sim_node.extensions.elodin.live import Live
 from sim_node.extensions.elodin.pairs import ComponentPair, is_own
-from sim_node.extensions.elodin.program import Array, CompiledProgram
+from sim_node.extensions.elodin.program import Array
+from sim_node.extensions.elodin.sensor_cameras import Pixels, SensorCamera
 from sim_node.extensions.elodin.session.settings import RunSettings
 
 
@@ -23,6 +25,9 @@ class SampleSink(Protocol):
 
     def write_at(self, component: str, entity: int, value: Array, stamp_ns: int) -> None:
         """Record a value of a component that only callbacks write, of the entity of a row."""
+
+    def write_frame(self, camera: SensorCamera, stamp_ns: int, frame: Pixels) -> None:
+        """Record a frame of a camera."""
 
     def truncate(self) -> None:
         """Discard what was recorded."""
@@ -88,6 +93,10 @@ class Samples:
         """Record what a callback wrote to a component of external control."""
         self._sink.write_at(pair.component, pair.row, value, stamp_us * 1000)
 
+    def frame(self, camera: SensorCamera, stamp_us: int, frame: Pixels) -> None:
+        """Record a frame of a camera."""
+        self._sink.write_frame(camera, stamp_us * 1000, frame)
+
     def truncate(self) -> None:
         """Discard what was recorded."""
         self._count, self._rows, self._truncated = 0, {}, True
@@ -110,11 +119,11 @@ class Samples:
         self._sink.write(first, (self._start_us + micros) * 1000, arrays)
 
 
-def recording(program: CompiledProgram, settings: RunSettings, script: str, start_us: int) -> SampleSink:
+def recording(captured: Captured, settings: RunSettings, script: str, start_us: int) -> SampleSink:
     """Return the recording of a run, which is imported only when there is one.
 
     Args:
-        program: The compiled world.
+        captured: The world.
         settings: How it is run.
         script: The file that runs it, which is stored with the recording.
         start_us: The time of the start, us.
@@ -122,8 +131,10 @@ def recording(program: CompiledProgram, settings: RunSettings, script: str, star
     from sim_node.extensions.elodin.session.recording import Recording
 
     assert settings.db_path is not None
-    structure = program.structure
+    program, structure = captured.program, captured.program.structure
     constant = [name for name in program.start if name not in program.changing]
     made_by = script if Path(script).is_file() else None
     every = settings.record_every
-    return Recording(settings.db_path, structure, start_us, structure.step, every, made_by, constant=constant)
+    cameras = tuple(captured.cameras.values())
+    path, step = settings.db_path, structure.step
+    return Recording(path, structure, start_us, step, every, made_by, constant=constant, cameras=cameras)

@@ -31,7 +31,9 @@ from sim_node.extensions.elodin.step_context import Callback
 from sim_node.extensions.elodin.structure import without_effect
 from sim_node.text import did_you_mean
 from sim_node.world import World as ParsedWorld
-from sim_node.world.problems import Where
+from sim_node.world.problems import Where, WorldError
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.report import Report
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
@@ -201,8 +203,8 @@ class World(Scenery):
         program = captured.program
         for note in without_effect(program.structure):
             settings.say("warn", f"{where}: {note}")
-        sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
-        Run(program, settings, captured.pre_step, captured.post_step, self._wanted_recipes(), sink).run()
+        sink = None if settings.db_path is None else partial(recording, captured, settings, where.file)
+        Run(captured, settings, self._wanted_recipes(), sink, partial(_seen, captured, where)).run()
 
     def _settings(self, given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> RunSettings:
         """Return the checked arguments of a method. Raises EcsError."""
@@ -315,3 +317,15 @@ class World(Scenery):
     def discover_components(self) -> dict[str, Any]:
         """Return a description of all components and entities, of plain types, for JSON."""
         return described(self)
+
+
+def _seen(captured: capture.Captured, where: Where) -> ParsedWorld:
+    """Return the world that cameras see. Raises WorldError."""
+    from sim_node.extensions.elodin.reader import world_of
+
+    script = Path(where.file or sys.argv[0] or "script.py").absolute()
+    report = Report(str(script))
+    world = world_of(captured, script, str(script), Roots.of(script), report)
+    if world is None or report.errors:
+        raise WorldError(report.errors)
+    return world

@@ -1,0 +1,26 @@
+"""The names of `sim_node.extensions.elodin`, with Elodin's numbers: worlds compute as those of Elodin 0.16 do.
+
+import sim_node.extensions.elodin.compat as el
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
+
+from sim_node.extensions.elodin import *  # noqa: F403
+from sim_node.extensions.elodin.egm08 import EGM08
+from sim_node.extensions.elodin.session.world import World as _World
+
+
+class World(_World):  # type: ignore[no-redef]
+    """A world in Python with the numbers of Elodin 0.16. See `sim_node.extensions.elodin.World`."""
+
+    def __init__(self, frame: Any = None, compat: str | None = "elodin") -> None:
+        super().__init__(frame, compat)
+
+    from_file = staticmethod(partial(_World.from_file, compat="elodin"))
+
+
+egm08 = cast("Any", SimpleNamespace(EGM08=partial(EGM08, compat="elodin")))

@@ -1,0 +1,214 @@
+"""What a script asks its campaign: parameters, ports, and where its result goes. Without a campaign, the defaults.
+
+`sim_node sweep SCRIPT --campaign FILE` runs campaigns, which name a file of these for each run in the environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+# Of the environment of a run: its file, and the beginning of the names of its ports.
+CONTEXT, PORT = "ELODIN_MONTE_CARLO_CONTEXT", "ELODIN_MC_PORT_"
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter.
+
+    Attributes:
+        type: Its type, such as float.
+        default: Its value without a campaign.
+        min: Its least value; not checked.
+        max: Its largest value; not checked.
+    """
+
+    type: Any
+    default: Any = None
+    min: Any = None
+    max: Any = None
+
+
+@dataclass(frozen=True)
+class ParamsSpec:
+    """The parameters of a script by name."""
+
+    params: Mapping[str, Param]
+
+    def to_json(self) -> str:
+        """Return them as JSON."""
+        rows = {name: asdict(each) for name, each in self.params.items()}
+        for row in rows.values():
+            row["type_name"] = getattr(kind := row.pop("type"), "__name__", str(kind))
+        return json.dumps({"params": rows}, indent=2)
+
+
+@dataclass(frozen=True)
+class Params:
+    """The parameters of a run, and what else the campaign says of it.
+
+    Attributes:
+        values: Their values by name.
+        run_id: The name of the run, or None without a campaign, as all below.
+        seed: Its seed.
+        db_path: The folder for its recording.
+        db_addr: An address of its own, HOST:PORT.
+        cache_dir: A folder that all runs share.
+        run_dir: Its folder.
+        meta: What else the plan says of it, by name.
+        slot: The number of its worker, and its ports.
+    """
+
+    values: Mapping[str, Any]
+    run_id: str | None = None
+    seed: int | None = None
+    db_path: str | None = None
+    db_addr: str | None = None
+    cache_dir: str | None = None
+    run_dir: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    slot: Mapping[str, Any] = field(default_factory=dict)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a parameter, or a default."""
+        return self.values.get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    def as_overrides_dict(self) -> dict[str, Any]:
+        """Return all values by name."""
+        return dict(self.values)
+
+    def slots(self) -> dict[str, Any]:
+        """Return the number of the worker, and the ports."""
+        return dict(self.slot)
+
+    def ports(self) -> dict[str, int]:
+        """Return the ports by name."""
+        return dict(self.slot.get("ports", {}))
+
+
+# The last parameters that the script declared.
+_declared = ParamsSpec({})
+
+
+def params_spec(**given: Param) -> ParamsSpec:
+    """Declare the parameters of a script.
+
+    Args:
+        **given: The parameters by name.
+
+    Returns:
+        The parameters.
+
+    Raises:
+        TypeError: One is not a Param.
+    """
+    global _declared
+    for name, each in given.items():
+        if not isinstance(each, Param):
+            raise TypeError(f"params_spec: {name} is {each!r}; a monte_carlo.Param is needed")
+    _declared = ParamsSpec(given)
+    return _declared
+
+
+def spec_json() -> str:
+    """Return the declared parameters as JSON."""
+    return _declared.to_json()
+
+
+def params(spec: ParamsSpec | None = None) -> Params:
+    """Return the parameters of this run.
+
+    Args:
+        spec: The parameters, with their defaults; by default those that were declared last.
+
+    Returns:
+        The defaults, and the values of the campaign in place of them.
+
+    Raises:
+        RuntimeError: The file of the campaign cannot be read.
+    """
+    values = {name: each.default for name, each in (spec or _declared).params.items()}
+    path = os.environ.get(CONTEXT)
+    if not path:
+        return Params(values)
+    try:
+        context = json.loads(Path(path).read_text(encoding="utf-8"))
+        values.update(context.pop("params", {}))
+        return Params(values, slot=context.pop("slots", {}), **context)
+    except (OSError, ValueError, TypeError) as error:
+        raise RuntimeError(f"{CONTEXT}={path}: {error}") from None
+
+
+def port_variable(name: str) -> str:
+    """Return the variable of the environment that has a port, such as ELODIN_MC_PORT_STATE."""
+    return PORT + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+
+
+def port(name: str, default: int | None = None) -> int:
+    """Return a port of this run.
+
+    Args:
+        name: Its name in the campaign.
+        default: The port without a campaign.
+
+    Returns:
+        The port.
+
+    Raises:
+        KeyError: The campaign has none of this name, and there is no default.
+    """
+    given = os.environ.get(port_variable(name)) or params().ports().get(name, default)
+    if given is None:
+        raise KeyError(name)
+    return int(given)
+
+
+def result(**values: Any) -> None:
+    """Write the result of this run, for what scores it. It replaces an earlier one.
+
+    Args:
+        **values: Numbers, texts, lists and the like, by name.
+
+    Raises:
+        RuntimeError: There is no campaign.
+    """
+    folder = params().run_dir
+    if folder is None:
+        raise RuntimeError(f"result() needs a campaign, which sets {CONTEXT}")
+    (Path(folder) / "result.json").write_text(json.dumps(values, indent=2, default=float), encoding="utf-8")
+
+
+def export_db(
+    db_path: str | Path, output: str | Path, *, format: str = "csv", pattern: str | None = None, **later: Any
+) -> Path:
+    """Write the components of a recording to one file each.
+
+    Args:
+        db_path: The folder of the recording.
+        output: The folder for the files; it is made if it does not exist.
+        format: `csv`, `parquet` or `arrow`.
+        pattern: Which components, such as "rocket.*"; by default all.
+        **later: Accepted without effect: flatten, join, mono_ns, csv_fast_floats, timeout and elodin_db.
+
+    Returns:
+        The folder.
+    """
+    from sim_node.extensions.elodin.session.exec import write_frame
+    from sim_node.extensions.elodin.session.recorded import open_recording
+
+    output = Path(output)
+    output.mkdir(parents=True, exist_ok=True)
+    with open_recording(db_path) as recorded:
+        for name in recorded.names:
+            if pattern is None or fnmatch(name, pattern):
+                write_frame(recorded.history(name), name, output, format)
+    return output

@@ -1,0 +1,112 @@
+"""Examples of Elodin 0.16.2 run here with their import lines changed alone, and give the numbers of Elodin itself.
+
+They need Elodin, which `make test-peers` sets up, and its repository at the tag v0.16.2: set ELODIN_DIR to a checkout.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from strangers import environment_of
+
+from sim_node.extensions.elodin.egm08 import C_FILE, S_FILE, SHIPPED
+
+pytestmark = pytest.mark.peers
+SCRIPT = Path(__file__).with_name("run_of_elodin.py")
+COMPAT = "sim_node.extensions.elodin.compat"
+TICKS = 1000
+TOLERANCE = 1e-9
+# For so many ticks the runs are equal. The reaction wheels of cube-sat-pysim stick and slip at its long step: from
+# there on rounding grows tenfold every few ticks, in any two programs.
+EXAMPLES = {
+    "ball": TICKS,
+    "three-body": TICKS,
+    "drone": TICKS,
+    "rocket": TICKS,
+    "rc-jet": TICKS,
+    "ellipsoid": TICKS,
+    "cube-sat": TICKS,
+    "cube-sat-pysim": 100,
+    "sensor-camera": TICKS,
+    "rocket-barrowman": TICKS,
+}
+
+
+@pytest.fixture(scope="module")
+def examples() -> Path:
+    folder = os.environ.get("ELODIN_DIR", "")
+    if not folder:
+        pytest.skip("set ELODIN_DIR to a checkout of Elodin's repository at the tag v0.16.2")
+    return Path(folder) / "examples"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """With a cache that has coefficients of gravity: neither program downloads any."""
+    cache = tmp_path / "cache" / "elodin-cli"
+    cache.mkdir(parents=True)
+    with np.load(SHIPPED) as shipped:
+        np.save(cache / C_FILE, shipped["c"])
+        np.save(cache / S_FILE, shipped["s"])
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return {**own, "XDG_CACHE_HOME": str(tmp_path / "cache"), "MPLBACKEND": "agg"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_gives_elodins_numbers(
+    name: str, examples: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Its run, and one tick from each of the states of Elodin's run."""
+    python = environment_of("elodin")
+    shutil.copytree(examples / name, tmp_path / name)
+    example = str(tmp_path / name / "main.py")
+    theirs, ours = tmp_path / "theirs.npz", tmp_path / "ours.npz"
+    for command in (
+        [str(python), str(SCRIPT), "elodin", example, str(TICKS), str(theirs)],
+        [sys.executable, str(SCRIPT), COMPAT, example, str(TICKS), str(ours), str(theirs)],
+    ):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with np.load(theirs) as expected, np.load(ours) as found:
+        # What is not of numbers is the same by itself: edges name entities, which Elodin counts from 0.
+        compared = [each for each in expected.files if expected[each].dtype.kind == "f"]
+        assert compared
+        for component in compared:
+            last = EXAMPLES[name] + 1
+            _equal(found[component][:last], expected[component][:last], f"{component}, run")
+            _equal(found[f"one/{component}"], expected[component][1:], f"{component}, one tick")
+
+
+def _equal(found: Any, expected: Any, what: str) -> None:
+    scale = np.nanmax(np.abs(expected), initial=0.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * scale, err_msg=what, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["cube-sat", "cube-sat-pysim", "sensor-camera", "rocket-barrowman"])
+def test_an_example_runs_to_its_end_with_its_import_lines_changed(name: str, examples: Path, tmp_path: Path) -> None:
+    """All of it, with what is in this package alone: coefficients of gravity, and pictures."""
+    shutil.copytree(examples / name, tmp_path / name)
+    script = tmp_path / name / "main.py"
+    text = script.read_text(encoding="utf-8")
+    imports = r"^(\s*)(import|from) elodin(\.elodin)?\b"
+    script.write_text(re.sub(imports, r"\1\2 sim_node.extensions.elodin", text, flags=re.MULTILINE), encoding="utf-8")
+    shutil.copytree(examples.parent / "assets", tmp_path / "assets")
+    more = {"ELODIN_SENSOR_CAMERA_MAX_TICKS": "240", "XDG_CACHE_HOME": str(tmp_path), "MPLBACKEND": "agg"}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, **more},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,199 @@
+"""Campaigns of Elodin: plans that are drawn as Elodin draws them, runs with parameters and ports, scores, errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from sim_node.cli.main import main
+from sim_node.extensions.elodin import monte_carlo
+from sim_node.extensions.sweep.campaign_files import read_campaign, read_plan, read_spec, write_plan
+from sim_node.world import WorldError
+
+SPEC = """
+[monte_carlo]
+n_samples = 100
+seed = 42
+method = "lhs"
+
+[monte_carlo.variables]
+mass = { dist = "uniform", min = 1.0, max = 2.0 }
+target_x = { dist = "uniform", min = 20.0, max = 40.0 }
+thrust_gain = { dist = "uniform", min = 0.8, max = 1.2 }
+wind = { dist = "normal", mean = 0.0, std = 0.5 }
+"""
+# As the sampler of Elodin 0.20 writes them for this spec.
+FIRST = {
+    "mass": 1.916274460417031,
+    "target_x": 23.64996128957642,
+    "thrust_gain": 0.8884985012626575,
+    "wind": 0.31006448623760835,
+}
+SCRIPT = """
+import os, socket, sys, time
+from sim_node.extensions.elodin import monte_carlo as mc
+
+p = mc.params(mc.params_spec(kind=mc.Param(str, default="plain"), x=mc.Param(float, default=0.5)))
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+    own.bind(("127.0.0.1", mc.port("state")))
+    os.mkdir(p.db_path)
+    if p["kind"] == "hangs":
+        time.sleep(1000)
+    if p["kind"] == "breaks" and p.meta["part"] == 3:
+        sys.exit("it broke")
+    mc.result(square=p["x"] ** 2, seed=p.seed, port=mc.port("state"), kind=p.get("kind"))
+"""
+SCORE = """
+import json
+
+def post_run(ctx):
+    found = json.load(open(ctx.run_dir + "/result.json")) if ctx.metrics.exit_ok else {}
+    return {"valid": getattr(ctx.params, "kind", "") != "odd", "pass": found.get("square", 9) < 2, **found}
+
+def post_campaign(ctx):
+    print("report of", json.load(open(ctx.summary))["total_runs"])
+"""
+PLAN = """run_id,seed,param.kind,param.x,meta.part
+one,7,,1.0,1
+two,8,plain,2.0,2
+three,9,breaks,1.0,3
+four,10,odd,1.0,4
+"""
+CAMPAIGN = """
+timeout = "1h"
+rampup = "off"
+[resources.ports]
+state = "auto"
+[retention]
+keep_run_db = "on-fail"
+[hooks]
+post_run = "score.py"
+post_campaign = "score.py"
+"""
+
+
+def test_samples_are_those_of_elodin(tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(SPEC)
+    rows = read_spec(tmp_path / "spec.toml")
+    assert (rows[0].run_id, rows[0].seed, rows[0].params) == ("run_0000000", 1, FIRST)
+    assert len(rows) == 100
+    wind = np.array([row.params["wind"] for row in rows])
+    strata = np.sort((stats.norm(0.0, 0.5).cdf(wind) * 100).astype(int))
+    assert strata.tolist() == list(range(100))  # one in each hundredth
+    write_plan(rows, tmp_path / "plan.csv")
+    assert read_plan(tmp_path / "plan.csv") == rows
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 20), st.integers(0, 2**32))
+def test_values_are_of_their_distributions(tmp_path_factory: Any, count: int, seed: int) -> None:
+    file = tmp_path_factory.mktemp("spec") / "spec.toml"
+    file.write_text(f"""
+[monte_carlo]
+n_samples = {count}
+seed = {seed}
+method = "random"
+[monte_carlo.variables]
+a = {{ dist = "loguniform", lo = 0.1, hi = 10 }}
+b = {{ dist = "choice", values = ["x", "y"] }}
+c = {{ value = 3 }}
+[sim_sweep]
+d = [1, 2]
+[meta_sweep]
+e = ["u", "v", "w"]
+""")
+    rows = read_spec(file)
+    assert len(rows) == 6 * count
+    assert len({(row.params["d"], row.meta["e"]) for row in rows}) == 6
+    for row in rows:
+        assert 0.1 <= row.params["a"] <= 10.0
+        assert row.params["b"] in ("x", "y")
+        assert row.params["c"] == 3
+
+
+def test_a_campaign_runs_scores_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("main.py", SCRIPT), ("score.py", SCORE), ("plan.csv", PLAN), ("campaign.toml", CAMPAIGN)):
+        (tmp_path / name).write_text(text)
+    out = tmp_path / "out"
+    files = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml")]
+    assert main(["sweep", str(tmp_path / "main.py"), *files, "-o", str(out), "--workers", "3"]) == 0
+    printed = capsys.readouterr()
+    assert "report of 4" in printed.out
+    assert "1 of 4 runs passed" in printed.out
+    assert "campaign.toml: rampup has no effect here" in printed.err
+    with (out / "results.csv").open(newline="") as file:
+        rows = {row["run_id"]: row for row in csv.DictReader(file)}
+    found = {name: (row["status"], row["passed"], row["valid"]) for name, row in rows.items()}
+    assert found == {
+        "one": ("ok", "true", "true"),
+        "two": ("ok", "false", "true"),
+        "three": ("failed", "false", "true"),
+        "four": ("invalid", "false", "false"),
+    }
+    assert rows["three"]["failure_reason"] == "exit code 1: it broke"
+    assert (rows["one"]["square"], rows["one"]["seed"], rows["one"]["kind"]) == ("1.0", "7", "plain")
+    kept = sorted(path.parent.name for path in out.glob("runs/*/db"))
+    assert kept == ["four", "three", "two"]
+    summary = json.loads((out / "summary.json").read_text())
+    assert [summary[name] for name in ("total_runs", "passed", "failed", "invalid", "skipped")] == [4, 1, 2, 1, 0]
+    assert summary["hook_metrics"]["square"]["max"] == 4.0
+
+
+def test_a_run_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("import time\ntime.sleep(1000)")
+    (tmp_path / "plan.csv").write_text("run_id\nonly\n")
+    (tmp_path / "campaign.toml").write_text('timeout = "500ms"\nfail_on_run_errors = true')
+    files = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml")]
+    assert main(["sweep", str(tmp_path / "main.py"), *files, "-o", str(tmp_path / "out")]) == 1
+    metrics = json.loads((tmp_path / "out" / "runs" / "only" / "metrics.json").read_text())
+    assert (metrics["status"], metrics["failure_reason"]) == ("timeout", "took longer than 0.5 s")
+
+
+def test_without_a_campaign_there_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(monte_carlo.CONTEXT, raising=False)
+    spec = monte_carlo.params_spec(mass=monte_carlo.Param(float, default=1.5, min=0.5))
+    found = monte_carlo.params(spec)
+    assert (found["mass"], found.get("nothing", 3), found.run_id, found.ports()) == (1.5, 3, None, {})
+    assert json.loads(monte_carlo.spec_json())["params"]["mass"]["type_name"] == "float"
+    assert monte_carlo.port("state", 9003) == 9003
+    with pytest.raises(KeyError, match="state"):
+        monte_carlo.port("state")
+    with pytest.raises(RuntimeError, match=r"result\(\) needs a campaign"):
+        monte_carlo.result(error=1.0)
+    with pytest.raises(TypeError, match=r"params_spec: mass is 1\.5; a monte_carlo\.Param is needed"):
+        monte_carlo.params_spec(mass=1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("campaign.toml", "worker = 3", r"worker: unknown key; did you mean workers\?"),
+        ("campaign.toml", "workers = 0", "workers: a whole number of at least 1 is needed, found 0"),
+        ("campaign.toml", 'timeout = "soon"', "timeout: found 'soon'; a time such as 90s"),
+        ("campaign.toml", "[resources.ports]\na = 70000", 'resources.ports.a: "auto" or a port from 1 to 65535'),
+        ("campaign.toml", '[hooks]\npost_run = "no.py"', "hooks.post_run: there is no file 'no.py'"),
+        ("campaign.toml", '[retention]\nkeep_run_db = "alway"', "found 'alway'; did you mean always?"),
+        ("campaign.toml", "workers = ", "Invalid value"),
+        ("spec.toml", "[monte_carlo.variables]\na = { dist = 'gauss' }", "monte_carlo.variables.a.dist: found 'gauss'"),
+        ("spec.toml", "[monte_carlo.variables]\na = { dist = 'normal', mean = 0 }", "variables.a: needs std"),
+        ("spec.toml", "[monte_carlo]\nmethod = 'sobl'", "allowed: lhs, random"),
+        ("plan.csv", "run_id,seed\na,x\n", r"plan\.csv:2:1: seed: 'x' is not a whole number"),
+        ("plan.csv", "run_id\n../a\n", "'../a' is there twice, or no name of a folder"),
+        ("plan.csv", "run_id\n", "has no runs"),
+    ],
+)
+def test_a_wrong_file_is_one_error(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    read: Any = {"campaign.toml": read_campaign, "spec.toml": read_spec, "plan.csv": read_plan}[name]
+    with pytest.raises(WorldError) as error:
+        read(tmp_path / name)
+    assert name in str(error.value)
+    assert message.replace("\\", "") in str(error.value)
