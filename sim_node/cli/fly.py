@@ -23,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the autopilot, and what `run` has."""
     parser.add_argument("autopilot", metavar="AUTOPILOT", choices=(PX4, ARDUPILOT), help="px4 or ardupilot")
     parser.add_argument(
-        "--names", metavar="NAMES", default="enu", help="names of the bridge's topics: enu, mavros, px4 (default enu)"
+        "--names",
+        metavar="NAMES",
+        default="enu",
+        help="names of the bridge's topics: enu, mavros, px4, ap (default enu)",
     )
     runs.add_arguments(parser)
 

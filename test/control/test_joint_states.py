@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_typestore
+from scipy.spatial.transform import Rotation
 
 from sim_node.messages.joint_state_sink import JointStateSink, joint_state_topics, stated_groups
 from sim_node.messages.topic import Send, Topic
@@ -113,3 +116,25 @@ def test_the_column_has_a_row_for_each_joint() -> None:
     column = simulation.columns.column(JOINT_STATE)
     assert column.entities == ("arm/slide", "arm/loose", "other")
     assert simulation.columns[JOINT_STATE][1, :2].tolist() == [0.25, -1.5]
+
+
+def test_the_base_on_the_page_drives_as_diff_drive_controller_computes() -> None:
+    """v = r (left + right) / 2 and w = r (right - left) / separation, by the numbers of the page."""
+    page = (Path(__file__).parents[2] / "docs" / "joints.md").read_text(encoding="utf-8")
+    text = re.search(r"```yaml\n(world: cart\n.*?)```", page, re.DOTALL)
+    numbers = {key: re.search(rf"{key}: ([\d.]+)", page) for key in ("wheel_separation", "wheel_radius")}
+    assert text
+    separation, radius = (float(found[1]) for found in numbers.values() if found)
+    simulation = Simulation(loads(text[1]))
+    cart, left, right = simulation.bodies["cart"], simulation.joints["cart/left"], simulation.joints["cart/right"]
+    left.target = right.target = 5.0
+    simulation.run(1.0)
+    before = cart.pose.copy()
+    simulation.run(1.0)
+    assert (cart.pose - before)[:2] == pytest.approx([5.0 * radius, 0.0], abs=0.005)
+    left.target, right.target = -2.0, 2.0
+    simulation.run(1.0)
+    first = Rotation.from_quat(cart.pose[3:])
+    simulation.run(1.0)
+    turn = (first.inv() * Rotation.from_quat(cart.pose[3:])).as_rotvec()
+    assert turn == pytest.approx([0.0, 0.0, 4.0 * radius / separation], abs=0.01)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claims import free_instance
 
 pytest.importorskip("ardupilot_msgs", reason="needs sim_node build geographic_msgs, and ardupilot_msgs")
 
@@ -31,7 +32,7 @@ ALTITUDE = 47.8  # above the ellipsoid: half a metre above mean sea level
 WORLD = f"""
 world: idle
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: {ALTITUDE}}}
-time: {{step: 0.004}}
+time: {{step: STEP}}
 physics: {{integrator: euler, timestep: 0.001}}
 bodies:
   - {{name: ground, geometry: [{{plane: true}}]}}
@@ -39,22 +40,40 @@ vehicles:
   - name: drone
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, like: ardupilot}}
+    autopilot: AUTOPILOT
 """
 GUIDED, LAND = 4, 9
 
 
+def written(tmp_path: Path, step: float, autopilot: str) -> str:
+    world = tmp_path / "idle.yaml"
+    world.write_text(WORLD.replace("STEP", f"{step}").replace("AUTOPILOT", autopilot), encoding="utf-8")
+    return str(world)
+
+
 @contextmanager
 def flying(tmp_path: Path) -> Iterator[Listener]:
-    world = tmp_path / "idle.yaml"
-    world.write_text(WORLD, encoding="utf-8")
-    with program(sim_node("run", str(world), "--no-view", "--ros-args", "-p", "names:=ap")) as run, listener() as ears:
+    world = written(tmp_path, 0.004, "{type: mavlink_builtin, like: ardupilot}")
+    with program(sim_node("run", world, "--no-view", "--ros-args", "-p", "names:=ap")) as run, listener() as ears:
         run.wait_for("topics below")
         yield ears
 
 
-def test_a_client_arms_takes_off_and_flies_by_velocity_and_by_place(tmp_path: Path) -> None:
-    with flying(tmp_path) as ears:
+@contextmanager
+def flying_ardupilot(tmp_path: Path) -> Iterator[Listener]:
+    """ArduCopter itself, as fast as it can: it needs half a minute of simulated time until it knows where it is."""
+    if not os.environ.get("ARDUPILOT_DIR"):
+        pytest.skip("needs ArduPilot: set ARDUPILOT_DIR")
+    world = written(tmp_path, 0.001, f"{{type: ardupilot, instance: {free_instance()}}}")
+    command = sim_node("fly", "ardupilot", world, "--names", "ap", "--no-view", "--speed", "max")
+    with program(command) as run, listener() as ears:
+        run.wait_for("in lockstep")
+        yield ears
+
+
+@pytest.mark.parametrize("fly", [flying, flying_ardupilot])
+def test_a_client_arms_takes_off_and_flies_by_velocity_and_by_place(tmp_path: Path, fly: Any) -> None:
+    with fly(tmp_path) as ears:
         poses = ears.subscribe(PoseStamped, "/ap/pose/filtered", qos_profile_sensor_data)
         places = ears.subscribe(GeoPoseStamped, "/ap/geopose/filtered", qos_profile_sensor_data)
         goals = ears.subscribe(GeoPointStamped, "/ap/goal_lla", LATCHED)
@@ -65,9 +84,14 @@ def test_a_client_arms_takes_off_and_flies_by_velocity_and_by_place(tmp_path: Pa
         assert (switched.status, switched.curr_mode) == (True, GUIDED)
         refused = ears.call(ModeSwitch, "/ap/mode_switch", ModeSwitch.Request(mode=199))
         assert (refused.status, refused.curr_mode) == (False, GUIDED)
+        ears.spin_until(
+            lambda: ears.call(Trigger, "/ap/prearm_check", Trigger.Request()).success, "that it can be armed"
+        )
         checked = ears.call(Trigger, "/ap/prearm_check", Trigger.Request())
         assert (checked.success, checked.message) == (True, "Vehicle is Armable")
-        assert ears.call(ArmMotors, "/ap/arm_motors", ArmMotors.Request(arm=True)).result
+        ears.spin_until(
+            lambda: ears.call(ArmMotors, "/ap/arm_motors", ArmMotors.Request(arm=True)).result, "that it is armed"
+        )
         assert not ears.call(Takeoff, "/ap/experimental/takeoff", Takeoff.Request(alt=-1.0)).status
         assert ears.call(Takeoff, "/ap/experimental/takeoff", Takeoff.Request(alt=5.0)).status
 
