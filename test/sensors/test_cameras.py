@@ -200,7 +200,7 @@ def test_close_ends_what_draws_and_a_run_that_goes_on_has_the_same_pictures() ->
     for simulation in (whole, parted):
         simulation.close()
         simulation.close()
-    assert drawing_processes(os.getpid()) == before
+    assert set(drawing_processes(os.getpid())) <= set(before)  # those of earlier tests may end meanwhile
     expected, found = whole.snapshot().measurements["CAM"], parted.snapshot().measurements["CAM"]
     later = len(found.stamps_ns)  # the image of the start may be published before
     assert later >= 4

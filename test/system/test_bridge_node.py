@@ -140,6 +140,8 @@ def test_a_mission_goes_up_from_a_file_and_comes_down(tmp_path: Path) -> None:
     with flying("--ros-args", "-p", f"mission_file:={plan}") as (_, ears, autopilot):
         results = ears.subscribe(DiagnosticStatus, "/vehicle1/command_result", RELIABLE)
         waypoints = ears.subscribe(String, "/vehicle1/mission/waypoints", LATCHED)
+        home = ears.subscribe(NavSatFix, "/vehicle1/home_position/home", LATCHED)
+        ears.spin_until(lambda: bool(home), what="home, from which positions count")
         pushed = call(ears, "mission/push")
         assert (pushed.success, pushed.message) == (True, "3 items")
         assert [item.command for item in autopilot.mission] == [16, 22, 16]

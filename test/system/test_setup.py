@@ -41,7 +41,7 @@ KEYS = {
     "collada": "python3-collada",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"gymnasium", "ray"}
+OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"cmaes", "gymnasium", "ray"}
 OPTIONAL |= {"foxglove", "rerun"} | {"shtab", "termcolor"} | {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
 OPTIONAL |= (
     {"ardupilot_msgs", "mavros_msgs", "px4_msgs", "pytest"}
