@@ -12,7 +12,8 @@ lock() {
 
 lock uv
 lock core
-lock ros -c core.lock
+# lark-parser is an earlier lark: both have the folder lark, and what is installed last wins.
+lock ros -c core.lock --no-emit-package lark-parser
 lock elodin -c core.lock
 lock learn -c core.lock -c elodin.lock
 lock mcp -c core.lock -c elodin.lock

@@ -139,9 +139,9 @@ def script(url: str) -> Iterator[Connection]:
         yield connection
 
 
-def told(connection: Connection, key: str) -> Any:
+def told(connection: Connection, key: str, patience: float = PATIENCE) -> Any:
     """The next thing of a kind that a page's script is told."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while True:
         message = json.loads(connection.recv(max(end - time.monotonic(), 0.0)))
         if key in message:

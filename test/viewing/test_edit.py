@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from page import Page, opened, script, told
+from page import Page, camera, opened, script, told
 from waiting import until
 
 from sim_node import Session, loads
@@ -83,8 +84,9 @@ def test_a_push_adds_a_velocity_away_from_the_camera(run: Session) -> None:
     assert run.viewer is not None
     crate = run.simulation.bodies["crate"]
     crate.twist = [0, 0, 0.5, 0, 0, 0.25]
-    with opened(run.viewer.url, eye=(0.0, -9.0, 5.0), at=(0.0, 2.0, 1.0)) as page:
+    with opened(run.viewer.url) as page:
         select(page, "crate")
+        page.send(camera(eye=(0.0, -9.0, 5.0), at=(0.0, 2.0, 1.0)))  # after the viewer has chosen the first view
         choose(page, "Do", "Push")
         until(lambda: run.loop.call(lambda: crate.twist[1]) > 0.0, "the push")
         np.testing.assert_allclose(run.loop.call(lambda: crate.twist), [0, 1, 0.5, 0, 0, 0.25], atol=1e-9)
@@ -115,10 +117,13 @@ def test_two_clicks_bring_what_was_clicked_into_the_middle(run: Session) -> None
         crate = next(m["name"] for m in page.all("BatchedMeshesMessage") if page.placed(m["name"])[2] == 3.0)
         ray = {"ray_origin": (0.0, 0.0, 9.0), "ray_direction": (0.0, 0.0, -1.0), "screen_pos": (0.5, 0.5)}
         click = {"type": "SceneNodeClickMessage", "name": crate, "instance_index": 0, "modifier": None, "owner": ""}
-        page.send({**click, **ray})
-        page.send({**click, **ray})
-        while (opening := told(foot, "opening"))["number"] == before:
-            pass
+        opening = {"number": before}
+        while opening["number"] == before:
+            # A busy machine takes them for two single ones; whoever sees nothing happen clicks again.
+            page.send({**click, **ray})
+            page.send({**click, **ray})
+            with suppress(TimeoutError):
+                opening = told(foot, "opening", patience=5.0)
         assert viewer._look.followed == "crate"
         assert opening["box"] == pytest.approx([0, 0, 0, 0.5, 0.5, 0.5]), "seen from the crate"
 

@@ -53,7 +53,7 @@ class Picked:
         self._server, self._scene, self._lock, self._editor, self._focus = server, scene, lock, editor, focus
         self._world: World | None = None
         self._about: list[str] = []
-        self._clicked_s, self._seen = 0.0, (0, np.full(7, np.nan))
+        self._clicked, self._seen = ("", 0.0), (0, np.full(7, np.nan))
         self._handles: Any = None
         self._dragging = False
         gui = server.gui
@@ -110,9 +110,9 @@ class Picked:
 
     def _pick(self, shape: DrawnShape) -> None:
         frames, now = self._scene.frames, time.monotonic()
-        name, twice = frames.names[shape.row], now - self._clicked_s < DOUBLE_S
-        self._clicked_s = now
-        if twice and name == self.chosen:
+        name, (before, then) = frames.names[shape.row], self._clicked
+        self._clicked = name, now  # at once: the second click is handled beside the first
+        if name == before and now - then < DOUBLE_S:
             moving = [row for row in frames.chain(shape.row) if not frames.still[row]]
             self._focus(frames.names[moving[-1]] if moving else name)
         self._name.value = name
