@@ -100,7 +100,7 @@ class _Blocks:
 
 def at(token: Token) -> LineColumn:
     """Return the location of a token."""
-    return token.line, token.column
+    return token.line or 1, token.column or 1
 
 
 def _here(kind: str, new_line: Token) -> Token:
@@ -110,7 +110,7 @@ def _here(kind: str, new_line: Token) -> Token:
 
 
 def _end(new_line: Token) -> LineColumn:
-    return new_line.end_line, new_line.end_column - new_line.endswith(".")
+    return new_line.end_line or 1, (new_line.end_column or 1) - new_line.endswith(".")
 
 
 MAX_LENGTH = 8 * 1024 * 1024
@@ -166,7 +166,7 @@ def parse(text: str, report: Report) -> syntax.Document | None:
             raise
         report.error(inner.message, inner.at)
     except UnexpectedToken as error:
-        token: Token = error.token  # type: ignore[attr-defined]
+        token: Token = error.token
         at = _end_of_text(text) if token.type == "$END" else (token.line or 1, token.column or 1)
         if token.type == "_INDENT":
             report.error("unexpected indentation: the line above does not open a block", at)
@@ -174,7 +174,7 @@ def parse(text: str, report: Report) -> syntax.Document | None:
         found = _TERMINALS[token.type] if token.type in ("_NL", "_DEDENT", "$END") else quoted(str(token))
         report.error(f"found {found}; allowed here: {_allowed(_expected(error))}", at)
     except UnexpectedCharacters as error:
-        char = text[error.pos_in_stream]
+        char = text[error.pos_in_stream or 0]
         message = "a string without an end" if char == '"' else f"found {quoted(char)}"
         report.error(f"{message}; allowed here: {_allowed(error.allowed or ())}", (error.line, error.column))
     return None

@@ -179,7 +179,7 @@ def formula(text: str, where: Where = NOWHERE) -> Formula:
             raise error.orig_exc from None
         raise
     except UnexpectedToken as error:
-        token: Any = error.token  # type: ignore[attr-defined]
+        token: Any = error.token
         ended = token.type == "$END"
         found = "the end" if ended else quoted(str(token))
         column = len(text.rstrip()) + 1 if ended else int(token.start_pos or 0) + 1
