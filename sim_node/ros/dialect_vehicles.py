@@ -13,7 +13,7 @@ from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.dialects import Input, VehicleNames, checked
 from sim_node.mavlink.setpoints import SetpointRefused
-from sim_node.mavlink.topics import Profile, VehicleTopic
+from sim_node.mavlink.topics import FrameNames, Profile, VehicleTopic
 from sim_node.mavlink.transaction import Outgoing, Result
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.encoding import encode
@@ -25,6 +25,7 @@ from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 V = TypeVar("V", bound=VehicleNames)
+_UNTURNED = (0.0, 0.0, 0.0, 1.0)
 
 
 class ServedVehicle(Generic[V]):
@@ -171,6 +172,13 @@ class DialectVehicles(ABC):
         """Return what stands before the names of a vehicle: nothing, or its namespace with a slash behind it."""
         namespace = self.naming.dialect_namespace(self.word, system)
         return f"{namespace}/" if namespace else ""
+
+    def frames_of(self, vehicle: Vehicle, tf: VehicleTf, now_ns: Callable[[], int]) -> FrameNames:
+        """Return the names of a vehicle's frames in these messages, and fix its frame to that of our names."""
+        frames = self.naming.dialect_frames(self.word, vehicle.system)
+        if frames.base != vehicle.telemetry.frames.base:
+            tf.publish_fixed(frames.base, _UNTURNED, now_ns())
+        return frames
 
     @abstractmethod
     def publish(

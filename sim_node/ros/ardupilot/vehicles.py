@@ -29,7 +29,7 @@ from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 # COPTER_MODE_GUIDED, and that of rovers and planes: modes in which setpoints are followed.
 _GUIDED = (4, 15)
-_UNTURNED, _FRD = (0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0)
+_FRD = (1.0, 0.0, 0.0, 0.0)
 
 
 class ApServices(ServedVehicle[ApNames]):
@@ -106,9 +106,7 @@ class ApVehicles(DialectVehicles):
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> ApNames:
         """Return what publishes a vehicle's messages, and fix their frames to that of our names."""
-        frames = self.naming.dialect_frames(self.word, vehicle.system)
-        if frames.base != vehicle.telemetry.frames.base:
-            tf.publish_fixed(frames.base, _UNTURNED, now_ns())
+        frames = self.frames_of(vehicle, tf, now_ns)
         tf.publish_fixed(frames.named("base_link_ned"), _FRD, now_ns())
         return ApNames(vehicle.telemetry, frames, publishers.send, readers())
 

@@ -74,9 +74,6 @@ class MavrosTopics:
         self._put(row, message, thrust=thrust)
 
 
-_UNTURNED = (0.0, 0.0, 0.0, 1.0)
-
-
 class MavrosVehicles(DialectVehicles):
     """Publishes and serves vehicles under MAVROS' names.
 
@@ -99,9 +96,7 @@ class MavrosVehicles(DialectVehicles):
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> MavrosVehicle:
         """Return what publishes a vehicle's messages, and fix its frame to that of our names."""
-        frames = self.naming.dialect_frames(self.word, vehicle.system)
-        if frames.base != vehicle.telemetry.frames.base:
-            tf.publish_fixed(frames.base, _UNTURNED, now_ns())
+        frames = self.frames_of(vehicle, tf, now_ns)
         return MavrosVehicle(vehicle.telemetry, frames, publishers.send)
 
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> MavrosTopics:
