@@ -45,9 +45,14 @@ def stated_groups(world: World) -> list[tuple[JointCommands, tuple[str, ...]]]:
     return [(group, joints) for group, joints in found if joints and measured.isdisjoint(joints)]
 
 
+def joint_state_topic(group: JointCommands, prefix: str = "") -> Topic:
+    """Return the topic of a group of `stated_groups`. Reliable: readers of both kinds hear it."""
+    return Topic(f"{prefix}{group.name}/joint_states".lstrip("/"), TYPE, Qos())
+
+
 def joint_state_topics(world: World, prefix: str = "") -> list[Topic]:
-    """Return the topic of each group of `stated_groups`, in order. Reliable: readers of both kinds hear it."""
-    return [Topic(f"{prefix}{group.name}/joint_states".lstrip("/"), TYPE, Qos()) for group, _ in stated_groups(world)]
+    """Return the topic of each group of `stated_groups`, in order."""
+    return [joint_state_topic(group, prefix) for group, _ in stated_groups(world)]
 
 
 @dataclass
@@ -77,11 +82,11 @@ class JointStateSink(Sink):
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages."""
-        every = joints_below(world, world.fixed_frame)
-        sends = self._topics.renew(joint_state_topics(world, self._prefix))
+        every, groups = joints_below(world, world.fixed_frame), stated_groups(world)
+        sends = self._topics.renew([joint_state_topic(group, self._prefix) for group, _ in groups])
         self._groups = [
             _Group(send, group.states, [every.index(name) for name in joints], _packer(joints))
-            for send, (group, joints) in zip(sends, stated_groups(world), strict=True)
+            for send, (group, joints) in zip(sends, groups, strict=True)
         ]
 
     def refuses(self, world: World) -> str | None:

@@ -25,10 +25,12 @@ class JointStates(RunPart):
 
     def topics(self, world: World, prefix: str = "") -> Iterable[OwnedTopic]:
         """Return the topic of each group."""
-        from sim_node.messages.joint_state_sink import joint_state_topics, stated_groups
+        from sim_node.messages.joint_state_sink import joint_state_topic, stated_groups
 
-        for (group, _), topic in zip(stated_groups(world), joint_state_topics(world, prefix), strict=True):
-            yield OwnedTopic(topic, f"the states of joints {group.name}".rstrip(), group.place)
+        for group, _ in stated_groups(world):
+            yield OwnedTopic(
+                joint_state_topic(group, prefix), f"the states of joints {group.name}".rstrip(), group.place
+            )
 
 
 RUN_PARTS.add("joint states")(JointStates())
