@@ -465,7 +465,10 @@ class TransformTree:
     @property
     def roots(self) -> tuple[str, ...]:
         """Names of the frames without a parent."""
-        return tuple(frame.name for frame in self.describe() if frame.parent is None)
+        with self._lock:
+            frames = self._storage.rings.frames
+            rows = np.flatnonzero((frames["known"] != 0) & (frames["count"] == 0))
+            return tuple(self._storage.names[row] for row in rows.tolist())
 
     @property
     def nbytes(self) -> int:
