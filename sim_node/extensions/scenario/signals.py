@@ -74,6 +74,7 @@ class SignalKind:
         truth: Whether it is true or false.
         gone: Its value once a change of the world has taken away what it is of.
         sensors: Whether sensors must measure.
+        specific: Returns the kind for some arguments, if it depends on them. Raises FormulaError.
     """
 
     usage: str
@@ -85,13 +86,18 @@ class SignalKind:
     truth: bool = False
     gone: float = float("nan")
     sensors: bool = False
+    specific: Callable[[SignalKind, Sequence[str]], SignalKind] | None = None
 
 
 SIGNALS: Registry[str, SignalKind] = Registry(
     "signal",
-    shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health")),
+    shipped=tuple(
+        f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health", "message_signals")
+    ),
     group="sim_node.signals",
 )
+# The kind of signals that are fields of topics, and how these begin.
+TOPICS = "/"
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 
 
@@ -132,8 +138,8 @@ def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -
     """
     if (kind := kind_of(text)) is not None and (call := _CALL.fullmatch(text)) is not None:
         return kind.open(run, _arguments(call), zones)
-    if text.startswith("/"):
-        raise FormulaError(f"{text}: fields of topics are signals of recorded runs alone")
+    if kind is not None:
+        return kind.open(run, [text], zones)
     try:
         of = column_signal(text)
         read = of.reader(run.columns)
@@ -377,11 +383,13 @@ def signal_kind(
 
 
 def kind_of(text: str) -> SignalKind | None:
-    """Return the kind of a signal such as altitude(drone); None for others, as pose[ball].z.
+    """Return the kind of a signal such as altitude(drone) or /drone/fix.altitude; None for others, as pose[ball].z.
 
     Raises:
         FormulaError: There is no such kind, or it takes other arguments.
     """
+    if text.startswith(TOPICS):
+        return SIGNALS[TOPICS]
     call = _CALL.fullmatch(text)
     if call is None:
         return None
@@ -392,7 +400,7 @@ def kind_of(text: str) -> SignalKind | None:
     kind = SIGNALS[name]
     if not kind.least <= len(found) <= kind.most or not all(found):
         raise FormulaError(f"{call[0]}: {kind.usage} is needed")
-    return kind
+    return kind.specific(kind, found) if kind.specific else kind
 
 
 def needs_sensors(names: Iterable[str]) -> bool:
