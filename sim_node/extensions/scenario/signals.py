@@ -180,7 +180,8 @@ class RunSignals:
         """Return the numbers at the present step that signals are computed of: rows of columns, then probes."""
         columns = self._columns
         found: list[Array] = [columns[name].take(rows, axis=0) for name, rows in self._rows.items()]
-        return [*found, *(np.float64(probe.sample()) for probe in self._probes)]
+        found += [np.float64(probe.sample()) for probe in self._probes]
+        return found
 
     def compute(self, taken: Sequence[Array]) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal, of those (T, ...) that `take` returned."""
@@ -234,6 +235,7 @@ class SignalRecorder:
         self._run, self.names, self._zones, self.period_ns = run, tuple(names), zones, period_ns
         self._step_ns = run.world.time.step_ns
         self._segments = [_Segment(RunSignals(run, names, zones))]
+        self._taken = 0
 
     def begin(self) -> None:
         """Take the sample of the present instant, at the start of a run. Steps take the others."""
@@ -242,10 +244,11 @@ class SignalRecorder:
     def send(self, step: int, time_ns: int) -> None:
         """Take a sample."""
         at = time_ns // self.period_ns
-        if at < len(self):  # a reset
+        if at < self._taken:  # a reset
             self._forget(at)
         segment = self._segments[-1]
         segment.taken.append([] if segment.signals is None else segment.signals.take())
+        self._taken += 1
 
     def values(self) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal so far."""
@@ -262,7 +265,7 @@ class SignalRecorder:
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
-        return sum(len(segment.taken) for segment in self._segments)
+        return self._taken
 
     def adapt(self, columns: object) -> bool:
         """Find the signals again after a change of the world."""
@@ -290,6 +293,7 @@ class SignalRecorder:
                 segment.signals.close()
 
     def _forget(self, at: int) -> None:
+        self._taken = at
         for segment in self._segments:
             kept = min(at, len(segment.taken))
             del segment.taken[kept:]
