@@ -129,7 +129,7 @@ class Session:
         self.quit: Callable[[], None] | None = None
 
     def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
-        """Return what tells the user, and marks the time line of the page."""
+        """Return what reports to the user, and marks the time line of the page."""
         # Not the session itself: a circle would keep its ports until the next collection of garbage.
         this = ref(self)
 

@@ -332,7 +332,7 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
     )
 
 
-# What `declared` is not told of plain dataclasses.
+# What `declared` does not know of plain dataclasses.
 _UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
 
 
