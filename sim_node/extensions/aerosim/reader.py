@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.aerosim.coordinates import consistent
+from sim_node.extensions.aerosim.fmu_models import FmuModels, moved_by_fmus, read_fmu_models
 from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.extensions.aerosim.reading import read_graph
 from sim_node.extensions.aerosim.scenario import Trajectory, read_scenario
@@ -69,12 +70,14 @@ def _read(path: Path, shown: Path, roots: Roots, report: Report, options: Option
         return None
     keys = root.entries if isinstance(root, Mapping) else {}
     trajectories: dict[str, Trajectory] = {}
+    models = FmuModels()
     if "actors" in keys and "entities" not in keys:
         scenario = read_scenario(root, path, roots, report)
         graph, trajectories = (None, {}) if scenario is None else scenario
         options = replace(options, convention="NED")
     else:
         is_config = "entities" not in keys and "world" in keys
+        models = read_fmu_models(root, path, roots, report) if is_config else models
         graph = read_sim_config(root, report) if is_config else read_graph(root, report)
     if graph is None or len(report.errors) > errors:
         return None
@@ -86,7 +89,8 @@ def _read(path: Path, shown: Path, roots: Roots, report: Report, options: Option
     report.warnings.extend(found.warnings)
     if len(report.errors) > errors:
         return None
-    return with_default_parents(replace(_moving(found.world, trajectories), source=str(shown)))
+    world = moved_by_fmus(_moving(found.world, trajectories), root, models)
+    return with_default_parents(replace(world, source=str(shown)))
 
 
 def _moving(world: World, trajectories: dict[str, Trajectory]) -> World:
