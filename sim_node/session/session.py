@@ -237,6 +237,7 @@ class Session:
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)
             for each in attendants:
+                each.let_start(allowed=bool(self._processes), report=self._report, warn=self._warn)
                 each.let_stop(self.programs)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
