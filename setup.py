@@ -195,7 +195,7 @@ setup(
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
         f"{NAME}.spatial.frames": ["egm96_15.npz"],
-        f"{NAME}.viewing.browser": ["camera.js", "foot.js", "gamepad.js", "page.js", "panels.html"],
+        f"{NAME}.viewing.browser": ["*.js", "panels.html"],
         f"{NAME}.viewing.schematic": ["eql.lark"],
     },
     zip_safe=False,
