@@ -137,7 +137,7 @@ def test_a_file_that_is_named_often_is_read_once(tmp_path: Path) -> None:
     assert damage == [f"{tmp_path}: metadata.yaml names 3000 files, but 1 different ones"]
 
 
-@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 3000, b"\xff"])
+@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 1000, b"\xff"])
 def test_bad_metadata_is_written_anew_from_the_files(
     whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,7 +293,7 @@ def test_many_topics_take_no_more_than_their_number(tmp_path: Path) -> None:
     assert len(summary.channels) == 500
 
 
-@pytest.mark.parametrize("text", ["[" * 3000, "{a: " * 3000, "- " * 3000, "? " * 3000])
+@pytest.mark.parametrize("text", ["[" * 1000, "{a: " * 1000, "- " * 1000, "? " * 1000])
 def test_profiles_that_are_nested_too_deeply_are_none(text: str) -> None:
     assert profiles(text) == ()
 
