@@ -97,7 +97,9 @@ def bridge(words: list[str]) -> None:
     """
     from peer import HOME
     from std_msgs.msg import Float64
-    from test_setpoint_topics import THRUST, TURNS, valid
+    from test_setpoint_topics import valid
+
+    from sim_node.ros.vehicle_commands import THRUST, TURNS
 
     ours, theirs = os.openpty()
     tty.setraw(ours)

@@ -20,10 +20,10 @@ from cut_off import RATE
 from processes import sim_node
 from rosbags.highlevel import AnyReader
 from test_driving import YARD
-from test_setpoint_topics import TIMEOUT_S, TURNS
+from test_setpoint_topics import TIMEOUT_S
 from waiting import PATIENCE
 
-from sim_node.ros.vehicle_commands import SETPOINTS
+from sim_node.ros.vehicle_commands import SETPOINTS, TURNS
 
 ALONE = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 pytestmark = pytest.mark.skipif(
@@ -40,7 +40,7 @@ def _over_the_network(monkeypatch: pytest.MonkeyPatch, ros_domain: None) -> None
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
 
-def cut_off(*words: str, folder: Path) -> str:
+def cut_off(*words: str | Path, folder: Path) -> str:
     command = [*ALONE, sys.executable, str(Path(__file__).with_name("cut_off.py")), *words]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
