@@ -45,6 +45,8 @@ EXTRAS: "dict[str, list[str]]" = {
     "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40", "cmaes>=0.10"],
     # Worlds in Python.
     "elodin": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
+    # Models of other tools as FMUs.
+    "fmu": ["fmpy>=0.3.20"],
     # Tools for AI assistants.
     "mcp": ["mcp>=2.3"],
     # Runs and bags in other tools: Parquet, Foxglove, Rerun.
@@ -93,6 +95,7 @@ EXTENSIONS = {
     "sim_node.parts": [
         "aerosim = sim_node.extensions.aerosim.part",
         "elodin = sim_node.extensions.elodin.part",
+        "fmu = sim_node.extensions.fmu.part",
         "expect = sim_node.extensions.scenario.expectations",
         "scenario = sim_node.extensions.scenario.events",
     ],
@@ -105,6 +108,7 @@ EXTENSIONS = {
     "sim_node.forces": ["sdf = sim_node.extensions.sdf.lift_drag"],
     "sim_node.engines": [
         "elodin = sim_node.extensions.elodin.engine",
+        "fmu = sim_node.extensions.fmu.engine",
         "scenario = sim_node.extensions.scenario.engine",
     ],
     # Requests that are actions of scenarios.
@@ -115,6 +119,7 @@ EXTENSIONS = {
     "sim_node.runs": [
         "aerosim = sim_node.extensions.aerosim.runs",
         "elodin = sim_node.extensions.elodin.runs",
+        "fmu = sim_node.extensions.fmu.runs",
         "scenario = sim_node.extensions.scenario.attending",
     ],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
@@ -190,7 +195,7 @@ setup(
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
         f"{NAME}.spatial.frames": ["egm96_15.npz"],
-        f"{NAME}.viewing.browser": ["camera.js", "foot.js", "gamepad.js", "page.js", "panels.html"],
+        f"{NAME}.viewing.browser": ["*.js", "panels.html"],
         f"{NAME}.viewing.schematic": ["eql.lark"],
     },
     zip_safe=False,

@@ -247,7 +247,7 @@ class StartedAutopilot:
 
 
 def _landing_there(items: Sequence[Mapping[str, Any]] | None) -> tuple[Mapping[str, Any], ...]:
-    """Return a mission whose landings are at the place before them, as PX4 wants to be told."""
+    """Return a mission whose landings are at the place before them, as PX4 requires."""
     found: list[Mapping[str, Any]] = []
     for item in items or ():
         before = next((each for each in reversed(found) if each["x"]), None)
