@@ -360,7 +360,7 @@ def _send_mission(run: Simulation, path: Path, of: str, *, start: bool) -> str:
     lists = [[MISSION, items], [FENCE, fence_messages(plan)], [RALLY, rally_messages(plan)]]
     lists = [each for each in lists if each[1]]
     event = OccurredEvent(run, run.steps).event
-    arguments = {"lists": lists, "count": len(items), "start": start, "event": event}
+    arguments: dict[str, Any] = {"lists": lists, "count": len(items), "start": start, "event": event}
     begin(run, "mission", vehicle, asked=run.steps, heard=run.steps, sent=0, **arguments)
     return f"a mission of {len(items)} items is sent to {vehicle}"
 
