@@ -51,6 +51,7 @@ test-peers: .venv/.ready-for-tests
 	@$(BIN)/sim_node build mavros_msgs
 	@$(BIN)/sim_node build px4_msgs
 	@$(BIN)/sim_node build ardupilot_msgs
+	@$(BIN)/sim_node build control_msgs
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
 # Every command with the built wheel in an empty environment, alone and with each extra. Downloads packages.

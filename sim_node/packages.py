@@ -35,7 +35,15 @@ _DISTRIBUTIONS = {
     **dict.fromkeys(("rich", "websockets"), "viser"),
 }
 # Message packages that PyPI lacks, which `sim_node build` builds.
-_BUILT = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs")
+_BUILT = (
+    "tf2_msgs",
+    "simulation_interfaces",
+    "geographic_msgs",
+    "mavros_msgs",
+    "px4_msgs",
+    "ardupilot_msgs",
+    "control_msgs",
+)
 # Versions that must not be used, by module, and what is wrong with each. setup.py excludes them from installation.
 WRONG_VERSIONS = {
     "mujoco": {

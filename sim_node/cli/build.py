@@ -22,7 +22,15 @@ from sim_node.packages import missing_message
 from sim_node.world.locate import share
 
 # By their definitions in share/sim_node/interfaces.
-PACKAGES = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs")
+PACKAGES = (
+    "tf2_msgs",
+    "simulation_interfaces",
+    "geographic_msgs",
+    "mavros_msgs",
+    "px4_msgs",
+    "ardupilot_msgs",
+    "control_msgs",
+)
 # Of a package with many short interfaces: all of them in one file, each below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
 _CMAKE = "CMakeLists.txt"
