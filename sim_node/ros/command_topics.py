@@ -347,7 +347,7 @@ class CommandSink(Sink):
         self._is_open = True
 
     def _drain(self) -> None:
-        """Apply what was brought, in the loop's thread."""
+        """Apply the commands received, in the loop's thread."""
         for commander in self._followed:
             commander.drain()
         for act in self._commanders.newest.take().values():
