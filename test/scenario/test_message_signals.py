@@ -170,3 +170,26 @@ def test_a_field_of_mavlink_is_not_compared_with_another_unit() -> None:
     with pytest.raises(FormulaError, match="is in m"):
         formula("mavlink(drone, GLOBAL_POSITION_INT.relative_alt) > 4 s")
     formula("battery(drone) > 20 % and battery_voltage(drone) > 14 V and mavlink(drone, VFR_HUD.throttle) < 90 %")
+
+
+def test_fog_mixes_a_wall_with_the_horizon_by_its_distance() -> None:
+    """Linearly: of a wall at 10 m, half is left where 20 m can be seen, and nothing where 10 m can."""
+    world = """
+world: foggy
+time: {step: 0.01}
+bodies: [{name: wall, pose: {position: [10.5, 0, 0]}, geometry: [{box: [1, 400, 400], color: [1, 0, 0]}]}]
+frames: [{name: cart/base_link}]
+sensors: [{name: cart/CAM, type: camera, rate: 10, width: 32, height: 24}]
+scenario: [{at: 0.05, do: {fog: 20}}, {at: 0.15, do: {fog: 10}}, {at: 0.25, do: {fog: 0}}]
+"""
+    run = Simulation(loads(world))
+    seen = []
+    for _ in range(4):
+        seen.append(run.snapshot().measurements["cart/CAM"].values[0].astype(float).mean((0, 1)))
+        run.run(0.1)
+    run.close()
+    clear, half, none, again = seen
+    assert clear[1] == clear[2] == 0.0
+    np.testing.assert_allclose(none, 255.0 * np.array([0.86, 0.91, 0.96]), atol=1.5)
+    np.testing.assert_allclose(half, (clear + none) / 2.0, atol=1.5)
+    np.testing.assert_array_equal(again, clear)

@@ -153,6 +153,8 @@ class _Topics:
         if of.sensor not in handles.sensors:
             raise FormulaError(f"{name}: the sensors of this run do not measure")
         sensor = handles.sensors[of.sensor]
+        if sensor.type in ("camera", "depth_camera"):
+            raise FormulaError(f"{name}: the pictures of cameras are no signals")
         with SENSORS.blaming(sensor.type):
             return _SensorField(self._run, of.sensor, writer(of.message, sensor.sensor.shape(), of.sensor), decode)
 
