@@ -40,6 +40,7 @@ from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
 from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals
 from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.problems import NOWHERE, Problem
 
 # Samples of a graph, and the least time between two, s of simulated time.
 SAMPLES, APART_S = 1200, 1.0 / 60.0
@@ -47,7 +48,7 @@ _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 # Not drawn in viewports.
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
 # Time between two looks at what panels of data show, s; longest layout of a page, characters.
-FEED_S, MAX_LAYOUT = 0.1, 8000
+FEED_S, MAX_LAYOUT = 0.1, 4000
 # For how many updates a new page is told again what it does not draw: until then its scene may not be there.
 _TELLS = 40
 
@@ -188,9 +189,11 @@ class Panels:
 
         What is wrong with the text is told to the pages, which stay as they are.
         """
-        if text == self.text or self._last is None or len(text) > MAX_LAYOUT:
+        if text == self.text or self._last is None:
             return
         try:
+            if len(text) > MAX_LAYOUT:  # addresses of pages have it, and servers limit these
+                raise WorldError([Problem(NOWHERE, "layout", f"is longer than {MAX_LAYOUT} characters")])
             panels = read_schematic(text, "layout").panels if text else self._given.panels
             self._show(replace(self._given, panels=panels))
         except WorldError as error:

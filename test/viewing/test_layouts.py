@@ -1,0 +1,80 @@
+"""Layouts that pages ask for: what is shown of them, what is refused, and what stays when the world changes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from page import opened  # noqa: F401  it makes the helpers importable
+from waiting import PATIENCE, until
+from websockets.sync.client import connect
+
+from sim_node.session import Session
+from sim_node.viewing.browser.panels import MAX_LAYOUT
+from sim_node.world import loads
+
+WORLD = """
+world: flight
+motions:
+  - frame: drone
+    keyframes: [{t: 0, position: [1, 2, 3]}, {t: 99, position: [99, 0, 3]}]
+bodies: [{name: ball, parent: drone, geometry: [{sphere: 0.3}]}]
+"""
+
+
+def layout_of(url: str) -> dict[str, Any]:
+    with connect(f"{url.replace('http', 'ws')}/panels", ping_interval=None) as connection:
+        found: dict[str, Any] = json.loads(connection.recv(PATIENCE))
+        return found
+
+
+def test_a_layout_is_a_setting_of_pages_and_what_is_wrong_with_it_is_told() -> None:
+    with Session(loads(WORLD), view=0, paused=True) as session:
+        session.start()
+        viewer = session.viewer
+        assert viewer is not None
+        until(lambda: viewer.panels is not None and viewer.panels.signals is not None, "the scene")
+        assert layout_of(viewer.url)["panels"] == []
+        good = 'hsplit { scene; graph "drone.world_pos.linear()" name=Way; }'
+        with connect(f"{viewer.url.replace('http', 'ws')}/layout", ping_interval=None) as page:
+
+            def ask(text: str) -> None:
+                page.send(json.dumps({"set": {"layout": text}}))
+
+            ask(good)
+            until(lambda: layout_of(viewer.url)["own"], "the layout")
+            (split,) = layout_of(viewer.url)["panels"]
+            assert [panel["kind"] for panel in split["panels"]] == ["scene", "graph"]
+            assert split["panels"][1]["head"] == 'graph "drone.world_pos.linear()" name="Way"'
+            assert viewer.layout.now()["layout"] == good
+            for bad, why in (
+                ('graph "dron.world_pos"', "did you mean drone.world_pos?"),
+                ("grph", "did you mean graph?"),
+                ("scene\n" * (MAX_LAYOUT // 5), "longer than"),
+            ):
+                ask(bad)
+                until(lambda why=why: why in layout_of(viewer.url)["problem"], f"what is wrong: {why}")
+                assert layout_of(viewer.url)["panels"] == [split], "the page stays as it is"
+            ask("")
+            until(lambda: not layout_of(viewer.url)["own"], "the scene alone")
+            assert "layout" not in viewer.layout.now()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_layout_stays_when_the_world_changes_if_it_still_can(kept: bool) -> None:
+    with Session(loads(WORLD), view=0, paused=True) as session:
+        session.start()
+        viewer = session.viewer
+        assert viewer is not None
+        until(lambda: viewer.panels is not None and viewer.panels.signals is not None, "the scene")
+        assert viewer.panels is not None
+        of = "map" if kept else "drone"
+        viewer._lay_out(f'graph "{of}.world_pos"')
+        assert viewer.panels.text
+        from sim_node.viewing.shapes import layout_of as frames_of
+
+        other = loads("world: other\nframes: [{name: post}]\n")
+        laid_out = frames_of(other)
+        viewer.set_scene(laid_out.frames, laid_out.poses, world=other)
+        assert bool(viewer.panels.text) is kept
