@@ -334,7 +334,7 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
         page.mouse.down()
         page.mouse.move(there["x"] + 0.5 * there["width"], there["y"] + there["height"] - 20, steps=5)
         page.mouse.up()
-        page.wait_for_function("root.kind === 'vsplit'")
+        page.locator(".split.rows").wait_for()
         assert frames.bounding_box()["x"] == pytest.approx(numbers_.bounding_box()["x"], abs=1)
         assert frames.bounding_box()["y"] > numbers_.bounding_box()["y"]
         page.get_by_role("button", name="Float Frames").click()
