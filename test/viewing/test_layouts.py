@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from page import opened  # noqa: F401  it makes the helpers importable
 from waiting import PATIENCE, until
 from websockets.sync.client import connect
 
 from sim_node.session import Session
 from sim_node.viewing.browser.panels import MAX_LAYOUT
-from sim_node.world import loads
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world import lay_out, loads
 
 WORLD = """
 world: flight
@@ -63,18 +63,32 @@ def test_a_layout_is_a_setting_of_pages_and_what_is_wrong_with_it_is_told() -> N
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_layout_stays_when_the_world_changes_if_it_still_can(kept: bool) -> None:
+    first, other = loads(WORLD), loads("world: other\nframes: [{name: post}]\n")
+    viewer = Viewer(0, "test")
+    for world in (first, other):
+        laid_out = lay_out(world)
+        viewer.set_scene(laid_out.frames, laid_out.poses, world=world)
+        assert viewer.panels is not None
+        if world is first:
+            viewer._lay_out(f'graph "{"map" if kept else "drone"}.world_pos"')
+            assert viewer.panels.text
+    assert bool(viewer.panels.text) is kept
+    viewer.close()
+
+
+def test_a_new_graph_begins_with_what_the_page_can_look_back_at() -> None:
+    """The drone goes from 1 m at 0 s to 99 m at 99 s, at (99 - 1) / 99 m/s."""
     with Session(loads(WORLD), view=0, paused=True) as session:
         session.start()
         viewer = session.viewer
         assert viewer is not None
-        until(lambda: viewer.panels is not None and viewer.panels.signals is not None, "the scene")
+        for _ in range(20):
+            session.loop.step(10)
+            until(lambda: viewer._last_ns == session.loop.simulation.time_ns, "the page has it")
+        viewer._lay_out('graph "drone.world_pos.x"')
         assert viewer.panels is not None
-        of = "map" if kept else "drone"
-        viewer._lay_out(f'graph "{of}.world_pos"')
-        assert viewer.panels.text
-        from sim_node.viewing.shapes import layout_of as frames_of
-
-        other = loads("world: other\nframes: [{name: post}]\n")
-        laid_out = frames_of(other)
-        viewer.set_scene(laid_out.frames, laid_out.poses, world=other)
-        assert bool(viewer.panels.text) is kept
+        (curves,) = viewer.panels._curves
+        assert curves.times[-1] == pytest.approx(2.0)
+        assert len(curves.times) > 4, "a page is not sent every instant"
+        for time_s, (x,) in zip(curves.times, curves.rows, strict=True):
+            assert x == pytest.approx(1.0 + 98.0 * time_s / 99.0, abs=1e-6)
