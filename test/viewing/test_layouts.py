@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,6 +28,10 @@ def layout_of(url: str) -> dict[str, Any]:
     with connect(f"{url.replace('http', 'ws')}/panels", ping_interval=None) as connection:
         found: dict[str, Any] = json.loads(connection.recv(PATIENCE))
         return found
+
+
+def is_told(url: str, why: str) -> bool:
+    return why in layout_of(url)["problem"]
 
 
 def test_a_layout_is_a_setting_of_pages_and_what_is_wrong_with_it_is_told() -> None:
@@ -54,7 +59,7 @@ def test_a_layout_is_a_setting_of_pages_and_what_is_wrong_with_it_is_told() -> N
                 ("scene\n" * (MAX_LAYOUT // 5), "longer than"),
             ):
                 ask(bad)
-                until(lambda why=why: why in layout_of(viewer.url)["problem"], f"what is wrong: {why}")
+                until(partial(is_told, viewer.url, why), f"what is wrong: {why}")
                 assert layout_of(viewer.url)["panels"] == [split], "the page stays as it is"
             ask("")
             until(lambda: not layout_of(viewer.url)["own"], "the scene alone")
@@ -72,6 +77,7 @@ def test_a_layout_stays_when_the_world_changes_if_it_still_can(kept: bool) -> No
         if world is first:
             viewer._lay_out(f'graph "{"map" if kept else "drone"}.world_pos"')
             assert viewer.panels.text
+    assert viewer.panels is not None
     assert bool(viewer.panels.text) is kept
     viewer.close()
 
