@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_refused_with_one_line_for_each_publisher(tmp_path:
 
         arm.ears.spin_until(is_refused, what="a refusal that names the publisher")
         for message in (
-            JointState(name=["arm/elbow"], velocity=[float("nan")]),
+            JointState(name=["arm/elbow"], velocity=[float("inf")]),
             JointState(name=["arm/elbow"], velocity=[1.0, 2.0]),
             JointState(),
         ):
