@@ -35,7 +35,7 @@ def simulated(folder: Path, frame: str, position: list[float], attitude: list[fl
     return Simulation(load(script))
 
 
-def in_map(simulation: Simulation) -> np.ndarray:  # type: ignore[type-arg]
+def in_map(simulation: Simulation) -> np.ndarray:
     return simulation.frames.lookup(simulation.snapshot().poses, "map", "ball")
 
 
@@ -78,3 +78,11 @@ def test_a_recording_has_the_frame_of_its_poses(tmp_path: Path, capsys: pytest.C
     found = json.loads(capsys.readouterr().out)
     assert found["translation"] == pytest.approx([20.0, 10.0, 30.0])
     assert (found["target_convention"], found["source_convention"]) == ("ENU", "FLU")
+
+
+def test_viewports_in_other_axes_are_warned_of(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    text = SCRIPT.format(frame="NED", origin=ORIGIN, attitude=[0.0, 0.0, 0.0, 1.0], position=[0.0, 0.0, 0.0])
+    script.write_text(text.replace("w.run(", "w.schematic('viewport name=\"chase\"')\nw.run("))
+    with pytest.warns(UserWarning, match=r"viewports are placed in map \(ENU\), not in map_ned"):
+        load(script)

@@ -75,6 +75,7 @@ NODES = (
     *(f"{each}.msg" for each in ("diagnostic_msgs", "geometry_msgs", "nav_msgs", "rosgraph_msgs", "sensor_msgs")),
     *(f"{each}.msg" for each in ("std_msgs", "tf2_msgs", "visualization_msgs")),
     "std_srvs.srv",
+    *(f"sim_node.{each}" for each in ("mavlink.bridge", "recording.opening", "recording.player", "recording.recorder")),
 )
 # What programs read when they want to know it, not when they import something.
 READ_LATER = {"PIP_NO_INDEX", "PYTEST_CURRENT_TEST", "PYTHONUNBUFFERED", "ROS_DOMAIN_ID", "ROS_LOG_DIR"}

@@ -6,6 +6,7 @@ In their places are nodes of rclpy, which take their parameters as Nav2's do: by
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import sys
 from collections.abc import Sequence
@@ -22,8 +23,9 @@ from processes import Program
 from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from test_launch import LAUNCH_FILE, interrupt, launch
+from test_launch import LAUNCH_FILE, launch, members
 from tf2_msgs.msg import TFMessage
+from waiting import until
 
 pytestmark = [pytest.mark.upstream("launch_ros", "ros2launch"), pytest.mark.usefixtures("ros_domain")]
 NAV2 = {
@@ -94,7 +96,10 @@ def parameters(ears: Listener, node: str, names: Sequence[str]) -> list[Any]:
 def end(running: Program, ears: Listener) -> None:
     """Interrupt it once its nodes are there: a Python that has hardly begun has its own words for Ctrl-C."""
     ears.spin_until(lambda: set(NAVIGATION) <= set(ears.node.get_node_names()), lambda: running.output)
-    interrupt(running)
+    group = running.process.pid
+    os.killpg(group, signal.SIGINT)
+    until(lambda: not members(group), f"the end of the group\n{running.output}")
+    running.wait()
 
 
 def has_type(ears: Listener, topic: str, type: str) -> bool:

@@ -191,3 +191,18 @@ def test_our_names_serve_a_px4_that_has_an_agent(tmp_path: Path) -> None:
         ears.node.destroy_timer(timer)
         ask("cmd/land")
         ears.spin_until(lambda: poses[-1][1].pose.position.z < 0.3, lambda: f"landed; {node.output}")
+
+
+def test_a_px4_of_another_version_is_not_passed_over_in_silence() -> None:
+    bridge = sim_node("bridge", "--url", "fmu:px4_8")
+    with program(bridge) as node, listener() as ears:
+        ears.node.create_publisher(VehicleStatus, "/px4_8/fmu/out/vehicle_status_v77", PX4)
+        node.wait_for(
+            "/px4_8/fmu/out/vehicle_status_v77 is published, and px4_msgs has /px4_8/fmu/out/vehicle_status_v1"
+        )
+
+
+def test_names_of_px4_are_not_served_from_px4_names() -> None:
+    with program(sim_node("bridge", "--url", "fmu:", "--names", "enu,px4")) as node:
+        assert node.wait() == 2
+        assert "px4 would publish what fmu: reads" in node.output

@@ -324,6 +324,8 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
         page.get_by_label("Panel", exact=True).select_option("Numbers")
         page.get_by_label("Formula").fill("ball.world_pos")
         page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("button", name="Close 3D view").click()
+        page.wait_for_function("!document.querySelector('iframe')")
         place = {"x": "1.000", "y": "2.000", "z": "3.000"}
         for axis, value in place.items():
             page.get_by_role("row", name=f"{axis} {value} m").wait_for()
@@ -342,14 +344,12 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
         page.mouse.down()
         page.mouse.move(there["x"] + 0.5 * there["width"], there["y"] + there["height"] - 20, steps=5)
         page.mouse.up()
-        page.wait_for_function("root.panels.at(-1).kind === 'vsplit'")
+        page.locator(".split.rows").wait_for()
         assert frames.bounding_box()["x"] == pytest.approx(numbers_.bounding_box()["x"], abs=1)
         assert frames.bounding_box()["y"] > numbers_.bounding_box()["y"]
         page.get_by_role("button", name="Float Frames").click()
         page.locator(".float").wait_for()
         page.wait_for_url("**window**")
-        page.get_by_role("button", name="Close 3D view").click()
-        page.wait_for_function("!document.querySelector('iframe')")
         address = page.url
         page.close()
         other = browser.new_page(viewport={"width": 1000, "height": 600})

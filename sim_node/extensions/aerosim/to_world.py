@@ -57,8 +57,8 @@ class Options:
 
     convention: str = "NED"
     effectors: str = ""
-    scaled_children: bool = False
     assets: Mapping[str, Asset] = field(default_factory=dict)
+    scaled_children: bool = False
 
 
 class SceneWorld(NamedTuple):

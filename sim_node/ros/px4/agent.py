@@ -14,7 +14,9 @@ from typing import Any
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.timer import Timer
 
 from sim_node.mavlink.codec import EncodeError, frame_bytes
 from sim_node.mavlink.links import Address, Endpoint, EndpointFault
@@ -28,6 +30,8 @@ from sim_node.packages import missing_message
 from sim_node.ros.publishers import message_class, profile
 
 SCHEME = "fmu"
+# How often a PX4 of another version is looked for, until one is heard (s).
+_LOOK_S = 5.0
 # Frames that wait for the bridge's loop; more are dropped, the oldest first, as by a socket.
 _MAX_WAITING = 10_000
 _NAMESPACE = re.compile(r"(/?[A-Za-z_]\w*)*", re.ASCII)
@@ -79,6 +83,7 @@ class AgentEndpoint(Endpoint):
             # PX4 has the name with the version, which is the first.
             topic, made = versioned(f"/{self._prefix}fmu/in/{name}", kind)[0], message_class(f"px4_msgs/{kind}")
             self._publishers[name] = node.create_publisher(made, topic, profile(Profile.SENSOR.value))
+        waiting = node.create_timer(_LOOK_S, lambda: self._look(node, waiting))
         executor = SingleThreadedExecutor(context=self._context)
         executor.add_node(node)
         threading.Thread(target=_spin, args=(executor,), name=self.url, daemon=True).start()
@@ -116,6 +121,20 @@ class AgentEndpoint(Endpoint):
                     publisher.publish(publisher.msg_type(**fields))
             for answer in answers:
                 self._queue(answer)
+
+    def _look(self, node: Node, timer: Timer) -> None:
+        """Warn, once, of a PX4 whose status has another version than px4_msgs: it would not be heard."""
+        if self._outputs.system:
+            timer.cancel()
+            return
+        plain = f"/{self._prefix}fmu/out/vehicle_status"
+        ours = versioned(plain, "VehicleStatus")
+        for name, _ in node.get_topic_names_and_types():
+            if re.fullmatch(rf"{re.escape(plain)}(_v\d+)?", name) and name not in ours:
+                mend = "build the px4_msgs of that PX4, or run PX4's message translation node"
+                node.get_logger().warning(f"{self.url}: {name} is published, and px4_msgs has {ours[0]}: {mend}")
+                timer.cancel()
+                return
 
     def _receiver(self, name: str) -> Callable[[Any], None]:
         def receive(message: Any) -> None:

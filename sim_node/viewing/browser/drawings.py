@@ -40,7 +40,7 @@ _MOST_CELLS, _FEW_CELLS = 2048, 512
 _TOGETHER, _MOST_LETTERS = 0.03, 60
 # Below the names of frames, which are above their places, if there is room.
 _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
-# Points of a scene as if it were no larger than this many of its robots.
+# Points are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
 _ROBOTS = 6.0
 # Texts of a source; each is an element of the page.
 _MOST_TEXTS = 100
@@ -64,7 +64,7 @@ class DrawnSource:
 
     def __init__(self, scene: Any, node: str, name: str, radius: float, robot: float = math.inf) -> None:
         self._scene, self._node, self.name, self._radius = scene, node, name, radius
-        self._dot = dot(min(radius, _ROBOTS * robot))
+        self._dot, self._frustum = dot(min(radius, _ROBOTS * robot)), 0.06 * min(radius, 2.0 * _ROBOTS * robot)
         self._root = scene.add_frame(node, show_axes=False)
         self._handles: dict[str, Any] = {}
         self._frustums: list[tuple[str, tuple[tuple[float, float], bool], Frustum]] = []
@@ -197,7 +197,7 @@ class DrawnSource:
             looks = (each.fov, each.pixels is None)
             if number >= len(self._frustums) or self._frustums[number][1] != looks:
                 node = f"{self._node}/image/{number}"
-                made = Frustum(self._scene, node, each.fov, 0.06 * self._radius)
+                made = Frustum(self._scene, node, each.fov, self._frustum)
                 self._frustums[number : number + 1] = [(each.frame, looks, made)]
             frustum = self._frustums[number][2]
             frustum.carry(at[each.frame])

@@ -98,7 +98,7 @@ class TopicGhost:
         in_root = self._frames.in_root(then)
         frame = axes.frame or self._frames.names[0]
         if frame in self._frames.names:
-            return in_root[self._frames.index(frame)]
+            return np.asarray(in_root[self._frames.index(frame)])
         if frame not in self._origins:
             body = in_root[self._frames.index(self.frame)] if self.frame else in_root[0]
             self._origins[frame] = pose_math.compose(body, pose_math.invert(axes.poses[-1]))

@@ -26,15 +26,19 @@ function pressed(text, title, act, className) {
 
 let layout = { panels: [], names: [], cameras: [] }, root = null, floats = [];
 
-function kdl(panel, indent = "") {
+// deeper: what stands before each line of what is inside; nothing in addresses, whose length is limited.
+function kdl(panel, deeper, indent = "") {
   const share = panel.share ? ` share=${Number(panel.share.toFixed(4))}` : "", front = panel.active ? " active=#true" : "";
   const inside = [panel.kind === "window" ? `rect ${panel.rect.map((each) => Number(each.toFixed(2))).join(" ")}` : panel.inner];
-  const lines = [...inside.filter(Boolean).map((each) => `${indent}    ${each}\n`), ...(panel.panels ?? []).map((each) => kdl(each, `${indent}    `))];
+  const lines = [
+    ...inside.filter(Boolean).map((each) => `${indent}${deeper}${each}\n`),
+    ...(panel.panels ?? []).map((each) => kdl(each, deeper, indent + deeper)),
+  ];
   return `${indent}${panel.head}${share}${front}${lines.length ? ` {\n${lines.join("")}${indent}}` : ""}\n`;
 }
 
 const quoted = (text) => `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-const written = () => [root, ...floats].filter(Boolean).map((each) => kdl(each)).join("");
+const written = (deeper = "") => [root, ...floats].filter(Boolean).map((each) => kdl(each, deeper)).join("");
 const holder = (kind, panels) => ({ kind, head: kind, inner: "", name: "", panels });
 
 function link(panel, parent = null) {
@@ -43,8 +47,11 @@ function link(panel, parent = null) {
 }
 
 function keep() {
-  if (!root && !floats.length && !layout.given) location.search = "";
-  else window.simFoot.send({ set: { layout: written() } });
+  const text = written();
+  if (!text && !layout.given) location.search = "";
+  else window.simFoot.send({ set: { layout: text } });
+  // Where all are closed, those of the schematic come again.
+  if (!text && layout.given) setTimeout(() => location.reload(), 300);
 }
 
 // Take a panel out of the tree; what holds one panel alone becomes that panel.
@@ -152,9 +159,9 @@ function draggable(title, panel) {
     if (down.target.closest(".tool") || down.button) return;
     const window_ = panel.parent?.kind === "window" ? title.closest(".float") : null;
     let begun = false, drop = null;
+    title.setPointerCapture(down.pointerId);
     title.onpointermove = (move) => {
       if (!begun && Math.hypot(move.clientX - down.clientX, move.clientY - down.clientY) < 6) return;
-      if (!begun) title.setPointerCapture(down.pointerId);
       begun = true;
       document.body.classList.add("dragging");
       if (window_) moved(window_, panel.parent, move.movementX, move.movementY);
@@ -475,7 +482,7 @@ document.getElementById("reset").onclick = () => {
 };
 document.getElementById("save").onclick = () => {
   const link = element("a");
-  link.href = URL.createObjectURL(new Blob([written()], { type: "text/plain" }));
+  link.href = URL.createObjectURL(new Blob([written("    ")], { type: "text/plain" }));
   link.download = `${layout.title}.kdl`;
   link.click();
   URL.revokeObjectURL(link.href);

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.markers import PageMarkers
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
+from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.cameras import ViewportCamera, pose_of
 from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
@@ -40,6 +41,7 @@ from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
 from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals
 from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.problems import NOWHERE, Problem
 
 # Samples of a graph, and the least time between two, s of simulated time.
 SAMPLES, APART_S = 1200, 1.0 / 60.0
@@ -47,7 +49,7 @@ _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 # Not drawn in viewports.
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
 # Time between two looks at what panels of data show, s; longest layout of a page, characters.
-FEED_S, MAX_LAYOUT = 0.1, 8000
+FEED_S, MAX_LAYOUT = 0.1, 4000
 # For how many updates a new page is told again what it does not draw: until then its scene may not be there.
 _TELLS = 40
 
@@ -128,6 +130,7 @@ class Panels:
         fields: Fields of topics, for formulas; None where there are no topics.
         selected: Returns the frame that is selected, or an empty text.
         images: Returns what keeps the images of cameras, or None.
+        history: Returns what the page can look back at.
 
     Attributes:
         text: What a page has laid out; empty for the panels of the schematic.
@@ -142,10 +145,11 @@ class Panels:
         fields: ShownFields | None = None,
         selected: Callable[[], str] = str,
         images: Callable[[], ImagesTab | None] = lambda: None,
+        history: Callable[[], Sequence[Instant]] = tuple,
     ) -> None:
         self._server, self._page, self.schematic, self._title = server, page, schematic, title
         self._given, self.text = schematic, ""
-        self._fields, self._selected, self._images = fields, selected, images
+        self._fields, self._selected, self._images, self._history = fields, selected, images, history
         self._lock = threading.Lock()
         self._version = 0
         self._time_s = 0.0
@@ -188,9 +192,11 @@ class Panels:
 
         What is wrong with the text is told to the pages, which stay as they are.
         """
-        if text == self.text or self._last is None or len(text) > MAX_LAYOUT:
+        if text == self.text or self._last is None:
             return
         try:
+            if len(text) > MAX_LAYOUT:  # addresses of pages have it, and servers limit these
+                raise WorldError([Problem(NOWHERE, "layout", f"is longer than {MAX_LAYOUT} characters")])
             panels = read_schematic(text, "layout").panels if text else self._given.panels
             self._show(replace(self._given, panels=panels))
         except WorldError as error:
@@ -199,10 +205,23 @@ class Panels:
                 self._version += 1
             return
         self.text = text
+        self._look_back()
+
+    def _look_back(self) -> None:
+        """Give new curves the samples of what the page can look back at."""
+        assert self._last is not None
+        assert self.signals is not None
+        frames, in_root, *_ = self._last
         with self._lock:
-            for curves in self._curves:
-                if not curves.times:
-                    curves.sample(self._time_s)
+            new = [curves for curves in self._curves if not curves.times]
+            for instant in self._history() if new else ():
+                if len(instant.poses) == len(frames):
+                    self.signals.update(frames.in_root(instant.poses), instant.measurements)
+                    for curves in new:
+                        curves.sample(instant.time_ns / 1e9)
+            self.signals.update(in_root, {})
+            for curves in new:
+                curves.sample(self._time_s)
 
     def _show(self, schematic: Schematic) -> None:
         """Show a schematic, or raise WorldError and go on as before."""

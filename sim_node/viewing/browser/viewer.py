@@ -50,6 +50,8 @@ from sim_node.world import FrameTable, World
 T = TypeVar("T")
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
+# Samples of a new graph from what the page can look back at.
+MAX_HISTORY = 400
 # Marks that are kept of what a run says.
 MAX_MARKS = 200
 IMAGE_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
@@ -181,6 +183,7 @@ class Viewer:
                     self.fields,
                     lambda: self._picked.chosen,
                     lambda: self._images.content,
+                    lambda: self.transport.kept(MAX_HISTORY) if isinstance(self.transport, Rewind) else (),
                 )
             numbers = {name: each for name, each in labels.items() if name not in topic_views}
             self._set_tabs(scene, numbers, sources, _cameras(topic_views, sources))
