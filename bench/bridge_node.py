@@ -174,7 +174,7 @@ def measure_cost(names: str, seconds: float) -> float:
                 before, began = process.cpu_times(), time.monotonic()
         after, took = process.cpu_times(), time.monotonic() - began
         spin(0.1)
-    cores = (after.user + after.system - before.user - before.system) / took
+    cores = float(after.user + after.system - before.user - before.system) / took
     print(f"one PX4 at {sum(PX4_RATES.values())} frames/s, names {names:20} {100 * cores:.0f} % of a core")
     return cores
 

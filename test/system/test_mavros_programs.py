@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import pytest
 
 pytest.importorskip("mavros_msgs", reason="needs sim_node build geographic_msgs, and mavros_msgs")
 
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
+from listening import listener
 from mavros_msgs.msg import PositionTarget, State, Waypoint, WaypointList
 from mavros_msgs.srv import CommandBool, CommandTOL, SetMode, WaypointPull, WaypointPush
 from peer import COPTER_MODES
+from processes import sim_node
 from rcl_interfaces.srv import ListParameters
 from rclpy.qos import qos_profile_sensor_data
 from test_bridge_node import LATCHED, flying
@@ -88,3 +92,40 @@ def test_modes_are_those_of_the_autopilot() -> None:
     with flying("--names", "mavros") as (_, ears, autopilot):
         assert ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode="land")).mode_sent
         assert autopilot.mode == COPTER_MODES["LAND"]
+
+
+@pytest.mark.skipif("PX4_DIR" not in os.environ, reason="set PX4_DIR to a checkout with a SITL build")
+@pytest.mark.usefixtures("autopilots")
+def test_px4_itself_flies_a_square_by_mavros_names() -> None:
+    """As the offboard examples of MAVROS do: setpoints first, then OFFBOARD and arming until the state has them."""
+    with program(sim_node("fly", "px4", "--no-view", "--names", "mavros")) as run, listener() as ears:
+        states = ears.subscribe(State, "/mavros/state", 10)
+        poses = ears.subscribe(PoseStamped, "/mavros/local_position/pose", qos_profile_sensor_data)
+        local = ears.node.create_publisher(PoseStamped, "/mavros/setpoint_position/local", 10)
+        target = PoseStamped()
+        target.pose.position.z = 5.0
+        timer = ears.node.create_timer(0.05, lambda: local.publish(target))
+        ears.spin_until(lambda: poses and states and states[-1][1].connected, lambda: f"connected; {run.output}")
+
+        def flies() -> bool:
+            if states[-1][1].mode != "OFFBOARD":
+                ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode="OFFBOARD"))
+            elif not states[-1][1].armed:
+                ears.call(CommandBool, "/mavros/cmd/arming", CommandBool.Request(value=True))
+            return states[-1][1].armed and states[-1][1].mode == "OFFBOARD"
+
+        def is_there() -> bool:
+            """For a second, at its 30 Hz."""
+            to, recent = target.pose.position, [each.pose.position for _, each in poses[-30:]]
+            return all(math.dist((at.x, at.y, at.z), (to.x, to.y, to.z)) < 0.5 for at in recent)
+
+        ears.spin_until(flies, lambda: f"armed in OFFBOARD; {run.output}")
+        ears.spin_until(is_there, lambda: f"taken off; {run.output}")
+        for east, north in ((6.0, 0.0), (6.0, 6.0), (0.0, 6.0), (0.0, 0.0)):
+            target.pose.position.x, target.pose.position.y = east, north
+            ears.spin_until(is_there, f"a corner at {east}, {north}")
+        assert ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode="AUTO.LAND")).mode_sent
+        ears.spin_until(lambda: not states[-1][1].armed, lambda: f"landed and disarmed; {run.output}")
+        ears.node.destroy_timer(timer)
+        at = poses[-1][1].pose.position
+        assert math.hypot(at.x, at.y) < 1.0
