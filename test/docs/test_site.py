@@ -34,7 +34,6 @@ WITHOUT_PICTURES = {
     "ardupilot-names.md": NAMES,
     "command-line.md": TEXT,
     "commands.md": NAMES,
-    "fmus.md": TEXT,
     "foxglove.md": OTHERS,
     "in-ci.md": TEXT,
     "listings.md": TEXT,
