@@ -191,10 +191,11 @@ setup(
         f"{NAME}.extensions": ["*/README.md"],
         f"{NAME}.extensions.elodin": ["egm2008_70.npz"],
         f"{NAME}.extensions.scenario": ["report.css", "report.js"],
+        f"{NAME}.extensions.scenario.adapters": ["model.scenic", "lib_osc/*.osc"],
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
         f"{NAME}.spatial.frames": ["egm96_15.npz"],
-        f"{NAME}.viewing.browser": ["camera.js", "foot.js", "gamepad.js", "page.js", "panels.html"],
+        f"{NAME}.viewing.browser": ["*.js", "panels.html"],
         f"{NAME}.viewing.schematic": ["eql.lark"],
     },
     zip_safe=False,
@@ -204,6 +205,13 @@ setup(
         "console_scripts": ["sim_node = sim_node.cli.main:main"],
         # Imports nothing but pytest before a test uses it.
         "pytest11": ["sim_node = sim_node.extensions.scenario.pytest_plugin"],
+        "scenario_execution.actions": [
+            f"sim_node_{name.lower()} = sim_node.extensions.scenario.adapters.scenario_execution:{name}"
+            for name in ("Do", "Until", "Holds", "Verdict")
+        ],
+        "scenario_execution.osc_libraries": [
+            "sim_node = sim_node.extensions.scenario.adapters.scenario_execution:osc_library"
+        ],
         **EXTENSIONS,
     },
     data_files=[

@@ -3,8 +3,9 @@
 Run from the repository: python -m bench.viewer [--out bench/results/viewer.json]
 
 A tick is the time that sending all poses takes, beside viser's own way of a node for each frame; then how many
-updates a second a page gets (as a client of the websocket in a process of its own), and how much a run as fast as
-possible is slowed by being viewed.
+updates a second a page gets (as a client of the websocket in a process of its own), how much a run as fast as possible
+is slowed by being viewed, how long a tick of it takes for ten pages, and how many pictures a second Chromium draws of
+100 bodies without a graphics card.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from bench.pairs import Pairs, figure
+from bench.panels import CHROMIUM, DRAWN, FLAGS
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
@@ -36,13 +39,19 @@ from sim_node.world import FrameTable, load
 FRAMES, SECONDS = 1000, 5.0
 # Updates a second that a page is to get.
 WANTED = 30.0
+# Pages that look at a run, and how long a tick of it may take then, ms; bodies, and pictures a second of them.
+PAGES, TICK_MS = 10, 20.0
+BODIES, PICTURES = 100, 10.0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("bench/results/viewer.json"))
     parser.add_argument("--page", help=argparse.SUPPRESS)
+    parser.add_argument("--pages", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.pages:
+        look_on(arguments.pages)
     if arguments.page:
         print(json.dumps(_updates(arguments.page)))
         return 0
@@ -52,6 +61,12 @@ def main() -> int:
     held = figure(f"updates to a page, {FRAMES} frames", rate, "/s", target=WANTED)
     pairs.rows.append({"name": "updates/s to a page", "rate": rate, "target": None})
     viewed(pairs)
+    tick_ms, pictures = ticks_of_pages(), pictures_of_bodies()
+    held &= figure(f"a tick of a run for {PAGES} pages, 95 of 100 of them", tick_ms, "ms", limit=TICK_MS)
+    pairs.rows.append({"name": f"tick for {PAGES} pages", "ms": tick_ms, "target": None})
+    if pictures is not None:
+        held &= figure(f"pictures of {BODIES} bodies without a graphics card", pictures, "/s", target=PICTURES)
+        pairs.rows.append({"name": f"pictures/s of {BODIES} bodies", "rate": pictures, "target": None})
     pairs.save(arguments.out)
     return 0 if held and not pairs.missed else 1
 
@@ -151,6 +166,79 @@ def viewed(pairs: Pairs) -> None:
     page.kill()
     page.wait()
     sink.close()
+
+
+def ticks_of_pages() -> float:
+    """How long 95 of 100 ticks of a run at 60 snapshots a second take at most, beside the simulation itself, ms."""
+    world = load("formation")
+    viewer = Viewer(0, world.name)
+    sink, simulation = ViewSink(viewer), Simulation(world)
+    sink.open(simulation.world, simulation.frames)
+    pages = subprocess.Popen([sys.executable, "-m", "bench.viewer", "--pages", str(viewer.server.get_port())])
+    while len(viewer.server.connections()) < PAGES:
+        time.sleep(0.1)
+    took = []
+    for _ in range(round(60 * 2 * SECONDS)):
+        simulation.step(4)
+        snapshot, began = simulation.present(), time.perf_counter()
+        sink.write(snapshot)
+        took.append(time.perf_counter() - began)
+        time.sleep(max(1 / 60 - took[-1], 0.0))
+    pages.kill()
+    pages.wait()
+    sink.close()
+    return 1e3 * float(np.percentile(took[60:], 95))
+
+
+def look_on(port: str) -> None:
+    """Read what PAGES pages are sent, until the program is killed."""
+
+    def look() -> None:
+        address, protocol = f"ws://{HOST}:{port}", f"viser-v{viser.__version__}"
+        with connect(address, subprotocols=[Subprotocol(protocol)], max_size=None, compression=None) as connection:
+            while True:
+                connection.recv()
+
+    pages = [threading.Thread(target=look) for _ in range(PAGES)]
+    for page in pages:
+        page.start()
+    for page in pages:
+        page.join()
+
+
+def pictures_of_bodies() -> float | None:
+    """Pictures a second that Chromium draws in software; None without it."""
+    if CHROMIUM is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    rows = range(1, BODIES + 1)
+    names = ("map", *(f"agent_{row}" for row in rows))
+    frames = FrameTable(names, np.array([-1] + [0] * BODIES, dtype=np.int32), np.array([True] + [False] * BODIES))
+    viewer, ended = Viewer(0, "bodies"), threading.Event()
+    boxes = [DrawnShape(row, "box", np.array([0, 0, 0, 0, 0, 0, 1.0]), np.full(3, 0.2)) for row in rows]
+    viewer.set_scene(frames, poses_at(0.0)[: BODIES + 1], boxes)
+    stream = Stream(BODIES + 1, viewer.show, viewer.idle)
+
+    def move() -> None:
+        while not ended.wait(1 / 60):
+            stream.offer(time.monotonic_ns(), poses_at(time.monotonic())[: BODIES + 1], {})
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=False, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(viewer.url, timeout=240_000)
+        page.locator("#foot button").first.wait_for(timeout=240_000)
+        page.wait_for_timeout(5000)
+        rate: float = page.evaluate(DRAWN, 1e3 * SECONDS)
+        browser.close()
+    ended.set()
+    mover.join()
+    stream.close()
+    viewer.close()
+    return rate
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw docs/images/viewer.png, panels.png, edit.png and report.png: pages as Chromium shows them.
+"""Draw docs/images/viewer.png, panels.png, laid-out.png, edit.png and report.png: pages as Chromium shows them.
 
 Run from the repository: python tools/draw_viewer.py [NAME ...]
 Needs Playwright (of the test requirements) and Chromium; without them it says so, and the pictures stay as they are.
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 from PIL import Image
 
@@ -23,9 +24,21 @@ from sim_node.world import load
 
 # Of each picture: the world, simulated seconds, the page that the camera of a new page is chosen for
 # (sim_node.viewing.browser.start.PAGE) or a smaller one, what is on it once it is there, colours, and its settings.
+LAYOUT = """hsplit {
+    scene share=0.55
+    vsplit {
+        graph "drone/base_link.world_pos.linear()" name=Position
+        hsplit {
+            component_monitor component_name="drone/base_link.world_pos" name=Pose
+            horizon_gauge "drone/base_link.world_pos" name=Horizon
+        }
+        tabs { hierarchy; log_stream; inspector; }
+    }
+}"""
 PICTURES = {
     "viewer": ("lidar_room", 6.5, (1280, 720), "#foot .play", 256, ""),
     "panels": ("viewports", 6.5, (960, 480), "text=Position", 128, ""),
+    "laid-out": ("quadrotor", 8.0, (1280, 720), "text=Horizon", 128, f"?layout={quote(LAYOUT)}"),
     "edit": ("warehouse", 2.0, (1280, 720), "text=Request", 128, "?tab=Edit"),
 }
 FLAGS = ("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
     add_look_back(parser)
-    add_ghost(parser, topics=True)
+    add_ghost(parser)
     what = "show each of several sources under a prefix of its own: world/, bag/ and live/"
     parser.add_argument("--apart", action="store_true", help=what)
     named = "write the bag as one page (HTML) that plays in a browser without a server, instead of serving a page"
@@ -176,7 +176,7 @@ def _bag(arguments: argparse.Namespace) -> int:
     _check_instant(arguments.bag, arguments.at)
     _check_ghosts(arguments)
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, Path(arguments.bag).resolve().name, ghosts_of(arguments, topics=True))
+    viewer = opened(arguments.port, Path(arguments.bag).resolve().name, ghosts_of(arguments))
     viewer.schematic = schematic
     from sim_node.session.bag_view import BagView
 
@@ -213,7 +213,7 @@ def _exported(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--export", ["at", "port", "foxglove", "paused", "schematic"])
     from sim_node.session.bag_page import page_of
 
-    ghosts, report = ghosts_of(arguments, topics=True), partial(print, flush=True)
+    ghosts, report = ghosts_of(arguments), partial(print, flush=True)
     page = page_of(arguments.bag, report, arguments.chunk_limit, lambda: arguments.interrupt.asked, ghosts)
     if page is None:
         return 0
@@ -244,7 +244,7 @@ def _live(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove", "at", "look_back"))
     live_view = _live_view()
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, "live", ghosts_of(arguments, topics=True))
+    viewer = opened(arguments.port, "live", ghosts_of(arguments))
     viewer.schematic = schematic
     view = live_view(viewer)
     arguments.interrupt.wait()
@@ -274,7 +274,7 @@ def _together(arguments: argparse.Namespace) -> int:
     report = partial(print, flush=True)
     names = [Path(name).resolve().name for name in (arguments.world, arguments.bag) if name]
     names += ["the graph"] * arguments.live
-    viewer = opened(arguments.port, " + ".join(names), ghosts_of(arguments, topics=True))
+    viewer = opened(arguments.port, " + ".join(names), ghosts_of(arguments))
     viewer.schematic = world.schematic if schematic is None and world is not None else schematic
     from sim_node.viewing.browser.layers import Layers
 

@@ -39,15 +39,16 @@ def add_look_back(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--look-back", metavar="MB", type=megabytes, default=256_000_000, help=what)
 
 
-def add_ghost(parser: argparse.ArgumentParser, *, topics: bool = False) -> None:
-    """--ghost BAG, and topics where there are any."""
-    what = "also show this bag, translucent and at the time of the page; repeat it for several"
-    if topics:
-        what += "; of a bag or the graph also TOPIC or TOPIC=FRAME: a body where the poses of a topic have it"
+def add_ghost(parser: argparse.ArgumentParser) -> None:
+    """--ghost BAG, --ghost TOPIC."""
+    what = (
+        "also show this bag, translucent and at the time of the page; repeat it for several; TOPIC or TOPIC=FRAME: a "
+        "body where the poses of a topic have it"
+    )
     parser.add_argument("--ghost", metavar="BAG", action="append", default=[], help=what)
 
 
-def ghosts_of(arguments: argparse.Namespace, *, topics: bool = False) -> list[Ghost]:
+def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
     """Return the ghosts of --ghost. Raises UsageError and BagError."""
     if not arguments.ghost:
         return []
@@ -59,8 +60,6 @@ def ghosts_of(arguments: argparse.Namespace, *, topics: bool = False) -> list[Gh
     for word in arguments.ghost:
         topic, _, frame = word.partition("=")
         if topic.startswith("/") and not Path(topic).exists():
-            if not topics:
-                raise UsageError(f"--ghost: no bag {word!r}; topics are shown with --live or a BAG")
             found.append(TopicGhost(topic, frame))
         else:
             found.append(BagGhost(word, report, getattr(arguments, "chunk_limit", MAX_BYTES)))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
@@ -17,6 +18,7 @@ from sim_node.recording.bag import BagTopic
 from sim_node.recording.definitions import UnknownMessageType, definition_here
 from sim_node.ros.publishers import message_class, offered_on, profile, publishers_of, subscription_qos
 from sim_node.session.message_text import MessageTexts
+from sim_node.session.topic_drawings import TopicDrawings
 from sim_node.session.topic_fields import TopicFields
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.viewing.markers import ROBOTS
@@ -28,6 +30,8 @@ from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.world import FrameTable
 
+# How often to look for topics that others publish, s.
+POLL_S = 1.0
 _DEPTH = 10
 Receive = Callable[[Any], None]
 
@@ -75,6 +79,18 @@ class TopicSubscriptions:
             return
         subscription = self._node.create_subscription(message, topic, receive, profile(wanted), raw=raw)
         self._subscribed[topic] = wanted, subscription
+
+
+def follow_estimates(node: Node, drawings: TopicDrawings) -> None:
+    """Subscribe to topics of ghosts that a run does not publish itself, once others do."""
+    topics = TopicSubscriptions(node)
+
+    def look() -> None:
+        for name, (kind, *_) in node.get_topic_names_and_types():
+            if name in drawings.missing() and kind in READERS:
+                topics.subscribe(name, kind, lambda name=name, kind=kind: partial(drawings.receive, name, kind))
+
+    node.create_timer(POLL_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 # Minimum time between two shown messages of a topic, s.
@@ -195,7 +211,7 @@ class LiveDrawings:
             self._descriptions += 1
 
 
-# How long topics are waited for before those that are missing are told, s.
+# How long topics are waited for before those that are missing are reported, s.
 
 
 class LiveFields:
@@ -232,7 +248,7 @@ class LiveFields:
         return partial(self.fields.receive, name)
 
     def tell_missing(self, elsewhere: Collection[str]) -> None:
-        """Tell once, after a while, which topics are not there yet; those of other sources are not missed."""
+        """Report once, after a while, which topics are not there yet; those of other sources are not missed."""
         if self._missed_at is None or time.monotonic() < self._missed_at:
             return
         self._missed_at = None

@@ -18,6 +18,7 @@ from sim_node.messages.sensor_topics import topics_of
 from sim_node.ros.bridge_beside import LaterBridges, bridges_for, parameters_beside
 from sim_node.ros.command_topics import CommandSink
 from sim_node.ros.diagnostics import Diagnostics
+from sim_node.ros.live_topics import follow_estimates
 from sim_node.ros.parameters import SPECS, applied, declare, refuse_unknown
 from sim_node.ros.publishers import Publishers, typed
 from sim_node.ros.recording import recording_faults, recording_settings, serve_snapshot
@@ -194,6 +195,8 @@ class SimulationNode(LoopNode):
         refuse_unknown(self, SPECS, parameters_beside(self.world) if values["bridge"] else ())
         with recording_faults():
             session.open()
+        if session.estimates is not None:
+            follow_estimates(self, session.estimates)
         try:
             self._set_up(values)
         except BaseException:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
     from sim_node.session.foxglove_server import FoxgloveServer
     from sim_node.session.run_parts import Attendant
+    from sim_node.session.topic_drawings import TopicDrawings
     from sim_node.session.topic_fields import TopicFields
     from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
@@ -121,6 +122,7 @@ class Session:
         self._foxglove, self._processes = foxglove, processes
         self._instances, self._network = AutopilotInstances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
+        self.estimates: TopicDrawings | None = None
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._report, self._warn = self._noting("note", report), self._noting("warning", warn)
         self._loop: Loop | None = None
@@ -129,7 +131,7 @@ class Session:
         self.quit: Callable[[], None] | None = None
 
     def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
-        """Return what tells the user, and marks the time line of the page."""
+        """Return what reports to the user, and marks the time line of the page."""
         # Not the session itself: a circle would keep its ports until the next collection of garbage.
         this = ref(self)
 
@@ -202,7 +204,8 @@ class Session:
             self.recorder = self._make_recorder()
             self.foxglove = self._make_foxglove(opened)
             fields = self._make_fields()
-            served: list[Outlet] = [each for each in (self.foxglove, fields) if each is not None]
+            self.estimates = self._make_estimates()
+            served: list[Outlet] = [each for each in (self.foxglove, fields, self.estimates) if each is not None]
             outlet = Tee(*served) if served else None
             sinks, self.clock = published(self._publishing, self.recorder, simulation.world, outlet)
             view = self._make_view(opened, fields)
@@ -212,7 +215,7 @@ class Session:
                 sinks = (*sinks, *each.sinks(lambda: self.loop.stop()))
             loop = Loop(
                 simulation,
-                (*sinks, *self._sinks, *self._make_texts(), *view),
+                (*sinks, *self._sinks, *self._make_texts(), *([self.estimates] if self.estimates else []), *view),
                 publish_rate=self._publish_rate,
                 real_time_factor=self._real_time_factor,
                 paused=self._paused,
@@ -342,6 +345,21 @@ class Session:
 
         return TopicFields(wanted, self._warn, self._publishing.resolve)
 
+    def _make_estimates(self) -> TopicDrawings | None:
+        """Return what reads the topics of ghosts, if there are any."""
+        if self._view is False or not self._ghosts:
+            return None
+        # Imported here because other runs need no page.
+        from sim_node.viewing.browser.ghosts import TopicGhost
+
+        wanted = [each.topic for each in self._ghosts if isinstance(each, TopicGhost)]
+        if not wanted:
+            return None
+        from sim_node.session.topic_drawings import TopicDrawings
+
+        alone = self._publishing.outlet is None
+        return TopicDrawings(wanted, self._warn, self._publishing.resolve, alone=alone)
+
     def _make_texts(self) -> tuple[Sink, ...]:
         """Return what reads messages for the viewer, if there is one."""
         if self.viewer is None:
@@ -359,5 +377,7 @@ class Session:
 
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
         self.viewer.fields, self.viewer.ghosts.sources = fields, list(self._ghosts)
+        if self.estimates is not None:
+            self.viewer.estimates = self.estimates.taken
         opened.callback(self.viewer.close)
         return (ViewSink(self.viewer, self._look_back),)

@@ -63,7 +63,8 @@ def test_panels_and_objects_are_read() -> None:
     assert box == Solid("box", (1.0, 2.0, 3.0), (1.0, 128 / 255, 0.0, 1.0))
     assert isinstance(ellipsoid, LiveEllipsoid)
     assert ellipsoid.colour[3] == pytest.approx(0.2)
-    assert schematic.notes == ("layout.kdl:21:1: theme: has no effect here",)
+    assert schematic.notes == ()
+    assert schematic.dark is True
 
 
 @pytest.mark.parametrize(

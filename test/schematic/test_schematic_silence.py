@@ -68,8 +68,37 @@ object_3d a.world_pos {
     glb path="jet.glb" scale=2.0 translate="(0, 0, 1)" rotate="(0, 90, 0)" \\
         glow=1
 }
-theme mode="dark"
-window title="x" { deep 1; }
+object_3d b.world_pos { sphere radius=2; }
+theme mode="dark" \\
+    scheme="x"
+window title="x" \\
+    screen=1 {
+    rect 1.0 2.0 30.0 40.0
+    query_table "a.x" name="T" type="eql" share=0.5 active=#true
+    query_plot query="a.x" name="P" \\
+        refresh_interval=5
+    component_monitor component_name="a.x" name="M"
+    geo_position_gauge "a.world_pos" source="ENU" display="ENU" name="G"
+    orientation_gauge eql="a.world_pos" display="NED" { reference 0.5 0.5 0.5 0.5; }
+    horizon_gauge "a.world_pos" name="H"
+    action_pane name="A" lua="go()"
+    sensor_view "a.cam" name="S"
+    video_stream "b.cam"
+    log_stream name="L"
+    inspector name="I"
+    hierarchy name="F"
+    schematic_tree name="Y"
+    data_overview name="D"
+    scene name="3D"
+}
+line_3d a.world_pos line_width=2 frame="ENU" \\
+    perspective=#false { color red; }
+vector_arrow "a.v" origin="a.world_pos" scale=2.0 normalize=#true body_frame=#true in_body_frame=#false frame="ENU" \\
+    name="N" show_name=#true \\
+    arrow_thickness=3 {
+        color blue
+    }
+skybox name="desert"
 """
 TOKEN = re.compile(r'"[^"]*"|#\w+|[\w.+-]+')
 OTHER = {"#true": "#false", "#false": "#true", "red": "green", "orange": "green", "blue": "green", "yellow": "green"}

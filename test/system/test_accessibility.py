@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from waiting import PATIENCE
@@ -27,6 +28,46 @@ def serious(page: Any) -> list[str]:
         for each in found["violations"]
         if each["impact"] in ("serious", "critical")
     ]
+
+
+# Panels of all kinds but views, which are pages of their own.
+PANELS = """vsplit {
+    graph "drone/base_link.world_pos.linear()" name=Position
+    hsplit {
+        component_monitor component_name="drone/base_link.world_pos"
+        horizon_gauge "drone/base_link.world_pos"
+        orientation_gauge "drone/base_link.world_pos"
+        hierarchy
+    }
+    tabs { log_stream; inspector; data_overview; schematic_tree; query_table "drone/base_link.world_pos"; }
+}
+window title=W { rect 20 50 25 40; sensor_view "x"; }"""
+
+
+def test_axe_finds_nothing_serious_on_panels(browser: Any) -> None:
+    """On panels of all kinds, with what opens above them, light and dark; on a large page and on a phone."""
+    with Session("quadrotor", view=0, paused=True) as session:
+        session.start()
+        session.loop.step(100)
+        assert session.viewer is not None
+        page = browser.new_page(viewport={"width": 1600, "height": 900}, color_scheme="light")
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(f"{session.viewer.url}/?frame=drone/base_link&layout={quote(PANELS)}")
+        page.locator(".float").wait_for()
+        for scheme in ("light", "dark"):
+            page.wait_for_selector(f'html[data-mantine-color-scheme="{scheme}"]')
+            for size in ((1600, 900), (390, 844)):
+                page.set_viewport_size({"width": size[0], "height": size[1]})
+                for number in range(page.locator(".tabs > nav > div:first-child > button").count()):
+                    page.locator(".tabs > nav > div:first-child > button").nth(number).click()
+                    assert serious(page) == []
+            page.keyboard.press("?")
+            assert serious(page) == []
+            page.keyboard.press("Escape")
+            page.get_by_role("button", name="Add panel").click()
+            assert serious(page) == []
+            page.get_by_role("button", name="Cancel").click()
+            page.get_by_role("button", name="Dark" if scheme == "light" else "Light").click()
 
 
 @pytest.mark.parametrize("world", ["lidar_room", "viewports"])

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from waiting import PATIENCE
 
 from sim_node.session import Session
+from sim_node.viewing.schematic import read_schematic
 
 POSITION, TURN = np.array([3.0, -2.0, 7.0]), Rotation.from_euler("ZYX", [50.0, -20.0, 35.0], degrees=True)
 EARTH = np.array([40.0, 15.0, -20.0])
@@ -215,8 +216,18 @@ object_3d ball.world_pos {{ sphere radius=1 {{ {MAGENTA}; }}
 }}"""
 
 
+# Without a viewport: the client of the scene takes longer to load than all else, in each frame of a page that has one.
+GRAPHS = """vsplit {
+    graph "ball.world_pos.linear()" name=Position
+    tabs {
+        graph "ball.world_pos.q3" name=Turn
+        graph "ball.world_pos.y" name=Height
+    }
+}"""
+
+
 def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path: Path) -> None:
-    path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
+    path = world(tmp_path, GRAPHS, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:
         session.run(0.5)
         page = opened(browser, url_of(session), (600, 300))
@@ -230,11 +241,11 @@ def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path
         page.mouse.down()
         page.mouse.move(bar["x"] - 88, 150, steps=4)
         page.mouse.up()
-        page.wait_for_url("**splits=**")
+        page.wait_for_url("**both=**")
         width = scene.bounding_box()["width"]
         page.reload()
         scene.wait_for()
-        page.wait_for_function("plots.get(0)?.times.length > 10")
+        page.wait_for_function("plots.get(0)?.[0].times.length > 10")
         assert scene.bounding_box()["width"] == pytest.approx(width, abs=4), "as the address says"
         page.get_by_role("button", name="Scene").click()
         page.locator(".plot").first.wait_for(state="detached")
@@ -243,7 +254,7 @@ def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path
 def test_a_graph_has_values_at_the_pointer_a_zoom_and_the_colours_that_the_browser_prefers(
     browser: Any, tmp_path: Path
 ) -> None:
-    path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
+    path = world(tmp_path, GRAPHS, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:
         session.run(0.5)
         page = browser.new_page(viewport={"width": 800, "height": 500}, color_scheme="dark")
@@ -251,12 +262,12 @@ def test_a_graph_has_values_at_the_pointer_a_zoom_and_the_colours_that_the_brows
         page.goto(url_of(session))
         page.wait_for_selector('html[data-mantine-color-scheme="dark"]')
         page.wait_for_url("**dark=1**")
-        page.wait_for_function("plots.get(0).times.length > 10")
+        page.wait_for_function("plots.get(0)[0].times.length > 10")
         plot = page.locator(".plot").first
         assert page.evaluate("getComputedStyle(document.querySelector('.panel')).backgroundColor") == "rgb(31, 34, 38)"
         plot.hover()
         page.wait_for_function("document.querySelector('.keys').textContent === 'x 1y 2z 3'")
-        span = "(() => { const [first, last] = plots.get(0).seen; return last - first; })()"
+        span = "(() => { const [first, last] = plots.get(0)[0].seen; return last - first; })()"
         before = page.evaluate(span)
         page.mouse.wheel(0, -100)
         page.wait_for_function(f"{span} < {0.9 * before}")
@@ -273,21 +284,21 @@ def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> No
         page = opened(browser, url_of(session), (800, 500))
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
-        page.get_by_text("Position").wait_for()
+        page.locator(".title", has_text="Position").wait_for()
         frame = page.locator("iframe")
         box = frame.bounding_box()
         x, y, _ = settled(page, box)
         # The camera looks along x at the ball.
         assert (x, y) == pytest.approx((0.5 * box["width"], 0.5 * box["height"]), abs=3.0)
         assert box["width"] == pytest.approx(400, abs=4)
-        page.wait_for_function("plots.get(0).times.length > 10 && updates > 5")
-        assert page.evaluate("plots.get(0).rows.at(-1)") == pytest.approx([1.0, 2.0, 3.0])
-        assert 0.3 < page.evaluate("plots.get(0).times.at(-1)") <= 0.5  # a slow page is not sent every instant
+        page.wait_for_function("plots.get(0)[0].times.length > 10 && updates > 5")
+        assert page.evaluate("plots.get(0)[0].rows.at(-1)") == pytest.approx([1.0, 2.0, 3.0])
+        assert 0.3 < page.evaluate("plots.get(0)[0].times.at(-1)") <= 0.5  # a slow page is not sent every instant
         assert not page.evaluate("plots.has(2)")  # its tab is not in front
         page.get_by_role("button", name="Height").click()
         page.wait_for_function("plots.has(2)")
         page.get_by_role("button", name="Feeds").click()
-        page.get_by_text("Not drawn here: video_stream, sensor_view. sim_node draws viewports and graphs.").wait_for()
+        page.get_by_text("There is no camera cam.").wait_for()
         bar = page.locator(".bar").first.bounding_box()
         page.mouse.move(bar["x"] + 2, 150)
         page.mouse.down()
@@ -296,3 +307,57 @@ def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> No
         assert frame.bounding_box()["width"] == pytest.approx(300, abs=4)
         assert all(url.startswith((url_of(session), "data:", "blob:")) for url in requests), requests
         page.close()
+
+
+def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: Any, tmp_path: Path) -> None:
+    """Of a world without a schematic: from the scene alone to panels beside it, and as a page that is opened anew."""
+    world(tmp_path, "", ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
+    path = tmp_path / "shown.yaml"
+    path.write_text(path.read_text(encoding="utf-8").partition("schematic")[0], encoding="utf-8")
+    with Session(path, view=0) as session:
+        session.run(0.1)
+        page = browser.new_page(viewport={"width": 1000, "height": 600})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(url_of(session))
+        page.get_by_role("button", name="Panels").click()
+        page.get_by_role("button", name="Add panel").click()
+        page.get_by_label("Panel", exact=True).select_option("Numbers")
+        page.get_by_label("Formula").fill("ball.world_pos")
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("button", name="Close 3D view").click()
+        page.wait_for_function("!document.querySelector('iframe')")
+        place = {"x": "1.000", "y": "2.000", "z": "3.000"}
+        for axis, value in place.items():
+            page.get_by_role("row", name=f"{axis} {value} m").wait_for()
+        page.get_by_role("button", name="Add panel").click()
+        page.get_by_label("Panel", exact=True).select_option("Frames")
+        page.get_by_role("button", name="Add", exact=True).click()
+        frames, numbers_ = (
+            page.locator("[data-leaf]", has=page.locator(".title", has_text=each)) for each in ("Frames", "ball")
+        )
+        page.get_by_role("button", name="ball", exact=True).click()
+        page.wait_for_function("document.querySelector('li [aria-pressed=true]')?.textContent === 'ball'")
+        assert frames.bounding_box()["y"] == numbers_.bounding_box()["y"], "side by side"
+        # By its title, onto the lower part of the other one.
+        title, there = frames.locator(".title").bounding_box(), numbers_.bounding_box()
+        page.mouse.move(title["x"] + 20, title["y"] + 10)
+        page.mouse.down()
+        page.mouse.move(there["x"] + 0.5 * there["width"], there["y"] + there["height"] - 20, steps=5)
+        page.mouse.up()
+        page.locator(".split.rows").wait_for()
+        assert frames.bounding_box()["x"] == pytest.approx(numbers_.bounding_box()["x"], abs=1)
+        assert frames.bounding_box()["y"] > numbers_.bounding_box()["y"]
+        page.get_by_role("button", name="Float Frames").click()
+        page.locator(".float").wait_for()
+        page.wait_for_url("**window**")
+        address = page.url
+        page.close()
+        other = browser.new_page(viewport={"width": 1000, "height": 600})
+        other.goto(address)
+        other.locator(".float").wait_for()
+        other.get_by_role("row", name="x 1.000 m").wait_for()
+        assert other.locator("[data-leaf]").count() == 2
+        with other.expect_download() as saved:
+            other.get_by_role("button", name="Save").click()
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+        assert [type(panel).__name__ for panel in read_schematic(text).panels] == ["DataPanel", "Window"]

@@ -185,7 +185,6 @@ def test_two_bags_and_a_run_with_a_bag_are_one_command(
     ("arguments", "why"),
     [
         (["run", "orbit", "--no-ros", "--ghost", "x"], "--ghost requires --view"),
-        (["run", "orbit", "--no-ros", "--view", "0", "--ghost", "/odom"], "--ghost: no bag '/odom'; topics"),
         (["view", "orbit", "--ghost", "nothing"], "nothing"),
         (["view", "orbit", "--apart"], "--apart"),
     ],
@@ -205,3 +204,49 @@ def test_a_topic_that_a_bag_does_not_have_is_named_with_the_nearest(
 def test_a_bag_without_transforms_is_no_ghost(tmp_path: Path) -> None:
     with pytest.raises(BagError, match="no transforms"):
         BagGhost(written(tmp_path / "log", [("/log", 0.0, a("std_msgs/String", data="x"))]), print)
+
+
+RUN = (
+    WORLD
+    + """
+sensors:
+  - name: drone/ODOM
+    parent: drone/base_link
+    type: odometry
+    rate: 100
+    linear: {{density: 0, scale_error: 0}}
+    angular: {{density: 0, bias_instability: 0}}
+"""
+)
+
+
+def test_an_estimate_of_a_run_is_a_ghost_and_its_difference_is_plotted() -> None:
+    """Dead reckoning without noise: its frame, which nothing else has, begins where the drone does."""
+    ghost = TopicGhost("/drone/odom/odom", "drone/base_link")
+    with Session(loads(RUN.format(height=3.0, turn=40.0)), view=0, ghosts=[ghost], real_time_factor=1.0) as session:
+        session.run(1.5)
+        viewer = session.viewer
+        assert viewer is not None
+        until(lambda: at(viewer, "drone/base_link")[:3] == pytest.approx([1.5, 0.0, 3.0]), "the end")
+        assert at(viewer, "ghost/drone/base_link") == pytest.approx(at(viewer, "drone/base_link"), abs=0.02)
+        _, x, y, z = plotted(viewer, "Δ position (m)").T
+        assert len(x) > 10
+        assert np.stack([x, y, z]) == pytest.approx(0.0, abs=0.02)
+
+
+def test_an_estimate_from_elsewhere_is_a_ghost_of_a_run() -> None:
+    """Messages that come to a run, as from a filter in another program: half a metre above the truth."""
+    ghost, said = TopicGhost("/filter/pose", ""), list[str]()
+    world = loads(WORLD.format(height=3.0, turn=0.0))
+    with Session(world, view=0, ghosts=[ghost], warn=said.append, paused=True) as session:
+        session.start()
+        assert session.estimates is not None
+        assert session.estimates.missing() == ["/filter/pose"]
+        session.estimates.receive("/filter/pose", "geometry_msgs/msg/PoseStamped", stamped("map", (0.0, 0.0, 3.5)))
+        session.loop.step(1)
+        viewer = session.viewer
+        assert viewer is not None
+        until(lambda: at(viewer, "ghost/drone/base_link")[:3] == pytest.approx([0.0, 0.0, 3.5]), "the estimate")
+        assert at(viewer, "drone/base_link")[2] == pytest.approx(3.0)
+    assert len(said) == 1
+    assert said[0].startswith("--ghost: the run has no topic /filter/pose")

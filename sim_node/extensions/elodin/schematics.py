@@ -40,8 +40,10 @@ def schematic_of(scenery: Scenery, script: Path, roots: Roots, report: Report) -
     found = Schematic(
         (*panels, *(panel for each in texts for panel in each.panels)),
         (*objects, *(thing for each in texts for thing in each.objects)),
+        tuple(marker for each in texts for marker in each.markers),
+        next((each.dark for each in texts if each.dark is not None), None),
     )
-    return found if found.panels or found.objects else None
+    return found if found.panels or found.objects or found.markers else None
 
 
 def _texts(scenery: Scenery, script: Path) -> Iterator[tuple[str, str, Path, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -39,6 +40,8 @@ _MOST_CELLS, _FEW_CELLS = 2048, 512
 _TOGETHER, _MOST_LETTERS = 0.03, 60
 # Below the names of frames, which are above their places, if there is room.
 _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
+# Points are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
+_ROBOTS = 6.0
 # Texts of a source; each is an element of the page.
 _MOST_TEXTS = 100
 
@@ -56,10 +59,12 @@ class DrawnSource:
         node: Its node.
         name: Its name, on its label.
         radius: Of the scene, m.
+        robot: Radius of the robot that the page begins with, m: points are smaller beside a small one.
     """
 
-    def __init__(self, scene: Any, node: str, name: str, radius: float) -> None:
+    def __init__(self, scene: Any, node: str, name: str, radius: float, robot: float = math.inf) -> None:
         self._scene, self._node, self.name, self._radius = scene, node, name, radius
+        self._dot, self._frustum = dot(min(radius, _ROBOTS * robot)), 0.06 * min(radius, 2.0 * _ROBOTS * robot)
         self._root = scene.add_frame(node, show_axes=False)
         self._handles: dict[str, Any] = {}
         self._frustums: list[tuple[str, tuple[tuple[float, float], bool], Frustum]] = []
@@ -123,7 +128,7 @@ class DrawnSource:
                 f"{self._node}/points",
                 points,
                 np.concatenate(colours),
-                point_size=dot(self._radius),
+                point_size=self._dot,
                 precision="float32",
                 point_shape="circle",
             )
@@ -192,7 +197,7 @@ class DrawnSource:
             looks = (each.fov, each.pixels is None)
             if number >= len(self._frustums) or self._frustums[number][1] != looks:
                 node = f"{self._node}/image/{number}"
-                made = Frustum(self._scene, node, each.fov, 0.06 * self._radius)
+                made = Frustum(self._scene, node, each.fov, self._frustum)
                 self._frustums[number : number + 1] = [(each.frame, looks, made)]
             frustum = self._frustums[number][2]
             frustum.carry(at[each.frame])
@@ -310,6 +315,10 @@ class Drawings:
         self._view, self._names = view, names
         # What the labels' anchors were chosen for: they keep them while sources move.
         self._arranged: tuple[list[str], list[Edges]] | None = None
+
+    def has(self, name: str) -> bool:
+        """Return whether a source is shown; topics of ghosts in a run are not."""
+        return name in self._numbers
 
     def show(self, name: str, drawing: Drawing, poses: FloatArray) -> None:
         """Show a source's drawing; poses (N, 7): of all frames in their parents when it was measured."""

@@ -9,8 +9,9 @@ window.simFoot = (() => {
     ["f", "follow, or stop following"], ["h", "the first view"], ["?", "this help"],
   ];
   const STYLE = `
+    :root { --foot: 44px; }
     #foot { --ink: #22262b; --dim: #59616b; --line: #cfd4da; --paper: #fff; --blue: #1864ab;
-      position: fixed; z-index: 150; left: 0; right: 0; bottom: 0; height: 44px; display: flex; align-items: center;
+      position: fixed; z-index: 150; left: 0; right: 0; bottom: 0; height: var(--foot); display: flex; align-items: center;
       gap: 8px; padding: 0 10px; background: var(--paper); color: var(--ink); border-top: 1px solid var(--line);
       font: 13px system-ui, sans-serif; font-variant-numeric: tabular-nums; box-sizing: border-box; }
     [data-mantine-color-scheme="dark"] #foot, [data-mantine-color-scheme="dark"] #keys {
@@ -24,8 +25,8 @@ window.simFoot = (() => {
     #foot .play:hover { background: color-mix(in srgb, var(--blue) 80%, var(--ink)); }
     #foot .on { color: var(--blue); }
     #foot select { font: inherit; color: inherit; background: var(--paper); border: 0; border-radius: 5px; height: 30px; }
-    #foot .state { display: flex; align-items: center; gap: 6px; white-space: nowrap; overflow: hidden; }
-    #foot .state::before { content: ""; flex: none; width: 9px; height: 9px; border-radius: 50%; background: currentColor; }
+    #foot .state { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+    #foot .state::before { content: ""; display: inline-block; margin-right: 6px; width: 9px; height: 9px; border-radius: 50%; background: currentColor; }
     #foot .state.running::before { color: #2f9e44; } #foot .state.paused::before { color: #e08600; }
     #foot .state.lost::before { color: #d6352f; } #foot .state.slow::before { color: #e08600; }
     #foot .time { min-width: 62px; text-align: right; font-weight: 600; }
@@ -38,18 +39,19 @@ window.simFoot = (() => {
       padding: 14px 18px; border-radius: 8px; background: var(--paper); color: var(--ink);
       box-shadow: 0 4px 24px #0005; font: 14px system-ui, sans-serif; }
     #keys h2 { margin: 0 0 8px; font-size: 15px; } #keys td { padding: 3px 14px 3px 0; } #keys kbd { font-weight: 600; }
-    #root { height: calc(100% - 44px) !important; }
-    .mantine-Paper-root[style*="position: fixed"] { bottom: 44px !important; }
+    #root { height: calc(100% - var(--foot)) !important; }
+    .mantine-Paper-root[style*="position: fixed"] { bottom: var(--foot) !important; }
     @media (max-width: 700px) {
-      #foot { gap: 2px; padding: 0 4px; } #foot .wide, #foot select { display: none; }
-      #foot .time { white-space: nowrap; padding-right: 4px; } #foot .state.running { font-size: 0; } #foot .state { max-width: 34vw; }
+      :root { --foot: 76px; } #keys { bottom: 90px; width: 92vw; box-sizing: border-box; }
+      #foot { flex-wrap: wrap; gap: 0 4px; padding: 2px 8px; align-content: space-evenly; } #foot .wide { display: none; }
+      #foot .line { order: -1; flex: 0 0 100%; } #foot .time { min-width: 0; } #foot .state { flex: 1 1 0; min-width: 0; }
     }
   `;
   const ICONS = {
     play: "M7 4v16l13-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z", start: "M5 4h3v16H5zM20 4v16L9 12z",
     step: "M16 4h3v16h-3zM4 4v16l11-8z",
   };
-  let socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false;
+  let socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false, marked = [];
 
   function element(kind, settings, ...inside) {
     const made = Object.assign(document.createElement(kind), settings);
@@ -85,12 +87,19 @@ window.simFoot = (() => {
   const loop = element("button", { type: "button", title: "Loop", className: "wide", onclick: () => act("loop") }, "⟳");
   loop.setAttribute("aria-label", "Loop");
   const follow = element("button", { type: "button", title: "Follow (f)", className: "wide", onclick: () => act("follow") });
+  const tile = element("button", { type: "button", title: "Panels beside the scene", className: "wide" }, "⊞");
+  tile.setAttribute("aria-label", "Panels");
+  tile.onclick = () => {
+    const query = new URLSearchParams(location.search);
+    query.set("layout", window.simLayout ?? "scene");
+    location.assign(`/?${query}`);
+  };
   const told = element("span", { className: "state", role: "status" }, "connecting");
   const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
   help.setAttribute("aria-label", "Keys");
-  const keys = element("div", { id: "keys", hidden: true }, element("h2", {}, "Keys"), element("table", {},
+  const keys = element("section", { id: "keys", hidden: true, ariaLabel: "Keys" }, element("h2", {}, "Keys"), element("table", {},
     ...KEYS.map(([key, what]) => element("tr", {}, element("td", {}, element("kbd", {}, key)), element("td", {}, what)))));
-  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, follow, help);
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, follow, tile, help);
 
   slider.oninput = () => {
     dragging = true;
@@ -156,6 +165,7 @@ window.simFoot = (() => {
 
   function take(message) {
     if (message.marks) {
+      marked = message.marks;
       marks.replaceChildren(...message.marks.map(([at, kind, text]) => {
         const mark = element("span", { className: `mark ${kind}`, title: text, onclick: () => act("seek", at) });
         mark.dataset.at = at;
@@ -210,6 +220,7 @@ window.simFoot = (() => {
   setInterval(show, 500);
   function begin() {
     document.head.append(element("style", {}, STYLE));
+    tile.hidden = !window.simCamera;
     if (window === window.parent) document.body.append(foot, keys);
     else document.head.append(element("style", {}, "#root { height: 100% !important; } .mantine-Paper-root[style*='position: fixed'] { bottom: 0 !important; }"));
   }
@@ -218,6 +229,8 @@ window.simFoot = (() => {
   return {
     take,
     send,
+    act,
+    marks: () => marked,
     time: () => state?.time ?? NaN,
     connected(to) {
       socket = to;

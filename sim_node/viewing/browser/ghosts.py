@@ -59,10 +59,14 @@ class TopicGhost:
         self.topic, self._frame = topic, frame
         self._rows: list[int] = []
         self._pose: FloatArray | None = None
+        # Where frames of estimates are that nothing else has, such as `odom` of dead reckoning.
+        self._origins: dict[str, FloatArray] = {}
+        self.frame = ""
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
         """Return the body and what is below it, with its shapes."""
         self._frames, body = frames, self._body(frames)
+        self.frame = frames.names[body] if body else ""
         self._rows = [0, *(row for row in range(len(frames)) if body and body in frames.chain(row))]
         names = tuple(frames.names[row] for row in self._rows)
         parents = [max(frames.parents[row], 0) for row in self._rows[1:]]
@@ -79,9 +83,8 @@ class TopicGhost:
         own = instant.poses[self._rows]
         drawing, then = instant.measurements.get(self.topic, (None, instant.poses))
         axes = [each for each in drawing.items if isinstance(each, Poses)] if isinstance(drawing, Drawing) else []
-        if axes and (not axes[0].frame or axes[0].frame in self._frames.names):
-            place = self._frames.in_root(then)[self._frames.index(axes[0].frame or self._frames.names[0])]
-            self._pose = pose_math.compose(place, axes[0].poses[-1])
+        if axes:
+            self._pose = pose_math.compose(self._origin(axes[0], then), axes[0].poses[-1])
         if len(own) > 1:
             body = self._frames.in_root(instant.poses)[self._rows[1]] if self._pose is None else self._pose
             own[1] = body
@@ -89,6 +92,17 @@ class TopicGhost:
 
     def close(self) -> None:
         """Do nothing."""
+
+    def _origin(self, axes: Poses, then: FloatArray) -> FloatArray:
+        """Return the pose (7,) of the frame of an estimate: one that nothing else has begins where it fits the body."""
+        in_root = self._frames.in_root(then)
+        frame = axes.frame or self._frames.names[0]
+        if frame in self._frames.names:
+            return np.asarray(in_root[self._frames.index(frame)])
+        if frame not in self._origins:
+            body = in_root[self._frames.index(self.frame)] if self.frame else in_root[0]
+            self._origins[frame] = pose_math.compose(body, pose_math.invert(axes.poses[-1]))
+        return self._origins[frame]
 
     def _body(self, frames: FrameTable) -> int:
         """Return the row of the body, 0 for none."""

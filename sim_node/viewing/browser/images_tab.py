@@ -52,6 +52,12 @@ class ImagesTab:
                     self._fresh[name] = self._last[name] = pixels
                     self._came[name] = (self._came.get(name, (0, 0))[1], time_ns)
 
+    def newest(self, name: str) -> tuple[npt.NDArray[np.uint8] | None, str, int]:
+        """Return the newest image of a camera, small, None before the first; what is said of it; its time, ns."""
+        if name not in self._last:
+            return None, "no image yet", 0
+        return as_colours(self._last[name], _COLUMNS), self._said(name), self._came[name][1]
+
     def show(self) -> None:
         """Send the image of the chosen camera if it is new."""
         name = self.camera.value
@@ -62,10 +68,14 @@ class ImagesTab:
         if name not in self._last:
             self._tell("no image yet")
             return
+        self._tell(self._said(name))
+
+    def _said(self, name: str) -> str:
+        """Return the size, the rate and the age of the newest image of a camera."""
         pixels, (before, last) = self._last[name], self._came[name]
         rate = f", {1e9 / (last - before):.3g} Hz" if last > before > 0 else ""
         age = f", {(self._now_ns - last) / 1e9:.1f} s old" if self._now_ns > last else ""
-        self._tell(f"{pixels.shape[1]} x {pixels.shape[0]} pixels{' of depth' if pixels.ndim == 2 else ''}{rate}{age}")
+        return f"{pixels.shape[1]} x {pixels.shape[0]} pixels{' of depth' if pixels.ndim == 2 else ''}{rate}{age}"
 
     def _tell(self, text: str) -> None:
         if text != self._shown_text:

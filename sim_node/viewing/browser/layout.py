@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Longest value that is read, in characters, and what separates the parts of lists.
-MAX_TEXT = 2000
+MAX_TEXT = 8000
 _BETWEEN = "|"
 
 

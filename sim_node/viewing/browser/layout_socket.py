@@ -24,9 +24,11 @@ class LayoutSocket:
 
     Attributes:
         controls: What the foot of pages says and does; None before there is a scene.
+        laid_out: Whether pages begin with panels: those that were opened before there was a world do not know.
     """
 
     controls: FootControls | None = None
+    laid_out = False
 
     def __init__(self) -> None:
         self._read: Callable[[], tuple[list[str], dict[str, str]]] | None = None
@@ -89,7 +91,7 @@ class LayoutSocket:
                 now = None if self._read is None else self._read()
                 if now is not None and now != shown:
                     shown = now
-                    await connection.send(json.dumps({"names": now[0], "now": now[1]}))
+                    await connection.send(json.dumps({"names": now[0], "now": now[1], "panels": self.laid_out}))
                 if self.controls is not None:
                     await connection.send(json.dumps({"state": self.controls.state()}))
                     if (found := self.controls.marks()) != marks:

@@ -17,10 +17,14 @@
   function take(message) {
     if (message.names) {
       ({ names, now } = message);
+      window.simLayout = now.layout;
       address((query) => {
         for (const name of names) query.delete(name);
-        for (const [name, value] of Object.entries(now)) query.set(name, value);
+        // viser writes the query again, without escapes: a layout has what it cannot.
+        for (const [name, value] of Object.entries(now)) if (name !== "layout" || !window.simCamera) query.set(name, value);
       });
+      // The page was asked for before there was a world.
+      if (message.panels && window.simCamera && window === window.parent && location.pathname === "/") location.reload();
     }
     window.simFoot.take(message);
     if (message.names && !window.simCamera) document.documentElement.dataset.mantineColorScheme = now.dark ? "dark" : "light";

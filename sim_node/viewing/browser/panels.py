@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,22 +16,40 @@ import viser
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches
+from sim_node.viewing.browser.feeds import MAX_NAMES, Feed, FeedContext, feed_of
+from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.browser.markers import PageMarkers
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
+from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.cameras import ViewportCamera, pose_of
 from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
-from sim_node.viewing.schematic import Formula, FormulaSignal, GraphPanel, Schematic, Tabs, UnknownName, Viewport, bound
+from sim_node.viewing.schematic import (
+    Formula,
+    FormulaSignal,
+    GraphPanel,
+    Schematic,
+    Split,
+    UnknownName,
+    Viewport,
+    bound,
+    read_schematic,
+)
 from sim_node.viewing.schematic.binding import problem_of
-from sim_node.viewing.schematic.model import Panel
-from sim_node.viewing.shown_signals import ShownFields, ShownSignals
-from sim_node.world import FrameTable, World
+from sim_node.viewing.schematic.model import DataPanel, Panel, Window
+from sim_node.viewing.schematic.writing import head_of, inner_of
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals
+from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.problems import NOWHERE, Problem
 
 # Samples of a graph, and the least time between two, s of simulated time.
 SAMPLES, APART_S = 1200, 1.0 / 60.0
 _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 # Not drawn in viewports.
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
+# Time between two looks at what panels of data show, s; longest layout of a page, characters.
+FEED_S, MAX_LAYOUT = 0.1, 4000
 # For how many updates a new page is told again what it does not draw: until then its scene may not be there.
 _TELLS = 40
 
@@ -53,6 +73,11 @@ class _Curves:
         self.rows: list[list[float | None]] = []
         self.count, self.epoch = 0, getattr(self, "epoch", -1) + 1
         self._skipped_s: float | None = None
+
+    def go_on(self, before: _Curves | None) -> None:
+        """Go on with the samples of the same curves, if there are any."""
+        if before is not None:
+            self.times, self.rows, self.count = before.times, before.rows, before.count
 
     def sample(self, time_s: float) -> None:
         """Take the values of now, in the order of time, unless there are some that are near."""
@@ -95,7 +120,7 @@ class _Curves:
 
 
 class Panels:
-    """Shows a schematic on the pages of a server.
+    """Shows a schematic on the pages of a server, and what pages lay out instead of its panels.
 
     Args:
         server: viser's server.
@@ -103,22 +128,44 @@ class Panels:
         schematic: The schematic.
         title: Title of the page.
         fields: Fields of topics, for formulas; None where there are no topics.
+        selected: Returns the frame that is selected, or an empty text.
+        images: Returns what keeps the images of cameras, or None.
+        history: Returns what the page can look back at.
+
+    Attributes:
+        text: What a page has laid out; empty for the panels of the schematic.
     """
 
     def __init__(
-        self, server: Any, page: PanelsPage, schematic: Schematic, title: str, fields: ShownFields | None = None
+        self,
+        server: Any,
+        page: PanelsPage,
+        schematic: Schematic,
+        title: str,
+        fields: ShownFields | None = None,
+        selected: Callable[[], str] = str,
+        images: Callable[[], ImagesTab | None] = lambda: None,
+        history: Callable[[], Sequence[Instant]] = tuple,
     ) -> None:
         self._server, self._page, self.schematic, self._title = server, page, schematic, title
-        self._fields = fields
+        self._given, self.text = schematic, ""
+        self._fields, self._selected, self._images, self._history = fields, selected, images, history
         self._lock = threading.Lock()
         self._version = 0
         self._time_s = 0.0
+        self._problem = ""
+        self._last: tuple[FrameTable, FloatArray, Mapping[str, tuple[str, ...]], World | None] | None = None
         self._viewports = schematic.viewports()
         self._cameras: dict[int, ViewportCamera] = {}
         self._curves: list[_Curves] = []
+        self._feeds: list[Feed | None] = []
+        # What the feeds have said, and a number that changes with it.
+        self._fed: list[tuple[int, Any]] = []
+        self._feed_due = 0.0
         self._told: dict[int, int] = {}
         self._drawing = ObjectDrawing((), (), {})
         self._batches: Batches | None = None
+        self._markers = PageMarkers(server.scene)
         self._live: dict[int, Any] = {}
         self.signals: ShownSignals | None = None
 
@@ -128,27 +175,87 @@ class Panels:
         """Begin to show the schematic for these frames, or go on with others.
 
         Raises:
-            WorldError: A formula names what does not exist.
+            WorldError: A formula of the schematic names what does not exist.
         """
+        self._last = frames, in_root, labels, world
+        try:
+            self._show(self.schematic)
+        except WorldError:
+            if not self.text:
+                raise
+            self.lay_out("")
+        self._draw(self._drawing)
+        self._page.content = self
+
+    def lay_out(self, text: str) -> None:
+        """Show the panels of a text instead of those of the schematic; of an empty text, those of the schematic.
+
+        What is wrong with the text is told to the pages, which stay as they are.
+        """
+        if text == self.text or self._last is None:
+            return
+        try:
+            if len(text) > MAX_LAYOUT:  # addresses of pages have it, and servers limit these
+                raise WorldError([Problem(NOWHERE, "layout", f"is longer than {MAX_LAYOUT} characters")])
+            panels = read_schematic(text, "layout").panels if text else self._given.panels
+            self._show(replace(self._given, panels=panels))
+        except WorldError as error:
+            with self._lock:
+                self._problem = str(error).removeprefix("layout:")
+                self._version += 1
+            return
+        self.text = text
+        self._look_back()
+
+    def _look_back(self) -> None:
+        """Give new curves the samples of what the page can look back at."""
+        assert self._last is not None
+        assert self.signals is not None
+        frames, in_root, *_ = self._last
+        with self._lock:
+            new = [curves for curves in self._curves if not curves.times]
+            for instant in self._history() if new else ():
+                if len(instant.poses) == len(frames):
+                    self.signals.update(frames.in_root(instant.poses), instant.measurements)
+                    for curves in new:
+                        curves.sample(instant.time_ns / 1e9)
+            self.signals.update(in_root, {})
+            for curves in new:
+                curves.sample(self._time_s)
+
+    def _show(self, schematic: Schematic) -> None:
+        """Show a schematic, or raise WorldError and go on as before."""
+        assert self._last is not None
+        frames, in_root, labels, world = self._last
         signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields)
         signals.update(in_root, {})
-        drawing = drawing_of(self.schematic, signals)
+        drawing = drawing_of(schematic, signals)
+        viewports = schematic.viewports()
         cameras = {
             number: ViewportCamera(viewport, signals)
-            for number, viewport in enumerate(self._viewports)
+            for number, viewport in enumerate(viewports)
             if viewport.pos is not None
         }
-        curves = [_Curves(graph, _signals_of(graph, signals)) for graph in self.schematic.graphs()]
+        curves = [_Curves(graph, _signals_of(graph, signals)) for graph in schematic.graphs()]
+        context = FeedContext(signals, frames, world, self._selected, self._images)
+        feeds = [feed_of(panel, context) for panel in schematic.data_panels()]
+        self._markers.change(schematic.markers, signals)
         with self._lock:
+            # Curves that stay keep their samples.
+            before = {(tuple(each.labels), each.graph.curves): each for each in self._curves}
+            for each in curves:
+                each.go_on(before.get((tuple(each.labels), each.graph.curves)))
+            self.schematic, self._viewports = schematic, viewports
             self.signals, self._drawing, self._cameras, self._curves = signals, drawing, cameras, curves
+            self._feeds, self._fed = feeds, [(0, None)] * len(feeds)
+            self._problem = ""
             self._version += 1
             self._told = {}
-        self._draw(drawing)
-        if self.schematic.panels:
-            self._page.content = self
+        self._feed()
 
     def clear(self) -> None:
         """Forget all samples: the run has been reset."""
+        self._markers.clear()
         with self._lock:
             for curves in self._curves:
                 curves.clear()
@@ -159,8 +266,9 @@ class Panels:
 
     def show(self, time_ns: int, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
         """Send an instant: poses (N, 7) in the fixed frame, and measurements by name."""
-        if self.signals is None:
+        if self.signals is None or self._last is None:
             return
+        self._last = self._last[0], in_root, *self._last[2:]
         self.signals.update(in_root, measurements)
         if self._batches is not None:
             placed = self._drawing.poses()
@@ -175,6 +283,8 @@ class Panels:
             self._time_s = time_ns / 1e9
             for curves in self._curves:
                 curves.sample(self._time_s)
+        self._markers.show()
+        self._feed()
         self._aim()
 
     def columns(self) -> tuple[str, ...]:
@@ -190,17 +300,44 @@ class Panels:
         with self._lock:
             for curves in self._curves:
                 curves.settle()
+        self._feed()
         self._aim()
+
+    def _feed(self) -> None:
+        """Take in what panels of data show now, if it is time to."""
+        now = time.monotonic()
+        if now < self._feed_due and all(version for version, _ in self._fed):
+            return
+        self._feed_due = now + FEED_S
+        said = [None if feed is None else feed() for feed in self._feeds]
+        with self._lock:
+            self._fed = [
+                (version + (data != before or not version), data)
+                for (version, before), data in zip(self._fed, said, strict=True)
+            ]
 
     # For the page
 
     def layout(self) -> dict[str, Any]:
         """Return the panels, for JSON."""
-        viewports, graphs = iter(range(len(self._viewports))), iter(range(len(self._curves)))
-        return {
-            "title": self._title,
-            "panels": [self._described(panel, viewports, graphs) for panel in self.schematic.panels],
-        }
+        with self._lock:
+            numbers = iter(range(len(self._viewports))), iter(range(len(self._curves))), iter(range(len(self._feeds)))
+            names = () if self.signals is None else self.signals.names()
+            images = self._images()
+            return {
+                "title": self._title,
+                "panels": [self._described(panel, *numbers) for panel in self.schematic.panels],
+                "given": bool(self._given.panels),
+                "own": bool(self.text),
+                "problem": self._problem,
+                "names": sorted(names, key=lambda name: (not name.endswith(WORLD_POS), name))[:MAX_NAMES],
+                "cameras": [] if images is None else list(images.camera.options),
+            }
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether pages begin with panels."""
+        return bool(self._given.panels)
 
     def version(self) -> int:
         """Return a number that changes with the layout."""
@@ -208,8 +345,12 @@ class Panels:
 
     def since(self, cursors: dict[int, int]) -> dict[str, Any]:
         """Return the samples after cursors, which are advanced."""
-        graphs = []
+        graphs, data = [], []
         with self._lock:
+            for number, (version, said) in enumerate(self._fed):
+                if cursors.get(-1 - number) != version and said is not None:
+                    cursors[-1 - number] = version
+                    data.append([number, said])
             for number, curves in enumerate(self._curves):
                 key = 2 * number
                 reset = cursors.get(key + 1) != curves.epoch
@@ -218,11 +359,14 @@ class Panels:
                 cursors[key], cursors[key + 1] = curves.count, curves.epoch
                 if curves.times[new] or reset:
                     graphs.append([number, curves.times[new], curves.rows[new], reset])
-        return {"graphs": graphs, "samples": SAMPLES}
+        return {"graphs": graphs, "samples": SAMPLES, **({"data": data} if data else {})}
 
-    def _described(self, panel: Panel, viewports: Iterator[int], graphs: Iterator[int]) -> dict[str, Any]:
-        """Return a panel, for JSON. Viewports and graphs are numbered in the order of `Schematic.each`."""
+    def _described(
+        self, panel: Panel, viewports: Iterator[int], graphs: Iterator[int], feeds: Iterator[int]
+    ) -> dict[str, Any]:
+        """Return a panel, for JSON. Those of each kind are numbered in the order of `Schematic.each`."""
         common = {"name": panel.name, "active": panel.active, "share": panel.share}
+        common |= {"head": head_of(panel), "inner": inner_of(panel)}
         if isinstance(panel, Viewport):
             return {**common, "kind": "viewport", "viewport": next(viewports)}
         if isinstance(panel, GraphPanel):
@@ -233,10 +377,14 @@ class Panels:
                 "graph": number,
                 "labels": self._curves[number].labels,
                 "limits": panel.limits,
+                "style": panel.style,
             }
-        kind = "tabs" if isinstance(panel, Tabs) else "hsplit" if panel.horizontal else "vsplit"
-        inside = [self._described(each, viewports, graphs) for each in panel.panels]
-        return {**common, "kind": kind, "panels": inside, "empty": "" if inside else _why_empty(panel.not_drawn)}
+        if isinstance(panel, DataPanel):
+            return {**common, "kind": panel.kind, "of": panel.of, "data": next(feeds)}
+        kind = "hsplit" if isinstance(panel, Split) and panel.horizontal else type(panel).__name__.lower()
+        inside = [self._described(each, viewports, graphs, feeds) for each in panel.panels]
+        rect = {"rect": panel.rect} if isinstance(panel, Window) else {}
+        return {**common, **rect, "kind": {"split": "vsplit"}.get(kind, kind), "panels": inside}
 
     # For viser's pages
 
@@ -307,13 +455,6 @@ def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> No
             client.camera.near = viewport.near
         if viewport.far is not None:
             client.camera.far = viewport.far
-
-
-def _why_empty(not_drawn: tuple[str, ...]) -> str:
-    """Return why a panel has nothing in it."""
-    if not not_drawn:
-        return "The schematic has no panel here."
-    return f"Not drawn here: {', '.join(not_drawn)}. sim_node draws viewports and graphs."
 
 
 def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:

@@ -12,6 +12,7 @@ from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import parse_qs
 
 from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
@@ -38,7 +39,9 @@ _OUR_ICON = (
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style></head>"
 # Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3).
 _CONTRAST = b"""<style>
-button:has(.tabler-icon-adjustments) { display: none !important; }
+button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider-mark { display: none !important; }
+[role="tablist"] { background-image: none !important; padding: 0 4px; }
+[role="tablist"] [role="tab"] { padding: 0 0.6em !important; } [role="tab"] > div:has(svg) { display: none !important; }
 :root[data-mantine-color-scheme="light"] {
   --mantine-color-dimmed: #5c6470 !important; --mantine-color-blue-outline: #1864ab !important;
   --mantine-color-blue-filled: #1864ab !important; --mantine-color-blue-text: #1864ab !important;
@@ -53,6 +56,10 @@ class Content(Protocol):
 
     def layout(self) -> dict[str, Any]:
         """Return the panels, for JSON."""
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether pages begin with panels, rather than the scene alone."""
 
     def version(self) -> int:
         """Return a number that changes with the layout."""
@@ -82,10 +89,11 @@ class PanelsPage:
 
     def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
         """Return the response to a request, as viser's own for what is not here."""
-        path = request.path.partition("?")[0]
+        path, _, query = request.path.partition("?")
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return other(connection, request)
-        if path == "/" and self.content is not None:
+        laid_out = "layout" in parse_qs(query) or (self.content is not None and self.content.laid_out)
+        if path == "/" and laid_out:
             return response(_page(), "text/html; charset=utf-8")
         is_viewport = self.content is not None and VIEWPORT.fullmatch(path)
         if path in ("/", "/plain") or is_viewport:
@@ -103,17 +111,21 @@ class PanelsPage:
         request = connection.request
         if request is not None and request.path == LAYOUT:
             return self.layout.serve(connection)
-        if self.content is None or request is None or request.path != SOCKET:
+        if request is None or request.path != SOCKET:
             return None
-        return self._serve(connection, self.content)
+        return self._serve(connection)
 
-    async def _serve(self, connection: ServerConnection, content: Content) -> None:
+    async def _serve(self, connection: ServerConnection) -> None:
         now = asyncio.get_running_loop().time
         due = now()
         try:
             shown = None
             cursors: dict[int, int] = {}
             while True:
+                content = self.content
+                if content is None:  # the world is not there yet
+                    await asyncio.sleep(1.0 / RATE)
+                    continue
                 version = content.version()
                 if version != shown:
                     shown, cursors = version, {}
@@ -134,7 +146,8 @@ def viewport_of(connection: ServerConnection | None) -> int | None:
 
 @cache
 def _page() -> bytes:
-    return PAGE.read_bytes().replace(b"<script>", _scripts("foot.js", "page.js") + b"<script>", 1)
+    scripts = _scripts("foot.js", "page.js", "panel_contents.js", "panels.js")
+    return PAGE.read_bytes().replace(b"</html>", scripts + b"</html>", 1)
 
 
 @cache

@@ -75,6 +75,13 @@ class Rewind:
             self._times, self._bytes, self._pending, self._newest = [], 0, {}, None
             self._at_ns = None
 
+    def kept(self, most: int) -> list[Instant]:
+        """Return up to so many instants of the memory, evenly apart in their number."""
+        with self._lock:
+            rows = sorted({round(row) for row in np.linspace(0, len(self._kept) - 1, most)}) if self._kept else []
+            kept = list(self._kept)
+        return [kept[row][0] for row in rows]
+
     def _keep(self, instant: Instant) -> None:
         size = instant.poses.nbytes + sum(
             getattr(values, "nbytes", 0) + poses.nbytes for values, poses in instant.measurements.values()

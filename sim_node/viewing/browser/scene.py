@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
@@ -201,10 +202,11 @@ class PageScene:
             self._sensors.pop(name).source.remove()
         used = {each.number for each in self._sensors.values()}
         free = (number for number in count() if number not in used)
+        robot = math.inf if self._subject is None else around(self._around(self._subject.rows)).radius
         for name, topic in topic_views.items():
             if name not in self._sensors:
                 number, view = next(free), VIEWS[topic.type](topic.frame, topic.fields)
-                source = DrawnSource(self._scene, f"{ROOT}/sensors/{number}", name, self.extent.radius)
+                source = DrawnSource(self._scene, f"{ROOT}/sensors/{number}", name, self.extent.radius, robot)
                 self._sensors[name] = _Sensor(number, topic, view, source)
                 drawing = Drawing(topic.frame, view.before)
                 at = {frame: self.in_root[self.frames.index(frame)] for frame in drawing.frames}
@@ -260,7 +262,8 @@ class PageScene:
         """
         for name, (values, poses) in measurements.items():
             if isinstance(values, Drawing):
-                self.drawings.show(name, values, poses)
+                if self.drawings.has(name):
+                    self.drawings.show(name, values, poses)
             elif name in self._sensors:
                 _, topic, view, source = self._sensors[name]
                 drawing = Drawing(topic.frame, tuple(view.items(values)))

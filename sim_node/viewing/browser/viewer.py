@@ -39,6 +39,7 @@ from sim_node.viewing.browser.switches import Switches
 from sim_node.viewing.browser.transport import FootControls, LoopTransport, Mark, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import DrawnShape
+from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
@@ -49,6 +50,8 @@ from sim_node.world import FrameTable, World
 T = TypeVar("T")
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
+# Samples of a new graph from what the page can look back at.
+MAX_HISTORY = 400
 # Marks that are kept of what a run says.
 MAX_MARKS = 200
 IMAGE_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
@@ -68,6 +71,7 @@ class Viewer:
         panels: What shows the schematic, after the first scene.
         texts: Reads the messages of topics as text, or None. Set it before the first scene.
         ghosts: What other sources say of the bodies, translucent beside them. Set it before the first scene.
+        estimates: Returns the newest drawings of topics that ghosts of a run follow. Set it before the first scene.
         beside: What other sources of the page have: nothing. Pages of several sources consist of Layers.
         placed: Frames that a source has placed for lack of a transform: other sources may know better.
 
@@ -90,6 +94,7 @@ class Viewer:
         self.panels: Panels | None = None
         self.texts: MessageTexts | None = None
         self.ghosts = Ghosts()
+        self.estimates: Callable[[], Mapping[str, Drawing]] = dict
         self.layout = PageLayout()
         self._page_labels = PageLabels(self.server)
         self._title = title
@@ -169,14 +174,25 @@ class Viewer:
                     if tab is not None:
                         tab.change()
             self._picked.change(look)
-            if self.schematic is not None:
-                if self.panels is None:
-                    page = self.server.panels_page
-                    self.panels = Panels(self.server, page, self.schematic, self._title, self.fields)
-                self.panels.change(frames, in_root, labels, world)
+            if self.panels is None:
+                self.panels = Panels(
+                    self.server,
+                    self.server.panels_page,
+                    Schematic() if self.schematic is None else self.schematic,
+                    self._title,
+                    self.fields,
+                    lambda: self._picked.chosen,
+                    lambda: self._images.content,
+                    lambda: self.transport.kept(MAX_HISTORY) if isinstance(self.transport, Rewind) else (),
+                )
             numbers = {name: each for name, each in labels.items() if name not in topic_views}
             self._set_tabs(scene, numbers, sources, _cameras(topic_views, sources))
+            self.panels.change(frames, in_root, labels, world)
+            self.server.panels_page.layout.laid_out = self.panels.laid_out
+            first = not list(self.layout)
             self._keep_layout()
+            if first and self.panels.schematic.dark is not None:
+                self.layout.set({"dark": str(int(self.panels.schematic.dark))})
             self._begin_at(scene)
             camera = self.server.initial_camera
             camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 2.5 * sky_radius(scene.extent))
@@ -297,6 +313,9 @@ class Viewer:
         found = {**self._look.settings(), "plots": listed(lambda: self._plots.shown, self._set_plots)}
         found["hide"] = listed(lambda: self._switches.hidden, self._set_hidden)
         found["frame"] = PageSetting(lambda: self._picked.chosen, self._set_chosen)
+        assert self.panels is not None
+        panels = self.panels
+        found["layout"] = PageSetting(lambda: panels.text, self._lay_out)
         if self._images.content is not None:
             found["camera"] = element(self._images.content.camera)
         if self._messages is not None:
@@ -329,6 +348,11 @@ class Viewer:
         if not self._look.follow(name):
             opening = self.scene.opening(self.scene.frames.index(name)).message()
             self.server.panels_page.layout.open_at({**opening, "walls": self.scene.walls()}, anew=True)
+
+    def _lay_out(self, text: str) -> None:
+        assert self.panels is not None
+        with self.lock, self.server.atomic():
+            self.panels.lay_out(text)
 
     def _set_plots(self, shown: list[str]) -> None:
         self._plots.shown = shown
@@ -480,6 +504,8 @@ class ViewSink:
         if self._viewer.fields is not None:
             for name, values in self._viewer.fields.taken().items():
                 measurements[name] = values, snapshot.poses
+        for name, drawing in self._viewer.estimates().items():
+            measurements[name] = drawing, snapshot.poses.copy()
         self._stream.offer(snapshot.time_ns, snapshot.poses, measurements)
 
     def close(self) -> None:

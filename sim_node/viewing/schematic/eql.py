@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 GRAMMAR = Path(__file__).with_name("eql.lark")
 MAX_LENGTH, MAX_DEPTH = 10_000, 100
+# Parts of names that need no quotes: NAME of the grammar, and fields with their indices.
+_PLAIN = re.compile(r"[^\W\d]\w*(/\w+)*(\[\d+\])*")
 # Names of the grammar's terminals in messages.
 _TERMINALS = {
     **{"NAME": "a name", "QUOTED": "a name", "TOPIC": "a topic", "NUMBER": "a number", "INTEGER": "a number"},
@@ -137,9 +140,10 @@ class Formula:
 def written(tree: Tree) -> str:
     """Return the text of a tree."""
     if isinstance(tree, NumberNode):
-        return f"{tree.value:g}"
+        short = f"{tree.value:g}"
+        return short if float(short) == tree.value else repr(tree.value)
     if isinstance(tree, NameNode):
-        return str(tree)
+        return ".".join(each if _PLAIN.fullmatch(each) or each[0] in "/~" else f"'{each}'" for each in tree.parts)
     if isinstance(tree, RowNode):
         return f"({', '.join(map(written, tree.items))})"
     if isinstance(tree, IndexNode):

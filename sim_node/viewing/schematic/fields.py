@@ -104,6 +104,15 @@ class Fields:
         """Return a text; empty if it is not given or invalid."""
         return self._typed(name, str, "a text")
 
+    def choice(self, name: str, words: Collection[str]) -> str:
+        """Return one of some words; empty if it is not given or invalid."""
+        text = self.text(name)
+        value = self.node.properties.get(name)
+        if value is None or text in words or not isinstance(value.value, str):
+            return text
+        self.error(f"found {quoted(text)}{did_you_mean(text, words)}; allowed: {', '.join(words)}", value.at, name)
+        return ""
+
     def flag(self, name: str) -> bool:
         """Return whether a property is true."""
         return self._typed(name, bool, "#true or #false")

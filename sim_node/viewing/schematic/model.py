@@ -11,6 +11,9 @@ from sim_node.world.problems import NO_PLACE, Place
 
 Colour = tuple[float, float, float, float]
 GREY: Colour = (0.62, 0.65, 0.70, 1.0)
+WHITE, YELLOW = (1.0, 1.0, 1.0, 1.0), (1.0, 0.84, 0.18, 1.0)
+# Vertical field of view of a viewport, degrees; the attitude (x, y, z, w) that a gauge shows as neutral.
+FIELD_OF_VIEW, NEUTRAL = 45.0, (0.0, 0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ class Viewport(Pane):
     look_at: Formula | None = None
     up: Formula | None = None
     rolls: bool = False
-    fov: float = 45.0
+    fov: float = FIELD_OF_VIEW
     near: float | None = None
     far: float | None = None
     show_grid: bool = False
@@ -59,15 +62,36 @@ class Viewport(Pane):
 
 @dataclass(frozen=True, slots=True)
 class GraphPanel(Pane):
-    """Curves over time.
+    """Numbers over time.
 
     Attributes:
         curves: A formula for each group of curves, one for each of its numbers.
         limits: The lowest and highest value that is shown; None for all that there are.
+        style: How they are drawn: line, point, bar or table.
     """
 
     curves: tuple[Formula, ...] = ()
     limits: tuple[float, float] | None = None
+    style: str = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class DataPanel(Pane):
+    """A panel of something else than curves and views.
+
+    Attributes:
+        kind: The name of its node, such as component_monitor.
+        formula: What it shows; None for what takes no formula.
+        of: The name of what it shows, such as a camera; or a text.
+        display: The axes in which a gauge shows something.
+        reference: The attitude (x, y, z, w) that a gauge shows as neutral.
+    """
+
+    kind: str
+    formula: Formula | None = None
+    of: str = ""
+    display: str = ""
+    reference: tuple[float, ...] = NEUTRAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +101,10 @@ class Split(Pane):
     Attributes:
         horizontal: Whether they are side by side.
         panels: The panels.
-        not_drawn: Kinds of panels in it that are known and not drawn.
     """
 
     horizontal: bool
     panels: tuple[Panel, ...] = ()
-    not_drawn: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +113,25 @@ class Tabs(Pane):
 
     Attributes:
         panels: The panels.
-        not_drawn: Kinds of panels in it that are known and not drawn.
     """
 
     panels: tuple[Panel, ...] = ()
-    not_drawn: tuple[str, ...] = ()
 
 
-Panel = Viewport | GraphPanel | Split | Tabs
+@dataclass(frozen=True, slots=True)
+class Window(Pane):
+    """Panels that float above the others.
+
+    Attributes:
+        rect: Left, top, width and height, percent of the page.
+        panels: The panels.
+    """
+
+    rect: tuple[float, ...] = (55.0, 10.0, 40.0, 50.0)
+    panels: tuple[Panel, ...] = ()
+
+
+Panel = Viewport | GraphPanel | DataPanel | Split | Tabs | Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +187,51 @@ Drawn = Solid | LiveEllipsoid | GlbModel
 
 
 @dataclass(frozen=True, slots=True)
+class TrailLine:
+    """The way of a point.
+
+    Attributes:
+        point: Its position (3,) in the fixed frame, m, or a pose.
+        width: Of the line, pixels.
+        colour: Red, green, blue and opacity, 0 to 1.
+        place: Where it is written.
+    """
+
+    point: Formula
+    width: float = 1.0
+    colour: Colour = YELLOW
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorArrow:
+    """An arrow from a point.
+
+    Attributes:
+        vector: Three numbers.
+        origin: The point (3,), m, or a pose; None for the origin of the fixed frame.
+        scale: Length of the arrow for a vector of length 1, m.
+        normalize: Whether its length is `scale` whatever the length of the vector.
+        body_frame: Whether the vector is in the axes of the pose `origin`.
+        colour: Red, green, blue and opacity, 0 to 1.
+        name: Its label; empty for none.
+        place: Where it is written.
+    """
+
+    vector: Formula
+    origin: Formula | None = None
+    scale: float = 1.0
+    normalize: bool = False
+    body_frame: bool = False
+    colour: Colour = WHITE
+    name: str = ""
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+Marker = TrailLine | VectorArrow
+
+
+@dataclass(frozen=True, slots=True)
 class Object3d:
     """Something that is drawn at a pose.
 
@@ -175,6 +253,8 @@ class Schematic:
     Attributes:
         panels: The panels; several at the top are tabs.
         objects: What is drawn.
+        markers: Lines and arrows that are drawn.
+        dark: Whether its theme is dark; None if it does not say.
         notes: What of the text has no effect, as lines with places, unless it went to the report of a world.
         text: The text that it was read from.
         file: The file of the text, or None if it stands in the world.
@@ -183,6 +263,8 @@ class Schematic:
 
     panels: tuple[Panel, ...] = ()
     objects: tuple[Object3d, ...] = ()
+    markers: tuple[Marker, ...] = ()
+    dark: bool | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
     text: str = field(default="", compare=False, repr=False)
     file: Path | None = field(default=None, compare=False)
@@ -194,7 +276,7 @@ class Schematic:
         while waiting:
             panel = waiting.pop()
             yield panel
-            if isinstance(panel, (Split, Tabs)):
+            if isinstance(panel, (Split, Tabs, Window)):
                 waiting += reversed(panel.panels)
 
     def viewports(self) -> tuple[Viewport, ...]:
@@ -204,6 +286,10 @@ class Schematic:
     def graphs(self) -> tuple[GraphPanel, ...]:
         """Return the graphs in order."""
         return tuple(panel for panel in self.each() if isinstance(panel, GraphPanel))
+
+    def data_panels(self) -> tuple[DataPanel, ...]:
+        """Return the panels of other data in order."""
+        return tuple(panel for panel in self.each() if isinstance(panel, DataPanel))
 
     def topics(self) -> tuple[str, ...]:
         """Return the topics that formulas name, in order."""
@@ -217,6 +303,11 @@ class Schematic:
                 yield from (each for each in (panel.pos, panel.look_at, panel.up) if each is not None)
             elif isinstance(panel, GraphPanel):
                 yield from panel.curves
+            elif isinstance(panel, DataPanel) and panel.formula is not None:
+                yield panel.formula
+        for marker in self.markers:
+            named = (marker.point,) if isinstance(marker, TrailLine) else (marker.vector, marker.origin)
+            yield from (each for each in named if each is not None)
         for thing in self.objects:
             yield thing.pose
             if isinstance(thing.drawn, LiveEllipsoid):

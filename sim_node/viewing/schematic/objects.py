@@ -51,9 +51,9 @@ def read_object(fields: Fields) -> Object3d | None:
     return None if pose is None or not found else Object3d(pose, found[0], fields.place)
 
 
-def _colour(fields: Fields) -> Colour:
+def read_colour(fields: Fields, otherwise: Colour = GREY) -> Colour:
     """Return the colour that a node in the braces of a shape gives."""
-    colour, latest = GREY, None
+    colour, latest = otherwise, None
     for child in fields.node.children:
         if child.name in ("emissivity", "grid_color"):
             continue
@@ -93,7 +93,7 @@ def _solid(kind: str, *lengths: str) -> DrawnReader:
 
     def read(fields: Fields) -> Solid:
         fields.only(lengths, ("emissivity",))
-        return Solid(kind, tuple(map(fields.length, lengths)), _colour(fields))
+        return Solid(kind, tuple(map(fields.length, lengths)), read_colour(fields))
 
     return read
 
@@ -103,10 +103,10 @@ def read_ellipsoid(fields: Fields) -> LiveEllipsoid:
     fields.only(("scale", "error_covariance_cholesky", "error_confidence_interval"), ("show_grid", "emissivity"))
     cholesky = fields.formula("error_covariance_cholesky")
     if cholesky is None:
-        return LiveEllipsoid(fields.formula("scale"), _colour(fields))
+        return LiveEllipsoid(fields.formula("scale"), read_colour(fields))
     confidence = fields.number("error_confidence_interval", 0.0, 100.0, text=True)
     inside = {} if confidence is None else {"confidence": confidence}
-    return LiveEllipsoid(None, _colour(fields), cholesky, **inside)
+    return LiveEllipsoid(None, read_colour(fields), cholesky, **inside)
 
 
 def _read_plane(fields: Fields) -> Solid:
@@ -114,7 +114,7 @@ def _read_plane(fields: Fields) -> Solid:
     fields.only(("width", "depth", "size"), ("emissivity",))
     size = fields.above_zero("size") if len(fields.node.properties.keys() & {"width", "depth"}) < 2 else None
     width, depth = (fields.above_zero(name) or size or 10.0 for name in ("width", "depth"))
-    return Solid("plane", (width, depth), _colour(fields))
+    return Solid("plane", (width, depth), read_colour(fields))
 
 
 def read_glb(fields: Fields) -> GlbModel | None:

@@ -8,23 +8,35 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.text import did_you_mean
+from sim_node.viewing.schematic.eql import Formula
 from sim_node.viewing.schematic.fields import Fields, KdlSource, Properties
 from sim_node.viewing.schematic.kdl import KdlFault, KdlNode, parse
-from sim_node.viewing.schematic.model import GraphPanel, Object3d, Panel, Schematic, Split, Tabs, Viewport
-from sim_node.viewing.schematic.objects import read_object
+from sim_node.viewing.schematic.model import (
+    WHITE,
+    YELLOW,
+    DataPanel,
+    GraphPanel,
+    Marker,
+    Object3d,
+    Panel,
+    Schematic,
+    Split,
+    Tabs,
+    TrailLine,
+    VectorArrow,
+    Viewport,
+    Window,
+)
+from sim_node.viewing.schematic.objects import read_colour, read_object
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import report_unread, unread
 
 PanelReader = Callable[[Fields], "Panel | None"]
-# Nodes of Elodin's editor that are known and not drawn, at the top or among panels.
-NOT_DRAWN = (
-    *("theme", "timeline", "coordinate", "window", "skybox", "environment", "telemetry_mode", "line_3d"),
-    *("vector_arrow", "world_mesh", "inspector", "hierarchy", "schematic_tree", "data_overview", "component_monitor"),
-    *("action_pane", "query_table", "query_plot", "geo_position_gauge", "orientation_gauge", "horizon_gauge"),
-    *("dashboard", "video_stream", "sensor_view", "log_stream"),
-)
+# Nodes of Elodin's editor that set what is its own, such as its lights.
+NOT_DRAWN = (*("timeline", "coordinate", "skybox", "environment", "telemetry_mode", "world_mesh", "dashboard"),)
+STYLES = ("line", "point", "bar")
 # Of Elodin's editor.
 _VIEWPORT_WITHOUT_EFFECT = (
     *("show_arrows", "create_frustum", "show_frustums", "show_frustum", "frustums_color", "projection_color"),
@@ -86,14 +98,23 @@ def _read(text: str, source: KdlSource) -> Schematic:
         return Schematic(text=text)
     panels: list[Panel] = []
     objects: list[Object3d] = []
+    markers: list[Marker] = []
+    dark: bool | None = None
     for node in nodes:
-        if node.name == "object_3d":
-            thing = read_object(Fields(node, source))
-            objects += [] if thing is None else [thing]
-        else:
-            panel = _panel(node, source, "", ("object_3d",))
+        fields = Fields(node, source) if node.name in _TOP else None
+        if fields is None:
+            panel = _panel(node, source, "", _TOP)
             panels += [] if panel is None else [panel]
-    schematic = Schematic(tuple(panels), tuple(objects), (), text)
+        elif node.name == "object_3d":
+            thing = read_object(fields)
+            objects += [] if thing is None else [thing]
+        elif node.name == "theme":
+            fields.only(("mode",), ("scheme",))
+            dark = fields.choice("mode", ("dark", "light")) == "dark"
+        else:
+            marker = read_line(fields) if node.name == "line_3d" else read_arrow(fields)
+            markers += [] if marker is None else [marker]
+    schematic = Schematic(tuple(panels), tuple(objects), tuple(markers), dark, (), text)
     _check_size(schematic, source)
     document = KdlNode("", (1, 1), (), {}, {}, nodes)
     places = (each._replace(at=source.place(each.at).where[1:], key=each.key.lstrip(".")) for each in unread(document))
@@ -137,7 +158,7 @@ def read_viewport(fields: Fields) -> Viewport:
 
 def read_graph(fields: Fields) -> GraphPanel | None:
     """Read a graph."""
-    fields.only((*_NAMED, "y_min", "y_max", "auto_y_range"), ("type", "lock"))
+    fields.only((*_NAMED, "y_min", "y_max", "auto_y_range", "type"), ("lock",))
     value = fields.argument("the formula of its curves")
     curves = None if value is None else fields.parsed(value)
     low, high = (fields.number(name, -1e300, 1e300) for name in ("y_min", "y_max"))
@@ -148,9 +169,146 @@ def read_graph(fields: Fields) -> GraphPanel | None:
             fields.error(f"y_min is {low:g}, y_max {high:g}; y_max must be greater")
     else:
         fields.unused("y_min", "y_max")
+    return _graph(fields, curves, limits=limits, style=fields.choice("type", STYLES) or "line")
+
+
+def _graph(fields: Fields, curves: Formula | None, **given: Any) -> GraphPanel | None:
     if curves is None:
         return None
-    return GraphPanel(curves=curves.curves(), limits=limits, place=fields.place, **fields.read(_NAMED))
+    return GraphPanel(curves=curves.curves(), place=fields.place, **given, **fields.read(_NAMED))
+
+
+def read_query_table(fields: Fields) -> GraphPanel | None:
+    """Read a table of numbers over time."""
+    fields.only((*_NAMED, "type"))
+    fields.choice("type", ("eql",))
+    value = fields.argument("the formula of its columns")
+    return _graph(fields, None if value is None else fields.parsed(value), style="table")
+
+
+def read_query_plot(fields: Fields) -> GraphPanel | None:
+    """Read a graph in the words of queries."""
+    _no_arguments(fields)
+    fields.only((*_NAMED, "query", "type"), ("refresh_interval", "auto_refresh", "mode", "x_label", "y_label", "color"))
+    fields.choice("type", ("eql",))
+    query = fields.formula("query")
+    if query is None:
+        fields.error("needs query=, the formula of its curves")
+    return _graph(fields, query)
+
+
+def _plain(fields: Fields) -> DataPanel:
+    """Read a panel that takes nothing."""
+    _no_arguments(fields)
+    fields.only(_NAMED)
+    return _data(fields)
+
+
+def _of_name(fields: Fields) -> DataPanel | None:
+    """Read a panel that takes the name of what it shows."""
+    fields.only(_NAMED)
+    value = fields.argument("the name of what it shows")
+    return None if value is None else _data(fields, of=str(value.value))
+
+
+def _log(fields: Fields) -> DataPanel:
+    """Read a panel of log lines; Elodin's names a message, here it has those of the run or the bag."""
+    fields.only(_NAMED)
+    return _data(fields)
+
+
+def _monitor(fields: Fields) -> DataPanel | None:
+    """Read a panel of numbers as they are now."""
+    _no_arguments(fields)
+    fields.only(("component_name", *_NAMED))
+    formula = fields.formula("component_name")
+    if formula is None:
+        fields.error("needs component_name=, the formula of its numbers")
+        return None
+    return _data(fields, formula=formula)
+
+
+def _action(fields: Fields) -> DataPanel:
+    """Read a panel with a script."""
+    _no_arguments(fields)
+    fields.only(("lua", *_NAMED))
+    return _data(fields, of=fields.text("lua"))
+
+
+def _gauge(*displays: str) -> PanelReader:
+    """Return what reads a gauge, given the axes that it may show."""
+
+    def read(fields: Fields) -> DataPanel | None:
+        shown, turned = ("display",) if displays else (), fields.node.name != "geo_position_gauge"
+        fields.only(("eql", "source", *shown, *_NAMED))
+        fields.choice("source", ("ENU",))
+        if fields.node.arguments or "eql" not in fields.node.properties:
+            value = fields.argument("the pose that it shows")
+            formula = None if value is None else fields.parsed(value)
+        else:
+            formula = fields.formula("eql")
+        display = (fields.choice("display", displays) or "NED") if displays else ""
+        given = {}
+        for child in fields.node.children if turned else ():
+            inner = Fields(child, fields.source, fields.key)
+            if child.name != "reference" or len(child.arguments) != 4:
+                inner.error("unknown node (known: reference x y z w)")
+            else:
+                given["reference"] = tuple(inner.numbers(child.arguments, -1.0, 1.0))
+        return None if formula is None else _data(fields, formula=formula, display=display, **given)
+
+    return read
+
+
+def _data(fields: Fields, **given: Any) -> DataPanel:
+    return DataPanel(kind=fields.node.name, place=fields.place, **given, **fields.read(_NAMED))
+
+
+def read_window(fields: Fields) -> Window:
+    """Read panels that float."""
+    _no_arguments(fields)
+    fields.only(("title",), ("path", "file", "screen"))
+    panels: list[Panel] = []
+    given: dict[str, Any] = {"name": fields.text("title")} if "title" in fields.node.properties else {}
+    for child in fields.node.children:
+        inner = Fields(child, fields.source, fields.key) if child.name == "rect" else None
+        if inner is None:
+            panel = _panel(child, fields.source, fields.key)
+            panels += [] if panel is None else [panel]
+        elif len(child.arguments) != 4:
+            inner.error(f"needs left, top, width and height in percent, found {len(child.arguments)} values")
+        else:
+            given["rect"] = tuple(inner.numbers(child.arguments, 0.0, 100.0))
+    return Window(panels=tuple(panels), place=fields.place, **given)
+
+
+def read_line(fields: Fields) -> TrailLine | None:
+    """Read the way of a point."""
+    fields.only(("line_width", "frame"), ("future_color", "perspective"))
+    fields.only_enu()
+    value = fields.argument("the position of a point, such as ball.world_pos,")
+    point = None if value is None else fields.parsed(value)
+    width = fields.above_zero("line_width") or 1.0
+    colour = read_colour(fields, YELLOW)
+    return None if point is None else TrailLine(point, width, colour, fields.place)
+
+
+def read_arrow(fields: Fields) -> VectorArrow | None:
+    """Read an arrow."""
+    named = ("origin", "scale", "normalize", "body_frame", "in_body_frame", "name", "show_name", "frame")
+    fields.only(named, ("arrow_thickness", "label_position", "color"))
+    fields.only_enu()
+    value = fields.argument("three numbers, such as ball.world_vel.linear(),")
+    vector = None if value is None else fields.parsed(value)
+    given = fields.read({"origin": Fields.formula, "scale": lambda each, name: each.number(name, -1e9, 1e9)})
+    given |= {"normalize": fields.flag("normalize")}
+    given |= {"body_frame": fields.flag("body_frame") or fields.flag("in_body_frame")}
+    shown = fields.flag("show_name") if "show_name" in fields.node.properties else True
+    name = fields.text("name")
+    colour = read_colour(fields, WHITE)
+    if vector is None:
+        return None
+    return VectorArrow(vector, **given, colour=colour, name=name if shown else "", place=fields.place)
 
 
 def read_tabs(fields: Fields) -> Tabs:
@@ -172,10 +330,8 @@ def _holder(fields: Fields) -> dict[str, Any]:
     """Return the fields of a panel that has others in its braces."""
     _no_arguments(fields)
     fields.only(_NAMED)
-    # Kinds of panels that are known and not drawn.
-    others = dict.fromkeys(child.name for child in fields.node.children if child.name in NOT_DRAWN)
     place, panels = fields.place, _inside(fields)
-    return {**fields.read(_NAMED), "panels": panels, "place": place, "not_drawn": tuple(others)}
+    return {**fields.read(_NAMED), "panels": panels, "place": place}
 
 
 PANELS: dict[str, PanelReader] = {
@@ -184,7 +340,22 @@ PANELS: dict[str, PanelReader] = {
     "hsplit": read_hsplit,
     "vsplit": read_vsplit,
     "tabs": read_tabs,
+    "window": read_window,
+    "query_table": read_query_table,
+    "query_plot": read_query_plot,
+    "component_monitor": _monitor,
+    "geo_position_gauge": _gauge("ENU", "NED", "ECEF", "LLA"),
+    "orientation_gauge": _gauge("ENU", "NED"),
+    "horizon_gauge": _gauge(),
+    "action_pane": _action,
+    "sensor_view": _of_name,
+    "video_stream": _of_name,
+    "log_stream": _log,
+    # The scene with its own panel: of sim_node alone.
+    **dict.fromkeys(("inspector", "hierarchy", "schematic_tree", "data_overview", "scene"), _plain),
 }
+# What stands at the top only.
+_TOP = ("object_3d", "line_3d", "vector_arrow", "theme")
 
 
 def _check_size(schematic: Schematic, source: KdlSource) -> None:

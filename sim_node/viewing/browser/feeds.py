@@ -1,0 +1,227 @@
+"""What panels of a page show besides curves and views, as data for its script: numbers, attitudes, frames, images."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from sim_node.spatial.frames import Frame, convert_position
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean, shown
+from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
+from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic.formulas import ANGULAR, LINEAR, POSE_LABELS
+from sim_node.viewing.schematic.model import DataPanel
+from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.world import FrameTable, World
+from sim_node.world.problems import counted
+
+# Names in lists, at most.
+MAX_NAMES = 400
+_METRES = dict.fromkeys(("x", "y", "z"), "m")
+
+
+class FeedContext(NamedTuple):
+    """What feeds read.
+
+    Attributes:
+        signals: What formulas name.
+        frames: The frames.
+        world: The world of a run, or None.
+        selected: Returns the frame that is selected, or an empty text.
+        images: Returns what keeps the images of cameras, or None.
+    """
+
+    signals: ShownSignals
+    frames: FrameTable
+    world: World | None
+    selected: Callable[[], str]
+    images: Callable[[], ImagesTab | None]
+
+
+Feed = Callable[[], Any]
+
+
+def _signal(panel: DataPanel, context: FeedContext, *counts: int) -> FormulaSignal:
+    """Return the signal of a panel. Raises WorldError if it names what does not exist, or has another count."""
+    formula = panel.formula
+    assert formula is not None
+    try:
+        signal = bound(formula, context.signals)
+        if counts and len(signal.labels) not in counts:
+            needed = " or ".join(map(str, counts))
+            raise UnknownName(f"{shown(formula.text)} is {counted(len(signal.labels), 'number')}; {needed} are needed")
+    except UnknownName as error:
+        raise problem_of(formula, panel.kind, error) from None
+    return signal
+
+
+def _monitor(panel: DataPanel, context: FeedContext) -> Feed:
+    signal = _signal(panel, context)
+    units = [_METRES.get(label, "") if signal.is_pose else "" for label in signal.labels]
+
+    def now() -> Any:
+        return [
+            [label, _number(value), unit]
+            for label, value, unit in zip(signal.labels, signal.read(), units, strict=True)
+        ]
+
+    return now
+
+
+def _position(panel: DataPanel, context: FeedContext) -> Feed:
+    signal, origin = _signal(panel, context, 3, 7), None if context.world is None else context.world.origin
+    names, units = {
+        "ENU": (("east", "north", "up"), ("m", "m", "m")),
+        "NED": (("north", "east", "down"), ("m", "m", "m")),
+        "ECEF": (("x", "y", "z"), ("m", "m", "m")),
+        "LLA": (("latitude", "longitude", "altitude"), ("°", "°", "m")),
+    }[panel.display]
+    if panel.display in ("ECEF", "LLA") and origin is None:
+        return lambda: {"empty": f"{panel.display} needs the origin of the world on Earth, which has none."}
+    about = None if origin is None else (origin.latitude, origin.longitude, origin.altitude)
+
+    def now() -> Any:
+        place = np.array(signal.read()[LINEAR] if len(signal.labels) == 7 else signal.read())
+        found = convert_position(place, Frame.ENU, Frame[panel.display], about)
+        return [[name, _number(each), unit] for name, each, unit in zip(names, found, units, strict=True)]
+
+    return now
+
+
+def _attitude(panel: DataPanel, context: FeedContext) -> Callable[[], FloatArray]:
+    """Return what computes the attitude of a gauge in ENU, seen from what it shows as neutral."""
+    signal, reference = _signal(panel, context, 4, 7), np.array(panel.reference)
+
+    def now() -> FloatArray:
+        turn = np.array(signal.read()[ANGULAR], dtype=np.float64)
+        length = float(np.linalg.norm(turn))
+        turn = turn / length if length > 0.0 else np.array([0.0, 0.0, 0.0, 1.0])
+        return np.asarray(quaternions.multiply(turn, quaternions.conjugate(quaternions.normalise(reference))))
+
+    return now
+
+
+def _orientation(panel: DataPanel, context: FeedContext) -> Feed:
+    attitude = _attitude(panel, context)
+    # The axes that are shown, in ENU.
+    axes = np.eye(3) if panel.display == "ENU" else np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+
+    def now() -> Any:
+        turn = attitude()
+        body = quaternions.to_matrix(turn) if np.isfinite(turn).all() else np.full((3, 3), np.nan)
+        return {"body": _rounded(body.T), "axes": axes.tolist(), "names": list(panel.display or "ENU")}
+
+    return now
+
+
+def _horizon(panel: DataPanel, context: FeedContext) -> Feed:
+    attitude = _attitude(panel, context)
+
+    def now() -> Any:
+        # Of the body, FLU in ENU: its nose is up at a negative pitch.
+        roll, pitch, yaw = np.degrees(quaternions.to_rpy(attitude()))
+        return {"roll": _number(roll), "pitch": _number(-pitch), "heading": _number((90.0 - yaw) % 360.0)}
+
+    return now
+
+
+def _hierarchy(panel: DataPanel, context: FeedContext) -> Feed:
+    frames, depths = context.frames, list[int]()
+    for parent in frames.parents.tolist():
+        depths.append(0 if parent < 0 else depths[parent] + 1)
+    rows = list(zip(frames.names, depths, (not each for each in frames.still.tolist()), strict=True))[:MAX_NAMES]
+    more = len(frames) - len(rows)
+    return lambda: {"frames": rows, "selected": context.selected(), "more": more}
+
+
+def _inspector(panel: DataPanel, context: FeedContext) -> Feed:
+    frames = context.frames
+
+    def now() -> Any:
+        name = context.selected()
+        if name not in frames.names:
+            return {"empty": "Nothing is selected: click a body in a scene, or a frame in a panel of frames."}
+        row, found = frames.index(name), context.signals.find(f"{name}.world_pos")
+        assert found is not None
+        pose = np.array(found.read())
+        rpy = np.degrees(quaternions.to_rpy(pose[ANGULAR])) if np.isfinite(pose).all() else np.full(3, np.nan)
+        parent = frames.parents[row]
+        return {
+            "name": name,
+            "about": f"on {frames.names[parent]}" if parent >= 0 else "the fixed frame",
+            "rows": [
+                *([label, _number(value), "m"] for label, value in zip("xyz", pose[LINEAR], strict=True)),
+                *([label, _number(value), "°"] for label, value in zip(("roll", "pitch", "yaw"), rpy, strict=True)),
+                *([label, _number(value), ""] for label, value in zip(POSE_LABELS[:4], pose[ANGULAR], strict=True)),
+            ],
+        }
+
+    return now
+
+
+def _overview(panel: DataPanel, context: FeedContext) -> Feed:
+    names = sorted(context.signals.names())
+    return lambda: {"signals": names[:MAX_NAMES], "more": max(len(names) - MAX_NAMES, 0)}
+
+
+def _image(panel: DataPanel, context: FeedContext) -> Feed:
+    """Make what shows a camera of a run, or a topic of images: `drone.scene_cam`, `drone/scene_cam`, `/drone/image`."""
+    wanted = {panel.of, panel.of.replace(".", "/"), f"/{panel.of}"}
+    state: dict[str, Any] = {"at": None, "url": ""}
+
+    def now() -> Any:
+        images = context.images()
+        cameras = () if images is None else images.camera.options
+        name = next((each for each in cameras if each in wanted), None)
+        if images is None or name is None:
+            near = did_you_mean(panel.of, cameras) or (f" (known: {', '.join(cameras)})" if cameras else "")
+            return {"empty": f"There is no camera {panel.of}{near}."}
+        pixels, about, at = images.newest(name)
+        if pixels is None:
+            return {"empty": f"No image of {name} yet."}
+        if at != state["at"]:
+            written = io.BytesIO()
+            Image.fromarray(pixels).save(written, "JPEG", quality=80)
+            state.update(at=at, url=f"data:image/jpeg;base64,{base64.b64encode(written.getvalue()).decode()}")
+        return {"image": state["url"], "about": about, "name": name}
+
+    return now
+
+
+# By the kind of panel: makes what returns its data as they are now, for JSON. The script of the page has the others.
+FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
+    "component_monitor": _monitor,
+    "geo_position_gauge": _position,
+    "orientation_gauge": _orientation,
+    "horizon_gauge": _horizon,
+    "hierarchy": _hierarchy,
+    "inspector": _inspector,
+    "data_overview": _overview,
+    "sensor_view": _image,
+    "video_stream": _image,
+}
+
+
+def feed_of(panel: DataPanel, context: FeedContext) -> Feed | None:
+    """Return what makes the data of a panel; None for what the script of the page has itself.
+
+    Raises:
+        WorldError: Its formula names what does not exist.
+    """
+    return FEEDS[panel.kind](panel, context) if panel.kind in FEEDS else None
+
+
+def _number(value: Any) -> float | None:
+    return float(f"{value:.7g}") + 0.0 if np.isfinite(value) else None
+
+
+def _rounded(values: FloatArray) -> list[list[float | None]]:
+    return [[_number(each) for each in row] for row in values]

@@ -1,0 +1,135 @@
+"""Lines and arrows of a schematic on the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.drawings import DrawnSource
+from sim_node.viewing.messages.drawing import FIXED, Drawing, Item, Lines, TextLabel, in_one_colour, strip
+from sim_node.viewing.schematic import FormulaScope, FormulaSignal, UnknownName, bound
+from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic.eql import Formula
+from sim_node.viewing.schematic.formulas import as_pose
+from sim_node.viewing.schematic.model import Marker, TrailLine
+
+NODE = "/world/markers"
+# Points of a line, and the least distance between two, m; time between two pictures of it, s.
+MAX_POINTS, APART, PERIOD_S = 2000, 1e-3, 0.1
+# The head of an arrow: its part of the length, and how far it is beside the shaft.
+_HEAD, _BESIDE = 0.2, 0.08
+_THERE = {FIXED: np.array(pose_math.IDENTITY)}
+
+
+class _Bound(NamedTuple):
+    """A marker, and the signals of its point or vector, and of its origin."""
+
+    marker: Marker
+    of: FormulaSignal
+    origin: FormulaSignal | None
+
+
+class PageMarkers:
+    """Draws markers of a schematic on viser's pages.
+
+    Args:
+        scene: viser's scene.
+    """
+
+    def __init__(self, scene: Any) -> None:
+        self._scene = scene
+        self._sources: list[DrawnSource] = []
+        self._bound: list[_Bound] = []
+        self._ways: list[list[FloatArray]] = []
+        self._due = 0.0
+
+    def change(self, markers: Sequence[Marker], scope: FormulaScope) -> None:
+        """Draw these markers. Raises WorldError for a name that is unknown; then those from before stay."""
+        found = [
+            _Bound(each, _signal(each.point, "line_3d", scope), None)
+            if isinstance(each, TrailLine)
+            else _Bound(
+                each,
+                _signal(each.vector, "vector_arrow", scope, 3),
+                None if each.origin is None else _signal(each.origin, "vector_arrow.origin", scope),
+            )
+            for each in markers
+        ]
+        if [each.marker for each in found] == [each.marker for each in self._bound]:
+            self._bound = found
+            return
+        for source in self._sources:
+            source.remove()
+        self._bound, self._ways = found, [[] for _ in found]
+        self._sources = [
+            DrawnSource(self._scene, f"{NODE}/{number}", getattr(each.marker, "name", ""), 1.0)
+            for number, each in enumerate(found)
+        ]
+
+    def clear(self) -> None:
+        """Begin lines anew: the run has been reset."""
+        self._ways = [[] for _ in self._bound]
+
+    def show(self) -> None:
+        """Take in where everything is now, and draw it if it is time to."""
+        for way, each in zip(self._ways, self._bound, strict=True):
+            if isinstance(each.marker, TrailLine):
+                _go_on(way, as_pose(np.array(each.of.read()))[:3])
+        if not self._bound or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + PERIOD_S
+        for source, way, each in zip(self._sources, self._ways, self._bound, strict=True):
+            source.draw(Drawing(FIXED, tuple(_items(each, way))), _THERE)
+
+
+def arrow(origin: FloatArray, vector: FloatArray) -> FloatArray:
+    """Return the segments (5, 2, 3) of an arrow from a point along a vector (3,), m."""
+    length, tip = float(np.linalg.norm(vector)), origin + vector
+    across = np.cross(vector, np.eye(3)[int(np.argmin(np.abs(vector)))])
+    across *= _BESIDE * length / max(float(np.linalg.norm(across)), 1e-12)
+    other = np.cross(vector, across) / max(length, 1e-12)
+    neck = tip - _HEAD * vector
+    return np.array([[origin, tip], *([tip, neck + side] for side in (across, -across, other, -other))])
+
+
+def _items(each: _Bound, way: Sequence[FloatArray]) -> list[Item]:
+    marker = each.marker
+    colour = tuple(round(255.0 * part) for part in marker.colour[:3])
+    red, green, blue = colour
+    if isinstance(marker, TrailLine):
+        ends = strip(np.array(way)) if len(way) > 1 else np.zeros((0, 2, 3))
+        return [Lines(FIXED, ends, in_one_colour(ends, (red, green, blue)), width=marker.width)] if len(ends) else []
+    vector = np.array(each.of.read(), dtype=np.float64)
+    pose = np.array(pose_math.IDENTITY) if each.origin is None else as_pose(np.array(each.origin.read()))
+    length = float(np.linalg.norm(vector))
+    if not (np.isfinite(vector).all() and np.isfinite(pose).all()) or length == 0.0:
+        return []
+    vector = vector * marker.scale / (length if marker.normalize else 1.0)
+    if marker.body_frame:
+        vector = quaternions.rotate(pose[3:], vector)
+    ends = arrow(pose[:3], vector)
+    label = [TextLabel(FIXED, pose[:3] + 0.5 * vector, marker.name)] if marker.name else []
+    return [Lines(FIXED, ends, in_one_colour(ends, (red, green, blue)), width=3.0), *label]
+
+
+def _go_on(way: list[FloatArray], point: FloatArray) -> None:
+    if np.isfinite(point).all() and (not way or float(np.linalg.norm(point - way[-1])) > APART):
+        way.append(point)
+        del way[:-MAX_POINTS]
+
+
+def _signal(formula: Formula, key: str, scope: FormulaScope, *counts: int) -> FormulaSignal:
+    try:
+        signal = bound(formula, scope)
+        if len(signal.labels) not in (counts or (3, 7)):
+            needed = "three numbers" if counts else "a position (3) or a pose (7)"
+            raise UnknownName(f"has {len(signal.labels)} numbers; {needed} are needed")
+    except UnknownName as error:
+        raise problem_of(formula, key, error) from None
+    return signal

@@ -1,0 +1,117 @@
+"""What gauges and other panels of a page show of known poses: answers of geometry, of WGS84, and of scipy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from sim_node.viewing.browser.feeds import FeedContext, feed_of
+from sim_node.viewing.browser.markers import arrow
+from sim_node.viewing.schematic import read_schematic
+from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.world import World, WorldError, loads
+from sim_node.world.layout import lay_out
+
+# WGS84: the radius of the meridian at the equator is a (1 - e^2), m.
+MERIDIAN = 6378137.0 * (1.0 - 6.69437999014e-3)
+FRAMES = """
+world: test
+{origin}
+motions:
+  - frame: drone
+    keyframes: [{{t: 0, position: [0, 0, 0]}}, {{t: 1, position: [1, 0, 0]}}]
+"""
+
+
+def shown(text: str, pose: np.ndarray, selected: str = "", origin: str = "") -> Any:
+    """What a panel shows of a drone at a pose."""
+    world: World = loads(FRAMES.format(origin=origin))
+    frames = lay_out(world).frames
+    in_root = np.tile([0.0, 0, 0, 0, 0, 0, 1], (len(frames), 1))
+    in_root[frames.index("drone")] = pose
+    signals = ShownSignals(frames, {}, world)
+    signals.update(in_root, {})
+    (panel,) = read_schematic(text).data_panels()
+    feed = feed_of(panel, FeedContext(signals, frames, world, lambda: selected, lambda: None))
+    assert feed is not None
+    return feed()
+
+
+def pose(turn: Rotation, *position: float) -> np.ndarray:
+    return np.concatenate([position or (0.0, 0.0, 0.0), turn.as_quat()])
+
+
+def test_a_horizon_has_the_angles_of_aviation() -> None:
+    """To the north, the nose 20 degrees up, the right wing 30 degrees down: yaw, pitch and roll of FLU in ENU."""
+    turn = Rotation.from_euler("ZYX", [90.0, -20.0, 30.0], degrees=True)
+    found = shown("horizon_gauge drone.world_pos", pose(turn))
+    assert found == pytest.approx({"roll": 30.0, "pitch": 20.0, "heading": 0.0}, abs=1e-4)
+    east = shown("horizon_gauge drone.world_pos", pose(Rotation.identity()))
+    assert east == pytest.approx({"roll": 0.0, "pitch": 0.0, "heading": 90.0}, abs=1e-4)
+
+
+def test_what_a_gauge_has_as_neutral_is_level() -> None:
+    turn = Rotation.from_euler("ZYX", [10.0, 80.0, 5.0], degrees=True)
+    numbers = " ".join(f"{each:.12f}" for each in turn.as_quat())
+    found = shown(f"horizon_gauge drone.world_pos {{ reference {numbers}; }}", pose(turn))
+    assert found == pytest.approx({"roll": 0.0, "pitch": 0.0, "heading": 90.0}, abs=1e-4)
+
+
+def test_an_attitude_has_the_axes_of_the_body() -> None:
+    turn = Rotation.from_euler("ZYX", [35.0, -20.0, 30.0], degrees=True)
+    found = shown("orientation_gauge drone.world_pos", pose(turn))
+    assert np.array(found["body"]) == pytest.approx(turn.as_matrix().T, abs=1e-6)
+    assert found["names"] == ["N", "E", "D"]
+    assert found["axes"] == [[0, 1, 0], [1, 0, 0], [0, 0, -1]]
+
+
+def test_a_position_is_shown_in_the_axes_that_are_asked_for() -> None:
+    there = pose(Rotation.identity(), 3.0, 4.0, 5.0)
+    assert shown("geo_position_gauge drone.world_pos", there) == [
+        ["north", 4.0, "m"],
+        ["east", 3.0, "m"],
+        ["down", -5.0, "m"],
+    ]
+    origin = "origin: {latitude: 0, longitude: 0, altitude: 100}"
+    lla = shown("geo_position_gauge drone.world_pos display=LLA", pose(Rotation.identity(), 0, 10, 5), origin=origin)
+    assert [name for name, *_ in lla] == ["latitude", "longitude", "altitude"]
+    assert lla[0][1] == pytest.approx(math.degrees(10.0 / (MERIDIAN + 100.0)), rel=1e-4)
+    assert lla[2][1] == pytest.approx(105.0, abs=1e-3)
+    assert "needs the origin" in shown("geo_position_gauge drone.world_pos display=LLA", there)["empty"]
+
+
+def test_numbers_have_units_and_the_selected_frame_its_pose() -> None:
+    there = pose(Rotation.from_euler("z", 90, degrees=True), 3.0, 4.0, 5.0)
+    rows = shown("component_monitor component_name=drone.world_pos", there)
+    assert rows[4:] == [["x", 3.0, "m"], ["y", 4.0, "m"], ["z", 5.0, "m"]]
+    selected = shown("inspector", there, selected="drone")
+    assert selected["name"] == "drone"
+    assert [row[1] for row in selected["rows"][:6]] == pytest.approx([3.0, 4.0, 5.0, 0.0, 0.0, 90.0], abs=1e-5)
+    assert "click" in shown("inspector", there)["empty"]
+    assert shown("hierarchy", there, selected="drone")["selected"] == "drone"
+    assert "drone.world_pos" in shown("data_overview", there)["signals"]
+    assert shown('sensor_view "front"', there) == {"empty": "There is no camera front."}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("component_monitor component_name=dron.world_pos", "did you mean drone.world_pos?"),
+        ('horizon_gauge "drone.world_pos.linear()"', "is 3 numbers; 4 or 7 are needed"),
+    ],
+)
+def test_a_panel_of_what_does_not_exist_is_refused(text: str, why: str) -> None:
+    with pytest.raises(WorldError, match=why.replace("?", r"\?")):
+        shown(text, pose(Rotation.identity()))
+
+
+def test_an_arrow_goes_from_its_origin_along_its_vector() -> None:
+    ends = arrow(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 2.0]))
+    assert ends[0].tolist() == [[1, 2, 3], [1, 2, 5]]
+    heads = ends[1:, 1] - ends[1:, 0]
+    assert (heads[:, 2] < 0).all(), "the head goes back from the tip"
+    assert np.linalg.norm(heads[:, :2], axis=1) == pytest.approx([0.16] * 4)
