@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -26,9 +26,14 @@ setup: .venv/.ready
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
 
+# The types are checked beside the first tests: mypy takes longer than all else before them, on one core.
 test: .venv/.ready-for-tests
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types imports kernels
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint imports kernels
+	@$(MAKE) --no-print-directory -j 2 types pytest
+
+# Tests that call make are no jobs of this one.
+pytest: .venv/.ready-for-tests
+	MAKEFLAGS= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # What runs the same code as make test: the other rows of its matrices, such as all shipped worlds,
 # long soaks, and more examples of hypothesis.
@@ -51,6 +56,7 @@ test-peers: .venv/.ready-for-tests
 	@$(BIN)/sim_node build mavros_msgs
 	@$(BIN)/sim_node build px4_msgs
 	@$(BIN)/sim_node build ardupilot_msgs
+	@$(BIN)/sim_node build control_msgs
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
 # Every command with the built wheel in an empty environment, alone and with each extra. Downloads packages.

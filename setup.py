@@ -45,6 +45,8 @@ EXTRAS: "dict[str, list[str]]" = {
     "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40", "cmaes>=0.10"],
     # Worlds in Python.
     "elodin": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
+    # Models of other tools as FMUs.
+    "fmu": ["fmpy>=0.3.20"],
     # Tools for AI assistants.
     "mcp": ["mcp>=2.3"],
     # Runs and bags in other tools: Parquet, Foxglove, Rerun.
@@ -93,6 +95,7 @@ EXTENSIONS = {
     "sim_node.parts": [
         "aerosim = sim_node.extensions.aerosim.part",
         "elodin = sim_node.extensions.elodin.part",
+        "fmu = sim_node.extensions.fmu.part",
         "expect = sim_node.extensions.scenario.expectations",
         "scenario = sim_node.extensions.scenario.events",
     ],
@@ -105,6 +108,7 @@ EXTENSIONS = {
     "sim_node.forces": ["sdf = sim_node.extensions.sdf.lift_drag"],
     "sim_node.engines": [
         "elodin = sim_node.extensions.elodin.engine",
+        "fmu = sim_node.extensions.fmu.engine",
         "scenario = sim_node.extensions.scenario.engine",
     ],
     # Requests that are actions of scenarios.
@@ -115,6 +119,7 @@ EXTENSIONS = {
     "sim_node.runs": [
         "aerosim = sim_node.extensions.aerosim.runs",
         "elodin = sim_node.extensions.elodin.runs",
+        "fmu = sim_node.extensions.fmu.runs",
         "scenario = sim_node.extensions.scenario.attending",
     ],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
@@ -186,6 +191,7 @@ setup(
         f"{NAME}.extensions": ["*/README.md"],
         f"{NAME}.extensions.elodin": ["egm2008_70.npz"],
         f"{NAME}.extensions.scenario": ["report.css", "report.js"],
+        f"{NAME}.extensions.scenario.adapters": ["model.scenic", "lib_osc/*.osc"],
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
         f"{NAME}.spatial.frames": ["egm96_15.npz"],
@@ -199,6 +205,13 @@ setup(
         "console_scripts": ["sim_node = sim_node.cli.main:main"],
         # Imports nothing but pytest before a test uses it.
         "pytest11": ["sim_node = sim_node.extensions.scenario.pytest_plugin"],
+        "scenario_execution.actions": [
+            f"sim_node_{name.lower()} = sim_node.extensions.scenario.adapters.scenario_execution:{name}"
+            for name in ("Do", "Until", "Holds", "Verdict")
+        ],
+        "scenario_execution.osc_libraries": [
+            "sim_node = sim_node.extensions.scenario.adapters.scenario_execution:osc_library"
+        ],
         **EXTENSIONS,
     },
     data_files=[

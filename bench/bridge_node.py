@@ -1,4 +1,5 @@
-"""The bridge node under load: how late topics are at 450 frames a second, and what 20 vehicles at 400 each lose.
+"""The bridge node under load: how late topics are at 450 frames a second, what 20 vehicles at 400 each lose, and what
+one PX4 at its full rates costs under each name.
 
 Run from the repository: python -m bench.bridge_node [--seconds 10] [--out bench/results/bridge_node.json]
 
@@ -18,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,28 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu
 
 from bench.pairs import aim
+from sim_node.mavlink.codec import frame_bytes, kind_named
 
 LATENCY_TARGET_S, RATE, VEHICLES, RATE_EACH = 0.002, 450, 20, 400
+# What PX4 sends to an onboard computer (mavlink_main.cpp, MAVLINK_MODE_ONBOARD), Hz.
+PX4_RATES = {
+    **{"ATTITUDE": 100, "HIGHRES_IMU": 50, "ATTITUDE_QUATERNION": 50, "GLOBAL_POSITION_INT": 50, "ATTITUDE_TARGET": 50},
+    **{"LOCAL_POSITION_NED": 30, "ODOMETRY": 30, "ALTITUDE": 10, "SERVO_OUTPUT_RAW": 10, "VFR_HUD": 10, "WIND_COV": 10},
+    **{"POSITION_TARGET_LOCAL_NED": 10, "GPS_RAW_INT": 5, "SYS_STATUS": 5, "EXTENDED_SYS_STATE": 5},
+    **{"ESTIMATOR_STATUS": 5, "BATTERY_STATUS": 1, "HEARTBEAT": 1, "HOME_POSITION": 1, "SYSTEM_TIME": 1},
+}
+QUATERNIONS = ("ODOMETRY", "ATTITUDE_TARGET", "HOME_POSITION")
+FIXED: dict[str, dict[str, Any]] = {
+    "HEARTBEAT": {"autopilot": 12, "type": 2, "base_mode": 129, "custom_mode": 6 << 16, "mavlink_version": 3},
+    "ATTITUDE_QUATERNION": {"q1": 1.0},
+    "GLOBAL_POSITION_INT": {"lat": 473977420, "lon": 85455940, "alt": 488000},
+    "GPS_RAW_INT": {"lat": 473977420, "lon": 85455940, "alt": 488000, "fix_type": 3, "h_acc": 700, "v_acc": 900},
+    "HOME_POSITION": {"latitude": 473977420, "longitude": 85455940, "altitude": 488000},
+    "HIGHRES_IMU": {"zacc": -9.81, "abs_pressure": 955.0, "fields_updated": 0x1FFF},
+    "ODOMETRY": {"frame_id": 1, "child_frame_id": 1},
+}
+# Names of others, by the package that they need.
+OTHER_NAMES = {"mavros": "mavros_msgs", "px4": "px4_msgs", "ap": "ardupilot_msgs"}
 BEATS = (255, 0)  # sequence numbers: frames begin with 1
 SIM_NODE = Path(sys.executable).parent / "sim_node"
 
@@ -44,8 +66,12 @@ def main() -> int:
     arguments = parser.parse_args()
     latency = measure_latency(arguments.seconds)
     load = measure_load(arguments.seconds)
+    others = [name for name, package in OTHER_NAMES.items() if find_spec(package) is not None]
+    cost = {names: measure_cost(names, arguments.seconds) for names in ("enu", *others, ",".join(("enu", *others)))}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps({"latency": latency, "load": load}, indent=2) + "\n", encoding="utf-8")
+    arguments.out.write_text(
+        json.dumps({"latency": latency, "load": load, "cost": cost}, indent=2) + "\n", encoding="utf-8"
+    )
     return 1 if latency["p99_s"] > LATENCY_TARGET_S or load["lost"] else 0
 
 
@@ -130,6 +156,29 @@ def measure_load(seconds: float) -> dict[str, float]:
     return {"sent": sent, "lost": lost, "cores": cores, "frames_per_s": sent / took}
 
 
+def measure_cost(names: str, seconds: float) -> float:
+    """Return the cores that the bridge of one PX4 at its full rates takes."""
+    events = sorted((at / rate, name) for name, rate in PX4_RATES.items() for at in range(int((seconds + 4.0) * rate)))
+    with bridge("--names", names) as (port, process, _, spin), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        start, before, began = time.monotonic(), process.cpu_times(), 0.0
+        for number, (due, name) in enumerate(events):
+            time.sleep(max(0.0, start + due - time.monotonic()))
+            boot_ms = 1000 + round(due * 1e3)
+            fields = {"time_boot_ms": boot_ms, "time_usec": boot_ms * 1000, **FIXED.get(name, {})}
+            if name in QUATERNIONS:
+                fields["q"] = (1.0, 0.0, 0.0, 0.0)
+            known = kind_named(name).fields._fields
+            kept = {field: value for field, value in fields.items() if field in known}
+            way.sendto(frame_bytes(name, kept, 1, 1, number & 0xFF), ("127.0.0.1", port))
+            if not began and due > 4.0:  # it has found the vehicle, and made its topics
+                before, began = process.cpu_times(), time.monotonic()
+        after, took = process.cpu_times(), time.monotonic() - began
+        spin(0.1)
+    cores = (after.user + after.system - before.user - before.system) / took
+    print(f"one PX4 at {sum(PX4_RATES.values())} frames/s, names {names:20} {100 * cores:.0f} % of a core")
+    return cores
+
+
 def frame(sender: mavlink.MAVLink, number: int) -> bytes:
     sender.seq = number & 0xFF
     message = sender.attitude_quaternion_encode(
@@ -157,14 +206,14 @@ def beat(way: socket.socket, port: int, sender: mavlink.MAVLink) -> None:
 
 
 @contextmanager
-def bridge() -> Iterator[tuple[int, psutil.Process, Any, Any]]:
+def bridge(*arguments: str) -> Iterator[tuple[int, psutil.Process, Any, Any]]:
     """A bridge in a process of its own, its port, and a node that listens."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     process = subprocess.Popen(
-        [SIM_NODE, "bridge", "--url", f"udpin:127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True
+        [SIM_NODE, "bridge", "--url", f"udpin:127.0.0.1:{port}", *arguments], stdout=subprocess.PIPE, text=True
     )
     rclpy.init()
     node = rclpy.create_node("bench")

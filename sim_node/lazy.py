@@ -19,7 +19,7 @@ class public:  # noqa: N801
     """Make the names that a block imports the public names of a package, each imported when it is first used.
 
     Sets the package's `__all__`, `__getattr__` and `__dir__` (PEP 562). Type checkers and editors read the imports as
-    such; `as` tells them that a name is public. The block has nothing but `from MODULE import NAME as NAME`.
+    such; `as` marks a name as public. The block has nothing but `from MODULE import NAME as NAME`.
 
         with public(__name__):
             from sim_node.recording.opening import open_bag as open_bag

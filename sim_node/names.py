@@ -33,14 +33,14 @@ def fault(name: str) -> str | None:
 
 
 def convention(name: str, *, is_root: bool = False) -> str:
-    """Return the axes of a frame as its name tells them: NED for odom_ned, FRD for drone/base_link_frd.
+    """Return the axes of a frame, which its name determines: NED for odom_ned, FRD for drone/base_link_frd.
 
     Args:
         name: The frame.
         is_root: Whether it is the root of its tree, which is ENU like map, unless its name says otherwise.
 
     Returns:
-        ENU, NED, FLU, FRD, ECEF, or optical (z ahead, x to the right). FLU where the name tells nothing.
+        ENU, NED, FLU, FRD, ECEF, or optical (z ahead, x to the right). FLU where the name says nothing.
     """
     own = last(name)
     suffixed = next((axes for suffix, axes in _AXES.items() if own.endswith(suffix)), "")
@@ -48,7 +48,7 @@ def convention(name: str, *, is_root: bool = False) -> str:
 
 
 def conventions() -> dict[str, str]:
-    """Return the axes by the ends and the names that tell them."""
+    """Return the axes by the endings and the names that determine them."""
     return {**_AXES, **_LEVEL}
 
 

@@ -35,7 +35,10 @@ _DISTRIBUTIONS = {
     **dict.fromkeys(("rich", "websockets"), "viser"),
 }
 # Message packages that PyPI lacks, which `sim_node build` builds.
-_BUILT = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs")
+BUILT = (
+    *("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs"),
+    "control_msgs",
+)
 # Versions that must not be used, by module, and what is wrong with each. setup.py excludes them from installation.
 WRONG_VERSIONS = {
     "mujoco": {
@@ -101,7 +104,7 @@ def unusable(folder: Path | None, error: ImportError) -> str:
 def missing_message(module: str) -> str:
     """Return that a module is not installed, and the command that installs it."""
     distro, in_environment = os.environ.get("ROS_DISTRO"), sys.prefix != sys.base_prefix
-    if module in _BUILT:
+    if module in BUILT:
         packages = f"sudo apt install ros-{distro}-{module.replace('_', '-')}"
         return f"{module} is not installed: {packages if distro else f'sim_node build {module}'}"
     if _is_of_ros(module):

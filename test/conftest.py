@@ -34,7 +34,7 @@ hypothesis.settings.register_profile(
     "project",
     deadline=None,
     derandomize=True,
-    max_examples=50,
+    max_examples=25,
     print_blob=True,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
+from forked import Forks, forks
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
@@ -77,14 +76,35 @@ def installed(tmp_path: Path) -> Install:
     return install
 
 
-def sim_node(world: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    paths = (str(world.parent / "site"), os.environ.get("PYTHONPATH", ""))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    command = [sys.executable, "-m", "sim_node.cli.main", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=world.parent)
+class Done(NamedTuple):
+    """What a command ended with, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def test_its_readings_are_in_a_bag(installed: Install) -> None:
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forks]:
+    with forks() as started:
+        yield started
+
+
+@pytest.fixture
+def sim_node(forked: Forks) -> Run:
+    """Runs a command in the folder of a world, where the package beside it is installed."""
+
+    def run(world: Path, *arguments: str) -> Done:
+        code, errors = forked.run(world.parent, *arguments, site=world.parent / "site")
+        return Done(code, (world.parent / "out").read_text(), errors)
+
+    return run
+
+
+def test_its_readings_are_in_a_bag(installed: Install, sim_node: Run) -> None:
     """Height is 100 m/s t: each second is 0.65 degrees colder, from 20."""
     world = installed()
     checked = sim_node(world, "check", "weather.yaml")
@@ -104,7 +124,7 @@ def test_its_readings_are_in_a_bag(installed: Install) -> None:
 
 
 def test_a_message_of_its_own_package_is_recorded_with_its_definition(
-    installed: Install, monkeypatch: pytest.MonkeyPatch
+    installed: Install, sim_node: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = THERMOMETER.replace('"sensor_msgs/msg/Temperature"', '"thermo_msgs/msg/Warmth"').replace(
         'ature": ch', '": ch'
@@ -126,7 +146,7 @@ def test_a_message_of_its_own_package_is_recorded_with_its_definition(
     assert {(each.off, each.by) for each in found} == {(0.0, "me")}
 
 
-def test_rviz_shows_it(installed: Install) -> None:
+def test_rviz_shows_it(installed: Install, sim_node: Run) -> None:
     done = sim_node(installed(), "rviz", "weather.yaml")
     assert (done.returncode, done.stderr) == (0, "")
     [sensors] = [
@@ -137,7 +157,7 @@ def test_rviz_shows_it(installed: Install) -> None:
     assert display["Topic"]["Value"] == "/kite/thermometer/temperature"
 
 
-def test_rviz_says_where_it_has_no_display(installed: Install) -> None:
+def test_rviz_says_where_it_has_no_display(installed: Install, sim_node: Run) -> None:
     code = THERMOMETER.replace('"sensor_msgs/msg/Temperature"', '"std_msgs/msg/Float64"').replace(
         '{"temperature": channels(0), "variance": self.noise.variance(self.rate)}', '{"data": channels(0)}'
     )
@@ -146,14 +166,14 @@ def test_rviz_says_where_it_has_no_display(installed: Install) -> None:
     assert done.stderr == "sim_node: no display for std_msgs/msg/Float64 (kite/thermometer/temperature)\n"
 
 
-def test_a_typo_in_its_parameters_is_an_error_at_its_place(installed: Install) -> None:
+def test_a_typo_in_its_parameters_is_an_error_at_its_place(installed: Install, sim_node: Run) -> None:
     done = sim_node(installed(world=WORLD.replace("ground:", "grund:")), "check", "weather.yaml")
     assert done.returncode == 2
     reported = "weather.yaml:6:63: sensors[0].grund: unknown key; did you mean ground?"
     assert done.stderr.startswith(reported)
 
 
-def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
+def test_an_unknown_type_is_answered_with_its_name(installed: Install, sim_node: Run) -> None:
     done = sim_node(installed(world=WORLD.replace("type: temperature", "type: temprature")), "check", "weather.yaml")
     assert done.returncode == 2
     assert "did you mean temperature?" in done.stderr
@@ -176,7 +196,7 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
     ],
 )
 def test_its_mistakes_are_reported_as_its_own(
-    installed: Install, old: str, new: str, command: str, reported: str
+    installed: Install, sim_node: Run, old: str, new: str, command: str, reported: str
 ) -> None:
     """The package, its version, the sensor and the line; without a traceback; the run failed, not the user."""
     assert old in THERMOMETER

@@ -17,11 +17,11 @@ lock ros -c core.lock --no-emit-package lark-parser
 lock elodin -c core.lock
 lock learn -c core.lock -c elodin.lock
 lock mcp -c core.lock -c elodin.lock
-# rerun-sdk names numpy and pillow, which core.lock has.
+# rerun-sdk names numpy and pillow, fmpy names lark: core.lock has them.
 # colcon-core names pytest-cov for a verb that no test uses. Where coverage is installed, numba imports it: 0.08 s for each
 # of the thousand programs that tests start.
 lock test -c core.lock -c ros.lock -c elodin.lock -c learn.lock -c mcp.lock \
-    --no-emit-package coverage --no-emit-package pytest-cov --no-emit-package numpy --no-emit-package pillow
+    --no-emit-package coverage --no-emit-package pytest-cov --no-emit-package numpy --no-emit-package pillow --no-emit-package lark
 lock ray -c core.lock -c elodin.lock -c test.lock
 lock coverage
 lock dist

@@ -11,6 +11,7 @@ from sim_node.extensions.aerosim.sensor_types import OF_BODIES as SENSORS_OF_BOD
 from sim_node.extensions.aerosim.sensor_types import TYPES
 from sim_node.extensions.aerosim.to_world import ROOTS
 from sim_node.extensions.aerosim.writing import DIALECTS
+from sim_node.extensions.fmu.description import VERSIONS
 from sim_node.extensions.openplx import contacts, physics3d, signals
 from sim_node.extensions.openplx.drives import MOTIONS, SHAFT, SHAFT_ACTUATOR
 from sim_node.extensions.openplx.interactions import LAWS
@@ -83,10 +84,12 @@ _AEROSIM = {
     "World coordinates": _words((*COORDINATES, "ellipsoid")),
     "Axes": _words(ROOTS),
     "Sensors": _words(TYPES),
+    "FMUs of configurations": f"co-simulation, FMI {_words(VERSIONS)}",
     "Written": f"any world or bag, in the dialects {_words(DIALECTS)}",
     "Approximated": "nothing",
-    "Left out, with a warning": f"{_words(SENSORS_OF_BODIES)} sensors, FMUs, the clock and the orchestrator of a "
-    "configuration, weather and time of day of a scenario; USD assets, unless the include maps them to files",
+    "Left out, with a warning": f"{_words(SENSORS_OF_BODIES)} sensors, the orchestrator of a configuration, "
+    "and the clock of one without FMUs, weather and time of day of a scenario; "
+    "USD assets, unless the include maps them to files",
 }
 _SDF = {
     "Joints": _words(name for name, (kind, _) in SDF_JOINTS.items() if kind),

@@ -25,7 +25,7 @@ ROOMS = (
     *("", "world", "simulation", "session", "simulation.sensors", "spatial.frames", "spatial.tree", "recording", "ros"),
     *("viewing", "extensions.elodin", "extensions.gym", "extensions.sweep", "world.base_types", "simulation.physics"),
     *("simulation.columns", "simulation.control", "formats", "assembly", "mavlink", "autopilots", "spatial.geometry"),
-    *("messages", "extensions.aerosim", "extensions.assistants"),
+    *("messages", "extensions.aerosim", "extensions.fmu", "extensions.assistants"),
 )
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {

@@ -69,7 +69,7 @@ class Step:
         return fields
 
 
-# What a step of each kind tells of its mate.
+# What a step of each kind says about its mate.
 _SENTENCES: dict[str, Callable[[Step], str]] = {
     "solved": lambda step: f"{step.frame} = {step.formula} = {shown(step.pose)}",
     "identity": lambda step: f"{step.frame} is one of several that are open; the identity",

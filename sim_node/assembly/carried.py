@@ -29,10 +29,10 @@ class CarriedMate(NamedTuple):
     ends: FloatArray
 
 
-class Hung(NamedTuple):
+class TreeEdge(NamedTuple):
     """A body's joint: the carrier's row, and a link that has the body at `side`."""
 
-    on: int
+    carrier: int
     link: CarriedMate
     side: int
 
@@ -46,15 +46,15 @@ def floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:
     return {"parent": owner_of(assembly, row), "joint": "free", "q": pose, "qd": speed}
 
 
-def jointed(assembly: Assembly, row: int, hung: Hung, roots: list[int]) -> dict[str, Any]:
+def jointed(assembly: Assembly, row: int, edge: TreeEdge, roots: list[int]) -> dict[str, Any]:
     """Return the joint of the mate that carries a body: at the mate's end on the body, at its assembled positions.
 
     With A and B the ends of the mate in the carrier and in the body, the body is at A J B^-1 = (A B^-1) (B J B^-1): in
     a joint frame A B^-1 it moves along and about the axes of B.
     """
-    table, on = assembly.table, hung.on
-    mate = table.mates[hung.link.mate]
-    near, far = hung.link.ends[1 - hung.side], hung.link.ends[hung.side]
+    table, on = assembly.table, edge.carrier
+    mate = table.mates[edge.link.mate]
+    near, far = edge.link.ends[1 - edge.side], edge.link.ends[edge.side]
     mount = pose_math.compose(near, pose_math.invert(far))
     here, there = assembly.in_roots[[on, row]]
     parent = table.names[on]
@@ -66,12 +66,12 @@ def jointed(assembly: Assembly, row: int, hung: Hung, roots: list[int]) -> dict[
         return {"parent": parent, "pose": mount}
     between = pose_math.relative(pose_math.compose(here, near), pose_math.compose(there, far))
     q = _turns_as_given(mate, positions_of(mate.type, between))
-    rates = _rates(assembly, hung.link.mate)
+    rates = _rates(assembly, edge.link.mate)
     sign = 1.0
-    if not hung.side and _goes_back_the_same_way(mate):
+    if not edge.side and _goes_back_the_same_way(mate):
         # Carried by its second connector: the same positions along inverted axes.
         q, sign = -q, -1.0
-    elif not hung.side:
+    elif not edge.side:
         rates = _seen_from_the_other(mate, between, rates)
     axes = quaternions.rotate(far[3:], sign * _axes(mate.type))
     if mate.type.parts[-1].kind == "ball":

@@ -57,7 +57,7 @@ def ways(
 
     Args:
         of: A mechanism.
-        configurations: Tells them apart.
+        configurations: Distinguishes them.
         loops: Its loops that can be closed.
         free: The positions that may move (U,).
         first: A solution (U,).
@@ -171,7 +171,7 @@ class Configuration:
     """Where a mechanism's connectors are.
 
     Rods between balls spin about themselves, and a body held at one point turns about it: free motions that move no
-    connector's origin. An axis that a free motion turns does not tell one assembly from another.
+    connector's origin. An axis that a free motion turns does not distinguish assemblies.
 
     Attributes:
         origins: Of the connectors (C, 3), in parts of the mechanism's size.

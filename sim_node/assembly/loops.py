@@ -145,7 +145,7 @@ def close(of: LoopMechanism, configurations: Configurations, *, searched: bool, 
 
     Args:
         of: The mechanism. Its positions are changed.
-        configurations: Tells ways to assemble it apart.
+        configurations: Distinguishes ways to assemble it.
         searched: Whether other ways to assemble it are looked for, and whether its configuration is singular.
         every: Whether they are looked for thoroughly, and described.
     """

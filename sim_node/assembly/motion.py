@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
-from sim_node.assembly.carried import CarriedMate, Hung, floating, jointed, owner_of
+from sim_node.assembly.carried import CarriedMate, TreeEdge, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
 from sim_node.assembly.table import Groups
@@ -46,18 +46,18 @@ def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> t
     roots = _roots(table.parents.tolist())
     links = list(_links(assembly, roots))
     tree, rest = _spanning_tree(assembly, links, roots, driven)
-    hangs = _hanging(assembly, tree, roots)
-    standing = _standing(assembly, hangs)
+    edges = _tree_edges(assembly, tree, roots)
+    standing = _standing(assembly, edges)
     frames: list[StaticFrame] = []
     bodies: list[Body] = []
     for row, of in enumerate(table.of):
         if isinstance(of, System):
             _add_system(assembly, row, of, roots, frames, bodies)
         elif isinstance(of, RigidBody):
-            _add_body(assembly, row, of, hangs.get(row), row in standing, roots, frames, bodies)
+            _add_body(assembly, row, of, edges.get(row), row in standing, roots, frames, bodies)
     closures, problems = _loop_closures(assembly, rest, tree, roots, bodies)
     exclusions = tuple(_contact_exclusions(assembly, links, bodies))
-    return Moving(tuple(frames), tuple(bodies), closures, exclusions, _joint_names(assembly, hangs)), problems
+    return Moving(tuple(frames), tuple(bodies), closures, exclusions, _joint_names(assembly, edges)), problems
 
 
 def _roots(parents: list[int]) -> list[int]:
@@ -122,7 +122,7 @@ def _held(assembly: Assembly, roots: list[int]) -> Groups:
     return groups
 
 
-def _hanging(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> dict[int, Hung]:
+def _tree_edges(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> dict[int, TreeEdge]:
     """Return the carrier of each body that a mate carries: first what is fixed or moves by itself, then outwards."""
     links_of: dict[int, list[CarriedMate]] = {}
     for link in tree:
@@ -133,7 +133,7 @@ def _hanging(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> d
         row for row, of in enumerate(table.of) if table.parents[row] < 0 or (isinstance(of, RigidBody) and of.held)
     ]
     floating = [row for row, of in enumerate(table.of) if isinstance(of, RigidBody) and not of.held]
-    hangs: dict[int, Hung] = {}
+    edges: dict[int, TreeEdge] = {}
     seen = set(fixed)
     floating.sort(key=lambda row: _massless(table.of[row]))  # type: ignore[arg-type]
     # A part that nothing fixes floats on its first body with mass.
@@ -147,20 +147,20 @@ def _hanging(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> d
                 row = link.carriers[side]
                 if row not in seen:
                     seen.add(row)
-                    hangs[row] = Hung(on, link, side)
+                    edges[row] = TreeEdge(on, link, side)
                     queue.append(row)
-    return hangs
+    return edges
 
 
-def _standing(assembly: Assembly, hangs: dict[int, Hung]) -> set[int]:
+def _standing(assembly: Assembly, edges: dict[int, TreeEdge]) -> set[int]:
     """Return the bodies fixed in their root: static ones, those without mass and mate, and those locked to such."""
     table = assembly.table
     standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
     for row, of in enumerate(table.of):
-        if isinstance(of, RigidBody) and not of.kinematic and (of.static or (row not in hangs and _massless(of))):
+        if isinstance(of, RigidBody) and not of.kinematic and (of.static or (row not in edges and _massless(of))):
             standing.add(row)
-    for row, hung in hangs.items():  # carriers before their loads
-        if hung.on in standing and not table.mates[hung.link.mate].type.parts:
+    for row, edge in edges.items():  # carriers before their loads
+        if edge.carrier in standing and not table.mates[edge.link.mate].type.parts:
             standing.add(row)
     return standing
 
@@ -183,7 +183,7 @@ def _add_body(
     assembly: Assembly,
     row: int,
     body: RigidBody,
-    hung: Hung | None,
+    edge: TreeEdge | None,
     stands: bool,
     roots: list[int],
     frames: list[StaticFrame],
@@ -200,16 +200,16 @@ def _add_body(
         else:
             bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, **at))
         return
-    mounting = floating(assembly, row, body) if hung is None else jointed(assembly, row, hung, roots)
+    mounting = floating(assembly, row, body) if edge is None else jointed(assembly, row, edge, roots)
     mounting["kinematic"] = body.kinematic
     bodies.append(Body(name, geometry=geometry, inertial=inertial, **at, **mounting))
 
 
-def _joint_names(assembly: Assembly, hangs: dict[int, Hung]) -> dict[str, str]:
+def _joint_names(assembly: Assembly, edges: dict[int, TreeEdge]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for row, hung in hangs.items():
-        body, mate = assembly.table.names[row], assembly.table.mates[hung.link.mate]
-        name, values = assembly.table.mate_names[hung.link.mate], mate.type.valued
+    for row, edge in edges.items():
+        body, mate = assembly.table.names[row], assembly.table.mates[edge.link.mate]
+        name, values = assembly.table.mate_names[edge.link.mate], mate.type.valued
         if mate.type.qd_size == 1 and values:
             found[name] = body
         found.update({f"{name}#{k}": f"{body}#{k}" if len(values) > 1 else body for k in values})
@@ -259,7 +259,7 @@ def _slider(assembly: Assembly, link: CarriedMate, roots: list[int], bodies: lis
     side = 1 if table.names[link.carriers[1]] in names and _moves(assembly, link.carriers[1]) else 0
     row, on = link.carriers[side], link.carriers[1 - side]
     held = names[table.names[row]]
-    mounting = jointed(assembly, row, Hung(on, link, side), roots)
+    mounting = jointed(assembly, row, TreeEdge(on, link, side), roots)
     name = table.mate_names[link.mate]
     while name in table.names or name in names:
         name += "_slider"

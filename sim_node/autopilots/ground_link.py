@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from sim_node.autopilots.installed import PX4
-from sim_node.mavlink.codec import MavlinkMessage, frame_bytes
+from sim_node.mavlink.codec import MavlinkMessage, frame_bytes, kind_named
 from sim_node.mavlink.mission.items import item_fields, numbered
 from sim_node.mavlink.mission.transfer import Upload
 from sim_node.mavlink.modes import ARMED, PREARM_CHECK
@@ -27,7 +27,8 @@ _READ_SIZE, MAX_REPLIES = 65536, 200
 _POSITION_KNOWN = 16  # EKF_POS_HORIZ_ABS
 _ALL_STREAMS, _STREAM_RATE = 0, 10
 _WAYPOINT, _GLOBAL = 16, 0  # MAV_CMD, MAV_FRAME
-_KEPT = frozenset(("COMMAND_ACK", "STATUSTEXT", "PARAM_VALUE"))
+_SET_INTERVAL, _INTERVAL_US = 511, 20_000.0  # MAV_CMD_SET_MESSAGE_INTERVAL, and how often a requested message comes
+_KEPT = frozenset(("COMMAND_ACK", "STATUSTEXT", "PARAM_VALUE", "MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK"))
 
 
 class GroundLink:
@@ -43,6 +44,7 @@ class GroundLink:
 
     Attributes:
         replies: What it has answered, and its texts, the newest last.
+        telemetry: The newest of each message that it was requested to send.
         armed: Whether it is armed.
         texts: All texts, as it sent them.
     """
@@ -57,6 +59,8 @@ class GroundLink:
         self._echoed = 0
         self._joined = StatusTexts()
         self.replies: list[MavlinkMessage] = []
+        self.telemetry: dict[str, MavlinkMessage] = {}
+        self._requested: set[str] = set()
         self.texts: list[str] = []
         self.armed = self._checked = False
         self._knows_position = self._is_px4
@@ -90,8 +94,8 @@ class GroundLink:
         if self._socket is not None:
             self._socket.close()
         self._socket = self._upload = None
-        self.replies.clear()
-        self.texts.clear()
+        for kept in (self.replies, self.telemetry, self._requested, self.texts):
+            kept.clear()
         self.armed = self._checked = False
         self._knows_position = self._is_px4
 
@@ -112,6 +116,13 @@ class GroundLink:
             fields = {**fields, "target_system": self._system}
         self._write(name, fields)
         self.wait_until_read()
+
+    def request(self, name: str) -> None:
+        """Ask for a message, from now on 50 times a second; `telemetry` has the newest."""
+        if name not in self._requested and self._socket is not None:
+            self._requested.add(name)
+            fields = {"command": _SET_INTERVAL, "param1": kind_named(name).number, "param2": _INTERVAL_US}
+            self.send("COMMAND_LONG", {"target_system": 0, "target_component": 1, **fields})
 
     @property
     def uploaded(self) -> Result | None:
@@ -187,6 +198,8 @@ class GroundLink:
 
     def _hear(self, message: MavlinkMessage) -> None:
         name, fields = message.name, message.fields
+        if name in self._requested:
+            self.telemetry[name] = message
         if name == "HEARTBEAT":
             self.armed = bool(fields.base_mode & ARMED)
         elif name == "SYS_STATUS":
@@ -197,7 +210,7 @@ class GroundLink:
             self._echoed = max(self._echoed, fields.ts1)
         elif name.startswith("MISSION_") and self._upload is not None and self._upload.result is None:
             self._write_all(self._upload.receive(message, self._now_ns))
-        elif name in _KEPT:
+        elif name in _KEPT and (name != "COMMAND_ACK" or fields.command != _SET_INTERVAL):
             if name == "STATUSTEXT":
                 self.texts += [each.text for each in self._joined.add(fields, 0)]
             self.replies.append(message)

@@ -34,7 +34,7 @@ _PX4_ENV: Mapping[bool, Mapping[str, str]] = {
         **{"PX4_PARAM_SIM_GZ_EN": "0", "PX4_PARAM_PWM_MAIN_FUNC1": "101", "PX4_PARAM_PWM_MAIN_FUNC2": "102"},
     },
 }
-# The rotors of that airframe (10016_none_iris), forward and left, m: of another vehicle, PX4 is told.
+# The rotors of that airframe (10016_none_iris), forward and left, m: for another vehicle, they are passed to PX4.
 _IRIS = ((0.1515, -0.245), (-0.1515, 0.1875), (0.1515, 0.245), (-0.1515, -0.1875))
 # Further parameters of ArduPilot by the number of rotors, which make the X a larger one.
 _ARDUPILOT_FRAMES: Mapping[int, tuple[str, ...]] = {6: ("copter-hexa.parm",), 8: ("copter-octa.parm",)}
@@ -113,7 +113,7 @@ class Installed:
 
 
 def px4_geometry(vehicle: Multirotor) -> dict[str, str]:
-    """Return the environment that tells PX4 where the rotors of a vehicle are, and which way each turns.
+    """Return the environment that gives PX4 the places of a vehicle's rotors, and which way each turns.
 
     Args:
         vehicle: The vehicle.

@@ -98,6 +98,11 @@ class StartedAutopilot:
         return self._link.replies
 
     @property
+    def telemetry(self) -> dict[str, MavlinkMessage]:
+        """The newest of each message that it was requested to send."""
+        return self._link.telemetry
+
+    @property
     def armed(self) -> bool:
         """Whether it says that it is armed."""
         return self._link.armed
@@ -144,6 +149,10 @@ class StartedAutopilot:
         self._link.send(name, fields)
         # It answers in threads of its own, which are to keep up with the run for a while.
         self._awaited_ns = self._now_ns + 1_000_000_000
+
+    def request(self, name: str) -> None:
+        """Ask for a message; `telemetry` has the newest."""
+        self._link.request(name)
 
     def kill(self) -> None:
         """Kill it; the next sample starts it again."""
@@ -238,7 +247,7 @@ class StartedAutopilot:
 
 
 def _landing_there(items: Sequence[Mapping[str, Any]] | None) -> tuple[Mapping[str, Any], ...]:
-    """Return a mission whose landings are at the place before them, as PX4 wants to be told."""
+    """Return a mission whose landings are at the place before them, as PX4 requires."""
     found: list[Mapping[str, Any]] = []
     for item in items or ():
         before = next((each for each in reversed(found) if each["x"]), None)

@@ -47,7 +47,8 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
         _report(bag, transforms)
-        frames = tuple(frame for frame in tree.describe() if frame.name in _present(bag, tree, transforms.newest_ns))
+        present = _present(bag, tree, transforms.newest_ns)
+        frames = tuple(frame for frame in tree.describe() if frame.name in present)
     if as_json:
         print(json.dumps(as_dict(frames)))
         return 0

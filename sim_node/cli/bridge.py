@@ -17,8 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--url",
         metavar="URL",
         action="append",
-        help="udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD; repeat for more links "
-        "(default udpin:127.0.0.1:14540)",
+        help="udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT, serial:DEVICE:BAUD or fmu:NAMESPACE; repeat for more "
+        "links (default udpin:127.0.0.1:14540)",
     )
     parser.add_argument("--tlog", metavar="FILE", type=Path, help="play a telemetry log instead")
     parser.add_argument("--speed", metavar="X", type=speed, help="with --tlog: playback speed, or max (default 1)")

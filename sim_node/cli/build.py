@@ -18,11 +18,9 @@ from pathlib import Path
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
-from sim_node.packages import missing_message
+from sim_node.packages import BUILT, missing_message
 from sim_node.world.locate import share
 
-# By their definitions in share/sim_node/interfaces.
-PACKAGES = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs")
 # Of a package with many short interfaces: all of them in one file, each below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
 _CMAKE = "CMakeLists.txt"
@@ -30,7 +28,7 @@ _CMAKE = "CMakeLists.txt"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare PACKAGE."""
-    parser.add_argument("package", metavar="PACKAGE", choices=PACKAGES, help=", ".join(PACKAGES))
+    parser.add_argument("package", metavar="PACKAGE", choices=BUILT, help=", ".join(BUILT))
 
 
 @command("build", add_arguments)

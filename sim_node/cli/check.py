@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             moving = int(np.count_nonzero(~layout.frames.static))
             counts = {"frames": len(layout.frames), "moving": moving, "sensors": sensors}
             found = audit(file, arguments.allow, fetch=arguments.allow_fetch) if arguments.audit else []
-            listed = {"audit": [{**_placed(row.where), **_said(row)} for row in found]} if arguments.audit else {}
+            listed = {"audit": [{**_placed(row.where), **_effect(row)} for row in found]} if arguments.audit else {}
             rows.append({"file": file, "valid": True, "problems": [], **counts, **listed})
             if arguments.json:
                 continue
@@ -106,5 +106,5 @@ def _placed(where: Where) -> dict[str, Any]:
     return {"file": where.file, "line": where.line, "column": where.column}
 
 
-def _said(row: AuditRow) -> dict[str, Any]:
+def _effect(row: AuditRow) -> dict[str, Any]:
     return {"key": row.key, "status": row.status, "message": row.message}

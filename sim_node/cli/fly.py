@@ -14,6 +14,7 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import loaded
 from sim_node.mavlink.ports import is_locked, px4_lock
+from sim_node.packages import missing_message
 from sim_node.world import World
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.processes import Process
@@ -72,9 +73,9 @@ def _flown(arguments: argparse.Namespace) -> World:
 
 def _check_names(names: str) -> None:
     """Check what the bridge would need, which would be started again and again without. Raises UsageError."""
-    for name, package in {"mavros": "mavros_msgs"}.items():
+    for name, package in {"mavros": "mavros_msgs", "px4": "px4_msgs", "ap": "ardupilot_msgs"}.items():
         if name in names.split(",") and find_spec(package) is None:
-            raise UsageError(f"--names {names}: {package} is not installed: sim_node build {package}")
+            raise UsageError(f"--names {names}: {missing_message(package)}")
 
 
 def _bridge(kind: str, names: dict[int, str], dialects: str) -> Process:

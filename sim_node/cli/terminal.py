@@ -43,7 +43,7 @@ def print_warning(
 def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray, roots: Container[str]) -> list[str]:
     """Return the pose (7,) of source in target, in metres and degrees; without stamp if it holds for all times.
 
-    roots: the frames without a parent, which tell the axes of both.
+    roots: the frames without a parent, which determine the axes of both.
     """
     along, of = _axes(target, source, roots)
     rpy = np.degrees(quaternions.to_rpy(pose[3:]))

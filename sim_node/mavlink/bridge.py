@@ -57,7 +57,7 @@ def standing(component: int, heartbeat: Any) -> int:
 
 
 def description(component: int, heartbeat: Any) -> str:
-    """Return a component as users are told of it: `component 191 (onboard_controller, autopilot generic)`."""
+    """Return the name of a component for users: `component 191 (onboard_controller, autopilot generic)`."""
     kind = enum_name("MAV_TYPE", heartbeat.type).removeprefix("MAV_TYPE_").lower()
     if heartbeat.autopilot == NO_AUTOPILOT:
         return f"component {component} ({kind})"
@@ -197,7 +197,7 @@ class Bridge:
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
         self._discovery = Discovery()
-        # System and component ids that look like autopilots but are none, of which the user was told.
+        # System and component ids that look like autopilots but are none, and were reported.
         self._strangers: set[tuple[int, int]] = set()
         self._listener, self._settings = listener, settings or BridgeSettings()
         self._identity = identity or Identity()

@@ -74,6 +74,10 @@ class MessageType:
         # Their indices among the fields.
         self._texts = [table.fieldnames.index(field) for field, (_, _, text, _) in self._places.items() if text]
 
+    def size_of(self, field: str) -> int:
+        """Return how many numbers a field has."""
+        return self._places[field][1]
+
     def unpack(self, payload: bytes) -> Any:
         """Return the fields of a payload, padded with zeros or cut to its size (MAVLink 2 omits trailing zeros)."""
         size = self.struct.size
@@ -132,6 +136,11 @@ def kind_named(name: str) -> MessageType:
     kind = kind_of(number)
     assert kind is not None
     return kind
+
+
+def unit_of_field(name: str, field: str) -> str:
+    """Return the unit of a field as MAVLink writes it, such as cm/s; empty for none."""
+    return str(dialect.mavlink_map[_NUMBERS[name]].fieldunits_by_name.get(field, ""))
 
 
 def enum_name(enum: str, value: int) -> str:

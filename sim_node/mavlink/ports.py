@@ -39,7 +39,7 @@ def is_in_use(error: OSError) -> bool:
 class AutopilotInstances:
     """The instances of a run's autopilots, which no other run on this machine chooses until it is closed.
 
-    Their ports are opened later, so whether these are free does not tell what another run has just chosen. On Linux
+    Their ports are opened later, so that these are free does not show what another run has just chosen. On Linux
     each instance is therefore reserved by a Unix socket with an abstract name, which leaves no file and ends with the
     process. Elsewhere nothing is reserved.
 

@@ -36,7 +36,7 @@ Stream = tuple[int, int, int]
 
 
 class SigningFault(ValueError):
-    """A key or a mode is invalid. The message tells what is needed."""
+    """A key or a mode is invalid. The message states what is needed."""
 
 
 @dataclass

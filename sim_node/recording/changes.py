@@ -50,8 +50,8 @@ class WorldChanges:
             world: The world; assembled or not.
 
         Returns:
-            The attachments, and what to tell of the world: that it is not among them, or what it lacks there. What no
-            run uses is told once.
+            The attachments, and what to report of the world: that it is not among them, or what it lacks there. What no
+            run uses is reported once.
         """
         self._count += 1
         models = {model.files[0].resolve(): model.files for model in world.of(Model) if model.files}

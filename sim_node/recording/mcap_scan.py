@@ -112,7 +112,7 @@ class _Scan:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
         kept = 0
-        # No checksum tells of a damaged definition in it.
+        # No checksum reveals a damaged definition in it.
         with suppress(BrokenChunk):
             kept = self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         if kept:

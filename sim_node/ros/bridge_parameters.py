@@ -18,13 +18,15 @@ from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import FrameNames, is_namespace
 from sim_node.ros.dialects import DIALECTS, NAMES
 from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec, changing, fixed
+from sim_node.ros.px4.agent import SCHEME as AGENT
 from sim_node.text import did_you_mean
 
 TF_PARENTS = ("map", "odom", "none")
 
 SPECS: dict[str, ParameterSpec] = {
     "urls": fixed(
-        ["udpin:127.0.0.1:14540"], "Links: udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT, serial:DEVICE:BAUD."
+        ["udpin:127.0.0.1:14540"],
+        "Links: udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT, serial:DEVICE:BAUD, fmu:NAMESPACE.",
     ),
     "tlog": fixed("", "A telemetry log to play instead of the links."),
     "tlog_speed": fixed(1.0, "Its pace; 0.0 is as fast as possible.", 0.0, 1000.0),
@@ -188,6 +190,8 @@ def connections(values: Mapping[str, Any], keys: Mapping[str, Path]) -> list[Con
     urls = list(dict.fromkeys(values["urls"]))
     if not urls:
         raise ParameterFault("parameter urls: is empty; needs a link, as in udpin:127.0.0.1:14540")
+    if "px4" in names_of(values) and (agents := [url for url in urls if url.partition(":")[0] == AGENT]):
+        raise ParameterFault(f"parameter names: px4 would publish what {agents[0]} reads; leave it out")
     identity = Identity(values["system_id"], values["component_id"])
     try:
         return [

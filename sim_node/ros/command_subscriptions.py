@@ -24,7 +24,7 @@ class CommandSubscriptions:
     Args:
         node: Whose topics they are.
         loop: The run. A command acts before its next step.
-        drain: Applies the commands that were brought. Called from the loop's thread.
+        drain: Applies the commands received. Called from the loop's thread.
         clock_ns: Returns the time by which the run stamps its messages (ns).
     """
 
@@ -64,12 +64,12 @@ class CommandSubscriptions:
             self._ends[name, kind] = begin()
 
     def subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos, holds_s: float) -> None:
-        """Bring the messages of a topic, unless that is done already.
+        """Pass on the messages of a topic, unless that is done already.
 
         Args:
             kind: Class of the messages.
             topic: Its name.
-            act: Brings the command of a message; raises CommandRefused.
+            act: Passes on the command of a message; raises CommandRefused.
             qos: Its quality of service.
             holds_s: How long a command holds (s), 0 for ever. A message whose stamp is further off is refused; infinite
                 if stamps do not say when a message was sent.
@@ -92,7 +92,7 @@ class CommandSubscriptions:
         self.keep(topic, (kind, holds_s), begin)
 
     def wake(self) -> None:
-        """Let the loop apply what was brought before its next step."""
+        """Let the loop apply the commands received before its next step."""
         if not self._woken:
             self._woken = True
             self._loop.post(self._apply)

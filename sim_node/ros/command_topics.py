@@ -152,11 +152,14 @@ def _data(to: Commanders, part: Any, message: Any) -> Any:
 
 def _joint_state(to: Commanders, group: str, message: Any) -> list[JointSetpoint]:
     given = {"position": message.position, "velocity": message.velocity, "effort": message.effort}
-    return setpoints_of(to.joints.groups.get(group, {}), message.name, given)
+    passive = to.loop.simulation.joints.scalar
+    return setpoints_of(to.joints.groups.get(group, {}), message.name, given, passive)
 
 
 def _setpoint(to: Commanders, part: tuple[str, str, str], message: Any) -> list[JointSetpoint]:
     group, joint, kind = part
+    if np.isnan(message.data):
+        raise CommandRefused("nan is no target")
     return setpoints_of(to.joints.groups.get(group, {}), [joint], {kind: [message.data]})
 
 
@@ -344,7 +347,7 @@ class CommandSink(Sink):
         self._is_open = True
 
     def _drain(self) -> None:
-        """Apply what was brought, in the loop's thread."""
+        """Apply the commands received, in the loop's thread."""
         for commander in self._followed:
             commander.drain()
         for act in self._commanders.newest.take().values():

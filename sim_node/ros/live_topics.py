@@ -211,7 +211,7 @@ class LiveDrawings:
             self._descriptions += 1
 
 
-# How long topics are waited for before those that are missing are told, s.
+# How long topics are waited for before those that are missing are reported, s.
 
 
 class LiveFields:
@@ -248,7 +248,7 @@ class LiveFields:
         return partial(self.fields.receive, name)
 
     def tell_missing(self, elsewhere: Collection[str]) -> None:
-        """Tell once, after a while, which topics are not there yet; those of other sources are not missed."""
+        """Report once, after a while, which topics are not there yet; those of other sources are not missed."""
         if self._missed_at is None or time.monotonic() < self._missed_at:
             return
         self._missed_at = None

@@ -90,7 +90,7 @@ class BagDrawings:
             self._decoded(row, data)
 
     def read(self, row: int, data: bytes, frames: FrameTable) -> Drawing | None:
-        """Return the drawing of a message, or None, with the reason told once."""
+        """Return the drawing of a message, or None, with the reason reported once."""
         drawing = self._decoded(row, data)
         if drawing is None:
             return None

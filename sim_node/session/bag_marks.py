@@ -63,7 +63,7 @@ class BagMarks:
             try:
                 line = decoders[message.topic](message.data)
             except UnreadableMessage:
-                continue  # told when the topic is shown
+                continue  # reported when the topic is shown
             if line.level >= WARN:
                 number += 1
                 kind = "error" if line.level >= ERROR else "warning"

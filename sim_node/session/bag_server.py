@@ -14,7 +14,7 @@ from sim_node.recording.player import PlaybackTarget, Player
 from sim_node.session.foxglove_server import FoxgloveServer, Playhead
 from sim_node.text import MAX_LINE, shown
 
-# How often clients are told the time, per second of wall time.
+# How often clients are sent the time, per second of wall time.
 _RATE = 60.0
 
 
@@ -97,7 +97,7 @@ class BagServer(Playhead, PlaybackTarget):
         return self._sends
 
     def clock(self, time_ns: int) -> None:
-        """Tell the time."""
+        """Send the time."""
         self._now_ns = time_ns
         self._server.time(time_ns)
 

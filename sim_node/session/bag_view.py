@@ -250,7 +250,7 @@ class BagView(PlaybackTarget):
             self._measurements[topic.name] = drawing, self._era.poses.copy()
 
     def _place(self, parents: Mapping[str, str], fixed: str) -> Mapping[str, tuple[str, FloatArray]]:
-        """Place the frames that messages name and no transform has; each is told once."""
+        """Place the frames that messages name and no transform has; each is reported once."""
         placed = without_transforms(self._drawings.frames, parents, fixed)
         self._viewer.placed = (*self._viewer.placed, *placed)
         for name, each in placed.items():

@@ -125,7 +125,7 @@ class FoxgloveServer:
         return send
 
     def time(self, time_ns: int) -> None:
-        """Tell all clients the time."""
+        """Send the time to all clients."""
         if time_ns < self._last_ns:
             self._server.clear_session()
         self._last_ns = time_ns

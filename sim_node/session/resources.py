@@ -94,6 +94,16 @@ class Resources:
             raise Rejected("NOT_FOUND", shown(str(error), 400)) from None
         return path
 
+    def file(self, uri: str) -> Path:
+        """Return a file that is no world, such as a mission. Raises Rejected (NOT_FOUND)."""
+        try:
+            path = self._path(uri, {})
+        except (LocateError, OSError, ValueError) as error:
+            raise Rejected("NOT_FOUND", shown(str(error), 400)) from None
+        if not path.is_file():
+            raise Rejected("NOT_FOUND", f"{shown(uri)!r}: no such file")
+        return path
+
     def _path(self, uri: str, shipped: dict[str, Path]) -> Path:
         """Return the path of a URI, before the file system is asked for the file itself."""
         if uri.startswith("package://"):

@@ -63,6 +63,9 @@ class Attendant:
         """Return sinks that follow the run. stop: ends it."""
         return ()
 
+    def let_start(self, *, allowed: bool, report: Callable[[str], None], warn: Callable[[str], None]) -> None:
+        """Take whether the world may start programs, and what takes lines of text for the user."""
+
     def let_stop(self, programs: Supervisor) -> None:
         """Take the programs of the run, which may be asked to end."""
 

@@ -131,7 +131,7 @@ class Session:
         self.quit: Callable[[], None] | None = None
 
     def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
-        """Return what tells the user, and marks the time line of the page."""
+        """Return what reports to the user, and marks the time line of the page."""
         # Not the session itself: a circle would keep its ports until the next collection of garbage.
         this = ref(self)
 
@@ -240,6 +240,7 @@ class Session:
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)
             for each in attendants:
+                each.let_start(allowed=bool(self._processes), report=self._report, warn=self._warn)
                 each.let_stop(self.programs)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)

@@ -46,7 +46,7 @@ class Commander:
         self._bodies: dict[str, _Pushed] = {}
         self._vehicles: dict[str, _Flown] = {}
         self._find()
-        self._brought: LatestCommands[Callable[[float], None]] = LatestCommands()
+        self._received: LatestCommands[Callable[[float], None]] = LatestCommands()
         self._last_step = -1
 
     # For any thread
@@ -76,7 +76,7 @@ class Commander:
             if self._trials.apply(body, size, lambda: pushed.begin(now, frame, wrench)):
                 self._bodies[body] = before
 
-        self._brought.put(f"body {body}", begin)
+        self._received.put(f"body {body}", begin)
 
     def spin(self, vehicle: str, speeds: FloatArray) -> None:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
@@ -96,7 +96,7 @@ class Commander:
             if self._vehicles.get(vehicle) is flown:
                 flown.spin(now, speeds)
 
-        self._brought.put(f"vehicle {vehicle}", begin)
+        self._received.put(f"vehicle {vehicle}", begin)
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float, age_s: float = 0.0) -> None:
         """Let a vehicle follow an attitude.
@@ -117,7 +117,7 @@ class Commander:
             if (flown := self._vehicles.get(vehicle)) is not None:
                 flown.turn(now - age_s, attitude, thrust)
 
-        self._brought.put(f"vehicle {vehicle}", begin)
+        self._received.put(f"vehicle {vehicle}", begin)
 
     # For the loop's thread
 
@@ -144,13 +144,13 @@ class Commander:
                 self._vehicles[name] = _Flown(simulation, vehicle, step_s)
 
     def drain(self) -> None:
-        """Apply what was brought."""
+        """Apply the commands received."""
         now = self._now()
-        for begin in self._brought.take().values():
+        for begin in self._received.take().values():
             begin(now)
 
     def send(self, step: int, time_ns: int) -> None:
-        """Apply what was brought, and what holds for the step that follows."""
+        """Apply the commands received, and what holds for the step that follows."""
         if step < self._last_step:
             for target in self._targets():
                 target.forget()

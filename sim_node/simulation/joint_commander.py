@@ -157,19 +157,19 @@ class JointCommander:
                         self._timeouts[name] = round(group.timeout * 1e9)
 
     def drain(self) -> None:
-        """Apply everything that was brought."""
+        """Apply all commands received."""
         while True:
             with self._lock:
                 if not self._waiting:
                     return
-                brought = self._waiting.popleft()
-            if isinstance(brought, dict):
-                self._apply(brought.values())
+                received = self._waiting.popleft()
+            if isinstance(received, dict):
+                self._apply(received.values())
             else:
-                brought()
+                received()
 
     def send(self, step: int, time_ns: int) -> None:
-        """Apply what was brought, and what is due by the present step."""
+        """Apply the commands received, and what is due by the present step."""
         if step < self._last_step:
             self._expires.clear()
             self._cancel(lambda each: True, "the run went back in time")

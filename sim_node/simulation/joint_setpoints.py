@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -70,38 +71,47 @@ def types_of(handle: JointHandle) -> frozenset[str]:
     return frozenset(handle.targets or ("effort",))
 
 
-def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Sequence[float]]) -> list[JointSetpoint]:
+def setpoints_of(
+    joints: Joints, names: Sequence[str], given: Mapping[str, Sequence[float]], passive: Collection[str] = ()
+) -> list[JointSetpoint]:
     """Return the setpoints of a command for several joints.
+
+    Topic-based hardware of ros2_control names all its joints, also those that it only reads. Its values are NaN while
+    no controller has claimed a joint.
 
     Args:
         joints: The joints of the group, with the types of commands that they take.
         names: The joints that are commanded.
-        given: Values by type of command. Each has a value for each name; or, as topic-based hardware of ros2_control
-            sends them, for each name that takes this type; or none.
+        given: Values by type of command. Each has a value for each name; or, as topic-based hardware sends them, for
+            each name that takes this type; or none. NaN leaves a target as it is.
+        passive: Joints that may be named without a value.
 
     Returns:
-        The setpoints.
+        The setpoints; none if all values are NaN.
 
     Raises:
         JointCommandRefused: A name, a number of values, or a value does not fit.
     """
-    check_names(joints, names)
+    taken = {**dict.fromkeys(passive, frozenset[str]()), **joints}
+    check_names(taken, names)
     found: list[JointSetpoint] = []
     for kind in ACTUATOR_TYPES:
         values = given.get(kind, ())
         if not len(values):
             continue
-        own = [name for name in names if kind in joints[name]]
+        own = [name for name in names if kind in taken[name]]
         takers = names if len(values) == len(names) else own
         if len(values) != len(takers):
             raise JointCommandRefused(f"{len(values)} values of {kind} for {len(names)} joints")
         for name, value in zip(takers, values, strict=True):
-            if kind not in joints[name]:
+            if math.isnan(value):
+                continue
+            if kind not in taken[name]:
                 raise JointCommandRefused(f"{quoted(name)} has no {kind} actuator")
             if wrong := fault(f"{kind} target", value):
                 raise JointCommandRefused(f"the {kind} of {quoted(name)}: {value:g} {wrong}")
             found.append(JointSetpoint(name, kind, float(value)))
-    if not found:
+    if not any(map(len, given.values())):
         raise JointCommandRefused("it has no values")
     return found
 

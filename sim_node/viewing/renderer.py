@@ -86,8 +86,9 @@ class Renderer:
         mujoco.mj_comPos(self.model, self._data)
         mujoco.mj_camlight(self.model, self._data)
         self._options = mujoco.MjvOption()
-        # Fog would cover the sky of the world.
-        self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = world.sky is None
+        self._visibility = None if world.sky is None else world.sky.visibility
+        # Haze would cover the sky of the world.
+        self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = world.sky is None or self._visibility is not None
         # Sites and tendons are MuJoCo's own marks, which poses of frames do not place.
         self._options.sitegroup[:] = 0
         self._options.flags[mujoco.mjtVisFlag.mjVIS_TENDON] = 0
@@ -122,6 +123,8 @@ class Renderer:
         model.stat.extent, model.vis.map.zfar = view.distance, view.lens.far / view.distance
         model.vis.map.shadowclip = _SHADOWS
         model.vis.map.fogstart, model.vis.map.fogend = _HAZE
+        if self._visibility is not None:
+            model.vis.map.fogstart, model.vis.map.fogend = 0.0, self._visibility / view.distance
         return model
 
     def lay_ground(self, rooted: FloatArray) -> None:

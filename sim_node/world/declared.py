@@ -61,7 +61,7 @@ class Holds(Protocol):
 
 
 class Declared(NamedTuple):
-    """What is said of a field. See `given`."""
+    """What is declared of a field. See `given`."""
 
     holds: Holds | None
     about: str
@@ -108,10 +108,10 @@ class Nested(NamedTuple):
 
     def of(self, every: Iterable[tuple[str, str, Declared]]) -> Spread:
         """Return how its key gives fields, of which `every` has name, key and declaration."""
-        own = {key: (name, said) for name, key, said in every if name in self.names}
-        forms = {key: said.form() for key, (_, said) in own.items()}
+        own = {key: (name, spec) for name, key, spec in every if name in self.names}
+        forms = {key: spec.form() for key, (_, spec) in own.items()}
         mapping = Keys(forms, at_least_one=self.needs.values(), about="" if self.short else self.about)
-        head, short = next(((key, said.holds) for key, (name, said) in own.items() if name == self.short), ("", None))
+        head, short = next(((key, spec.holds) for key, (name, spec) in own.items() if name == self.short), ("", None))
 
         def read_nested(value: Value, context: Any) -> dict[str, Any]:
             if short is not None and isinstance(value.node, Scalar):
@@ -126,13 +126,13 @@ class Nested(NamedTuple):
             return found
 
         def data(part: Any) -> Any:
-            return self.written(_data(part, ((name, key, said) for key, (name, said) in own.items()), str))
+            return self.written(_data(part, ((name, key, spec) for key, (name, spec) in own.items()), str))
 
         return Spread(self.names, keys.either(self.about, forms[head], mapping) if head else mapping, read_nested, data)
 
 
 class ClassPlan(NamedTuple):
-    """What is said of a class. See `declared`.
+    """What is declared of a class. See `declared`.
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
     by_key: the name and declaration of the own fields by key, and by KEY_deg. settling: the names of those that are
@@ -195,22 +195,22 @@ def given(
     Returns:
         The field of a dataclass.
     """
-    said = Declared(holds, about, unit, key, degrees, tuple(aliases), omit)
-    made: Any = field(default=default, default_factory=default_factory, kw_only=kw_only, metadata={"declared": said})
+    spec = Declared(holds, about, unit, key, degrees, tuple(aliases), omit)
+    made: Any = field(default=default, default_factory=default_factory, kw_only=kw_only, metadata={"declared": spec})
     return made
 
 
 def places_of() -> Any:
     """Declare where a file gives each key of a part."""
-    said = Declared(None, "Where the file gives each key", "", "", False, (), False)
-    return field(default_factory=dict, compare=False, metadata={"declared": said, "places": True})
+    spec = Declared(None, "Where the file gives each key", "", "", False, (), False)
+    return field(default_factory=dict, compare=False, metadata={"declared": spec, "places": True})
 
 
 def place_of(key: str = "", *, default: Place, kw_only: bool = False) -> Any:
     """Declare where a file describes a part, or gives one of its keys."""
     about = f"Where the file gives `{key}`" if key else "Where the file describes it"
-    said = Declared(None, about, "", key, False, (), False)
-    return field(default=default, compare=False, kw_only=kw_only, metadata={"declared": said, "place": key})
+    spec = Declared(None, about, "", key, False, (), False)
+    return field(default=default, compare=False, kw_only=kw_only, metadata={"declared": spec, "place": key})
 
 
 def rule(method: T) -> T:
@@ -250,9 +250,9 @@ def declared(
     """
 
     def make(of: type[Any]) -> type[Any]:
-        own = [said for each in vars(of).values() if (said := _said(each)) is not None]
-        arrays = any(getattr(said.holds, "is_array", False) for said in own) or getattr(of, "__hash__", None) is None
-        if any(said.holds is not None for said in own) and "__post_init__" not in vars(of):
+        own = [spec for each in vars(of).values() if (spec := _spec_of(each)) is not None]
+        arrays = any(getattr(spec.holds, "is_array", False) for spec in own) or getattr(of, "__hash__", None) is None
+        if any(spec.holds is not None for spec in own) and "__post_init__" not in vars(of):
             of.__post_init__ = settle
         if arrays:
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
@@ -266,7 +266,7 @@ def declared(
     return make if made is None else make(made)
 
 
-def _said(of: Any) -> Declared | None:
+def _spec_of(of: Any) -> Declared | None:
     return of.metadata.get("declared") if isinstance(of, Field) else None
 
 
@@ -283,22 +283,24 @@ def settle(part: Any) -> None:
 
 
 def _documented(kind: type[Any]) -> str:
-    """Return the docstring of a class with what is said of its fields."""
+    """Return the docstring of a class with what is declared of its fields."""
     text = (kind.__doc__ or "").rstrip()
     if "Attributes:" in text or not text:
         return text
     head, raises, tail = text.partition("\n    Raises:")
     lines = [
-        f"        {each.name}: {said.about}{f' ({said.unit})' if said.unit else ''}."
+        f"        {each.name}: {spec.about}{f' ({spec.unit})' if spec.unit else ''}."
         for each in fields(kind)
-        if (said := _said(each)) is not None
+        if (spec := _spec_of(each)) is not None
     ]
     return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
 
 
 def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -> ClassPlan:
-    said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
-    every = tuple((name, found.key or name, found) for name, found in said.items())
+    specs = {
+        each.name: spec for each in fields(kind) if (spec := _spec_of(each)) is not None and spec.holds is not None
+    }
+    every = tuple((name, spec.key or name, spec) for name, spec in specs.items())
     shared = {name for each in spread.values() for name in each.names}
     standing = {
         each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in fields(kind)
@@ -314,12 +316,12 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
         every,
         own,
         {
-            spelled: (name, said)
-            for name, key, said in own
-            if _inlined(said) is None
-            for spelled in (key, *([f"{key}_deg"] * said.degrees))
+            spelled: (name, spec)
+            for name, key, spec in own
+            if _inlined(spec) is None
+            for spelled in (key, *([f"{key}_deg"] * spec.degrees))
         },
-        tuple((name, said.holds) for name, _, said in every if said.holds is not None and said.holds.settles),
+        tuple((name, spec.holds) for name, _, spec in every if spec.holds is not None and spec.holds.settles),
         tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
@@ -332,12 +334,12 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
     )
 
 
-# What `declared` is not told of plain dataclasses.
+# What `declared` does not know of plain dataclasses.
 _UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
 
 
 def plan_of(kind: type[Any]) -> ClassPlan:
-    """Return what is said of a declared class, or of a plain dataclass with declared fields or bases."""
+    """Return what is declared of a declared class, or of a plain dataclass with declared fields or bases."""
     found: ClassPlan | None = getattr(kind, "__plan__", None)
     if found is None or ("__dataclass_fields__" in vars(kind) and "__plan__" not in vars(kind)):
         rest = {name: getattr(found, name, nothing) for name, nothing in _UNSAID.items()}
@@ -352,7 +354,7 @@ def is_declared(part: object) -> bool:
 
 def holder_of(kind: type[Any], name: str) -> Holds:
     """Return what a field of a class may hold."""
-    return next(said.holds for each, _, said in plan_of(kind).fields if each == name and said.holds is not None)
+    return next(spec.holds for each, _, spec in plan_of(kind).fields if each == name and spec.holds is not None)
 
 
 def keys_of(kind: type[Any], *, but: tuple[str, ...] = (), partial: bool = False) -> Keys:
@@ -375,17 +377,17 @@ def _keys(plan: ClassPlan, about: str, but: tuple[str, ...], partial: bool) -> K
     aliases: dict[str, str] = {}
     either = list(plan.at_most_one)
     shared = {name for each in plan.spread.values() for name in each.names}
-    for name, key, said in plan.fields:
+    for name, key, spec in plan.fields:
         forms.update((head, plan.spread[head].form) for head in plan.heads.get(name, ()) if head not in but)
-        if name in shared or key in but or said.holds is None:
+        if name in shared or key in but or spec.holds is None:
             continue
-        if (inner := _inlined(said)) is not None:
+        if (inner := _inlined(spec)) is not None:
             forms.update(keys_of(inner))
             continue
-        forms[key] = said.form()
-        aliases.update(dict.fromkeys(said.aliases, key))
-        if said.degrees:
-            forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))
+        forms[key] = spec.form()
+        aliases.update(dict.fromkeys(spec.aliases, key))
+        if spec.degrees:
+            forms[f"{key}_deg"] = keys.number(f"{spec.about}, degrees.", *_degrees(spec))
             either.append((key, f"{key}_deg"))
     forms.update((key, each.form) for key, each in plan.spread.items() if key not in but and key not in forms)
     return Keys(
@@ -400,14 +402,14 @@ def _keys(plan: ClassPlan, about: str, but: tuple[str, ...], partial: bool) -> K
     )
 
 
-def _inlined(said: Declared) -> type[Any] | None:
+def _inlined(spec: Declared) -> type[Any] | None:
     """Return the class of a part whose keys are among those of the part that it belongs to; None for other fields."""
-    return getattr(said.holds, "inlined", None)
+    return getattr(spec.holds, "inlined", None)
 
 
-def _degrees(said: Declared) -> tuple[float, float]:
+def _degrees(spec: Declared) -> tuple[float, float]:
     """Return the range of a number of radians in degrees."""
-    of: Any = said.holds
+    of: Any = spec.holds
     return math.degrees(of.low), math.degrees(of.high)
 
 
@@ -437,7 +439,7 @@ def read(
     if len(errors) > before:
         return _bare(kind, found)
     part = kind(**found)
-    inlined = (getattr(part, name) for name, _, said in plan_of(kind).own if _inlined(said) is not None)
+    inlined = (getattr(part, name) for name, _, spec in plan_of(kind).own if _inlined(spec) is not None)
     for key, message in (each for of in (*inlined, part) if of is not None for each in broken_rules(of)):
         at, *inner = (each.partition("[")[0] for each in key.split("."))
         holder = table.get(at)
@@ -462,8 +464,8 @@ def read_fields(
     """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
     plan, value = plan_of(kind), table.value
     found = _read_keys(plan.by_key, table, context, only)
-    for name, _, said in plan.own:
-        if (inner := _inlined(said)) is not None and any(key in table for key in keys_of(inner)):
+    for name, _, spec in plan.own:
+        if (inner := _inlined(spec)) is not None and any(key in table for key in keys_of(inner)):
             found[name] = inner(**read_fields(inner, table, context))
     for key, each in plan.spread.items():
         if (only is None or key in only) and (given := table.get(key)) is not None:
@@ -499,17 +501,17 @@ def _read_keys(
     for key in table:
         if key not in by_key or (only is not None and key not in only):
             continue
-        name, said = by_key[key]
+        name, spec = by_key[key]
         given = table.get(key)
         assert given is not None
-        assert said.holds is not None
-        if key == (said.key or name):
-            if (held := said.holds.read(given, context)) is not BAD:
+        assert spec.holds is not None
+        if key == (spec.key or name):
+            if (held := spec.holds.read(given, context)) is not BAD:
                 found[name] = held
-        elif (said.key or name) in table:
-            given.error(f"cannot be combined with {said.key or name}; give one of them")
+        elif (spec.key or name) in table:
+            given.error(f"cannot be combined with {spec.key or name}; give one of them")
         else:
-            found[name] = math.radians(given.number(*_degrees(said)))
+            found[name] = math.radians(given.number(*_degrees(spec)))
     return found
 
 
@@ -533,14 +535,14 @@ def broken_rules(part: Any) -> Iterator[Fault]:
 def faults(part: Any) -> Iterator[Fault]:
     """Yield the key and the message of each fault of an object that was made in Python."""
     sound, plan = True, plan_of(type(part))
-    for name, key, said in plan.fields:
+    for name, key, spec in plan.fields:
         found = getattr(part, name)
-        if said.holds is not None and found is not None and found is not plan.defaults.get(name):
-            for below, message in said.holds.faults(found):
+        if spec.holds is not None and found is not None and found is not plan.defaults.get(name):
+            for below, message in spec.holds.faults(found):
                 sound = False
-                unit = f" {said.unit}" if said.unit and not below and getattr(said.holds, "is_measured", False) else ""
+                unit = f" {spec.unit}" if spec.unit and not below and getattr(spec.holds, "is_measured", False) else ""
                 above = f"{plan.nested[name]}." if name in plan.nested else ""
-                yield above + (below if _inlined(said) else key + below), message + unit
+                yield above + (below if _inlined(spec) else key + below), message + unit
     if sound:
         yield from broken_rules(part)
 
@@ -562,10 +564,10 @@ def _data(part: Any, own: Iterable[tuple[str, str, Declared]], refer: Refer) -> 
     """Return fields of an object by key."""
     plan = plan_of(type(part))
     data: dict[str, Any] = {}
-    for name, key, said in own:
+    for name, key, spec in own:
         found = getattr(part, name)
-        if found is None or said.holds is None or (said.omit and equal(found, plan.defaults[name])):
+        if found is None or spec.holds is None or (spec.omit and equal(found, plan.defaults[name])):
             continue
-        held = said.holds.data(found, refer)
-        data.update(held if _inlined(said) else {key: held})
+        held = spec.holds.data(found, refer)
+        data.update(held if _inlined(spec) else {key: held})
     return data

@@ -116,6 +116,7 @@ class Kind(Generic[P]):
             fields parent, place and parent_place.
         single: Whether a world has one such part or None, instead of a tuple.
         section: The top-level key of world files that lists the parts; by default the name of the kind.
+        starts_programs: Whether parts with a name start programs, so that an included world brings none.
         blank: Of a single part, the data of one with defaults alone, which a number set by its key path adds to a world
             without one; None where such a part would mean nothing.
     """
@@ -123,6 +124,7 @@ class Kind(Generic[P]):
     frame: str = ""
     single: bool = False
     section: str = ""
+    starts_programs: bool = False
     blank: Mapping[str, Any] | None = None
 
     def __init__(self, name: str, part_type: type[P]) -> None:

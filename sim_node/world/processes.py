@@ -97,6 +97,8 @@ class Process:
 class ProcessParts(Kind[Process]):
     """Programs to run beside the simulation."""
 
+    starts_programs = True
+
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
         """Add them as a mapping by name."""
         for process in self.parts(world):

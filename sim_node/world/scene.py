@@ -285,6 +285,9 @@ class Sky:
     ambient: float | None = given(
         Number(0.0, 1.0), "Brightness of the light from everywhere; None for the default", default=None
     )
+    visibility: float | None = given(
+        Number(0.1, 1e6), "Distance at which fog hides everything; None for no fog", "m", default=None
+    )
     place: Place = place_of(default=NO_PLACE)
 
 

@@ -206,7 +206,7 @@ class System:
     connectors: tuple[MateConnector, ...] = given(_CONNECTORS, _ABOUT_CONNECTORS, default=(), omit=True)
     mates: tuple[Mate, ...] = given(ListOf(_MATE), "What connects its connectors", default=(), omit=True)
     parent: str = given(FrameName(), "The frame that it stands in", default="", omit=True)
-    # Below the least, a closed loop could not be told from rounding. None stands for that of its owner.
+    # Below the least, a closed loop could not be distinguished from rounding. None stands for that of its owner.
     tolerance: float | None = given(
         Number(1e-12, 0.1), "How well loops are closed, rad and parts of the mechanism's size", default=None
     )

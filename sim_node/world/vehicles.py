@@ -261,7 +261,7 @@ class Autopilot:
         """Yield that a run does not learn that this type has started again."""
         if self.reset_vehicle and not AUTOPILOT_TYPES[self.type].restarts:
             telling = ", ".join(name for name, each in AUTOPILOT_TYPES.items() if each.restarts)
-            message = f"{self.type} does not tell that it has started again; allowed for: {telling}"
+            message = f"{self.type} does not report that it has started again; allowed for: {telling}"
             yield "reset_vehicle", message
 
     @property

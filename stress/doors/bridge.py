@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from rclpy.serialization import deserialize_message
 
+from sim_node.mavlink.ardupilot.names import ApNames
+from sim_node.mavlink.ardupilot.telemetry import readers as ap_readers
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.commands import CommandLong
 from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.dialects import VehicleNames
 from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.mavros.names import MavrosNames
+from sim_node.mavlink.mavros.telemetry import readers as mavros_readers
 from sim_node.mavlink.mission import Clear, Download, Upload
+from sim_node.mavlink.px4.names import Px4Names
+from sim_node.mavlink.px4.telemetry import readers as px4_readers
+from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.tlog import TlogPlayback
-from sim_node.mavlink.topics import VehicleTopic
+from sim_node.mavlink.topics import FrameNames, VehicleTopic
 from sim_node.mavlink.transaction import Result, Transaction
 from sim_node.mavlink.vehicle import BridgeSettings, Vehicle
 from sim_node.ros.publishers import message_class
@@ -27,6 +36,12 @@ from stress.door import Stateless
 from stress.mavlink import FROM_VEHICLE, GROUND, anything
 from stress.mutations import broken_bytes
 
+# Names of others, by the package of their messages.
+NAMES: Mapping[str, Callable[[Telemetry, Send], VehicleNames]] = {
+    "mavros_msgs": lambda vehicle, send: MavrosNames(vehicle, FrameNames(), send, mavros_readers()),
+    "px4_msgs": lambda vehicle, send: Px4Names(vehicle, send, px4_readers()),
+    "ardupilot_msgs": lambda vehicle, send: ApNames(vehicle, FrameNames(), send, ap_readers()),
+}
 MAX_VEHICLES = 4
 START_NS = 1_700_000_000_000_000_000
 # A sound heartbeat is heard after so many turns of the bridge, of 10 ms each where nothing else comes.
@@ -44,7 +59,14 @@ class Listener:
         self.complaints = 0
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
-        """Nothing is made for it."""
+        """It has the names of others, too, whose messages are installed."""
+
+        def send(topic: VehicleTopic, data: bytes) -> None:
+            self.publish(vehicle.system, topic, data)
+
+        for package, make in NAMES.items():
+            if find_spec(package) is not None:
+                vehicle.names.append(make(vehicle.telemetry, send))
 
     def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
         """Its name is that of an orientation, whatever was sent."""

@@ -271,11 +271,11 @@ def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
 def test_a_flight_is_the_same_each_time_and_after_a_reset(run: Callable[..., Run]) -> None:
     """The world's seed is the only thing that it depends on."""
     first, second = run(), run()
-    path = first.path(5.0)
+    path = first.path(3.0)
     assert path[-1, 2] > 2.0
-    np.testing.assert_array_equal(path, second.path(5.0))
+    np.testing.assert_array_equal(path, second.path(3.0))
     first.simulation.reset()
-    np.testing.assert_array_equal(path, first.path(5.0))
+    np.testing.assert_array_equal(path, first.path(3.0))
 
 
 class Relay:
@@ -366,14 +366,14 @@ def test_a_link_that_is_cut_changes_nothing(cuts: int, run: Callable[..., Run]) 
 
 def test_it_is_started_again_in_flight_and_flies_on(run: Callable[..., Run]) -> None:
     flown = run()
-    flown.path(5.0)
+    flown.path(4.0)
     assert flown.place[2] > 2.5
     for _ in range(2):
         process = only_autopilot()
         process.send_signal(signal.SIGKILL)
-        heights = flown.path(2.0)[:, 2]
+        heights = flown.path(1.5)[:, 2]
         assert heights.min() > 2.5
-    flown.path(12.0)
+    flown.path(9.0)
     np.testing.assert_allclose(flown.place, [6.0, 6.0, 4.0], atol=0.3)
     assert flown.peer.wait.lost == 2
 

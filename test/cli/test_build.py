@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.cli.build import PACKAGES, interface_texts
+from sim_node.cli.build import interface_texts
 from sim_node.cli.main import main
-from sim_node.packages import missing_message
+from sim_node.packages import BUILT, missing_message
 
 ROOT = Path(__file__).parents[2]
 # Of the tag 1.5.1 of ros-simulation/simulation_interfaces: its files sorted by path, each after a line `## msg/Name`,
@@ -44,7 +44,7 @@ def test_a_package_that_is_there_is_not_built(capsys: pytest.CaptureFixture[str]
 
 def test_what_lacks_a_package_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ROS_DISTRO", raising=False)
-    for package in PACKAGES:
+    for package in BUILT:
         assert missing_message(package) == f"{package} is not installed: sim_node build {package}"
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
     assert missing_message("tf2_msgs").endswith("sudo apt install ros-jazzy-tf2-msgs")

@@ -19,6 +19,7 @@ from sim_node.mavlink.mavros.telemetry import ROWS
 from sim_node.mavlink.mavros.telemetry import topics as mavros_topics
 from sim_node.mavlink.mission import read_plan
 from sim_node.mavlink.mission.items import KINDS
+from sim_node.mavlink.px4.agent import OUTPUTS as PX4_OUTPUTS
 from sim_node.mavlink.px4.inputs import INPUTS, OFFBOARD_MODE, OFFBOARD_TYPE
 from sim_node.mavlink.px4.state import FUNCTIONS as PX4_FUNCTIONS
 from sim_node.mavlink.px4.telemetry import ROWS as PX4_ROWS
@@ -119,7 +120,10 @@ PX4_PAGE = (Path(__file__).parents[2] / "docs" / "px4-names.md").read_text(encod
 
 
 def test_px4_names() -> None:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in PX4_PAGE.splitlines() if "| `" in line]
+    names, agents = PX4_PAGE.split("## A PX4 with an agent")
+    read = re.findall(r"^\| `(\w+)` \|", agents, re.MULTILINE)
+    assert sorted(read) == sorted(PX4_OUTPUTS)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in names.splitlines() if "| `" in line]
     told = {row[0].strip("`"): row[1:] for row in rows}
     expected: dict[str, list[str]] = {OFFBOARD_MODE: [OFFBOARD_TYPE]} | {row.name: [row.type] for row in INPUTS}
     sources: dict[str, list[str]] = {}

@@ -73,8 +73,10 @@ def test_an_argument_that_is_not_allowed_is_reported_with_the_line(arguments: di
 def test_a_world_of_unknown_compatibility_or_axes_is_refused() -> None:
     with pytest.raises(el.EcsError, match="compat: 'elodni' is unknown; did you mean elodin"):
         el.World(compat="elodni")
-    with pytest.raises(el.EcsError, match="frame: 'NED' is not one of ENU"):
-        el.World(frame="NED")
+    with pytest.raises(el.EcsError, match="frame: 'ECI' is not one of ENU, NED, ECEF"):
+        el.World(frame="ECI")
+    with pytest.raises(el.EcsError, match="origin: latitude 95 is not in -90 to 90"):
+        el.World(frame=el.Frame.ECEF, origin=(95, 0, 0))
     assert el.World(frame="ENU").compat is None
 
 

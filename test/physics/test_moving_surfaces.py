@@ -199,3 +199,29 @@ def test_a_suction_gripper_is_the_adhesion_of_mujoco_and_lets_go_by_its_signal()
         Simulation(loads(GRIPPER.format(force=100).replace("quantity: engagement", "quantity: target")))
     with pytest.raises(WorldError, match=r"no body 'cap'; did you mean cup\?"):
         Simulation(loads(GRIPPER.format(force=100).replace("body: cup", "body: cap")))
+
+
+@pytest.mark.parametrize(
+    ("physics", "told"),
+    [
+        (
+            "physics: {integrator: rk4}",
+            ["belt.yaml:2:23: physics.integrator: moving surfaces are integrated by implicitfast"],
+        ),
+        ("physics: {integrator: implicitfast}", []),
+        ("physics: {contact: true}", []),
+    ],
+)
+def test_a_world_that_states_another_integrator_is_warned_once(
+    tmp_path: Path, physics: str, told: list[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    file = tmp_path / "belt.yaml"
+    file.write_text(
+        f"world: belt\n{physics}\nbodies: [{{name: belt, geometry: [{{box: [3, 0.6, 0.8], surface_velocity: 0.5}}]}}]\n"
+    )
+    simulation = Simulation(file)
+    simulation.step(3)
+    simulation.reset()
+    found = [str(each.message) for each in recwarn if "integrated" in str(each.message)]
+    assert len(found) == len(told)
+    assert all(line in each for line, each in zip(told, found, strict=True))

@@ -31,12 +31,13 @@ from sim_node.recording import decoding, mcap_chunk, metadata
 from sim_node.recording.bag import BagError
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.exporting import export_csv
-from sim_node.recording.mcap_records import MAX_DESCRIPTORS
+from sim_node.recording.mcap_records import MAX_DESCRIPTORS, RecordFile
 from sim_node.recording.opening import open_bag
 from sim_node.recording.qos import profiles
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
 from sim_node.recording.settings import RecordingSettings
+from sim_node.recording.split_bag import MAX_OPEN
 
 SECOND = 10**9
 BYTES = "std_msgs/msg/UInt8MultiArray"
@@ -70,6 +71,26 @@ def test_a_bag_may_have_more_files_than_can_be_open(apart_ns: int, tmp_path: Pat
     assert [time_ns for _, time_ns, _ in found] == sorted(time_ns for _, time_ns, _ in written)
     with Reader(tmp_path / "new" / f"new_{count - 1}.mcap") as reader:
         assert reader.message_count == 4
+
+
+def test_files_of_a_split_bag_are_opened_no_more_often_than_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To be indexed, for attachments, for /tf_static and for /tf: not again for each frame that is printed."""
+    bag = tmp_path / "bag"
+    words = ["run", "orbit", "--no-ros", "--speed", "max", "--duration", "2", "--record", str(bag)]
+    assert main([*words, "--split-duration", "0.03"]) == 0
+    opened: list[str] = []
+    open_file = RecordFile.__init__
+
+    def counted(self: RecordFile, path: Path) -> None:
+        opened.append(path.name)
+        open_file(self, path)
+
+    monkeypatch.setattr(RecordFile, "__init__", counted)
+    assert main(["tree", str(bag)]) == 0
+    assert MAX_OPEN < len(set(opened)) == len(list(bag.glob("*.mcap")))
+    assert len(opened) <= 4 * len(set(opened))
 
 
 def split(folder: Path, files: int) -> None:
@@ -116,7 +137,7 @@ def test_a_file_that_is_named_often_is_read_once(tmp_path: Path) -> None:
     assert damage == [f"{tmp_path}: metadata.yaml names 3000 files, but 1 different ones"]
 
 
-@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 3000, b"\xff"])
+@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 1000, b"\xff"])
 def test_bad_metadata_is_written_anew_from_the_files(
     whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -272,7 +293,7 @@ def test_many_topics_take_no_more_than_their_number(tmp_path: Path) -> None:
     assert len(summary.channels) == 500
 
 
-@pytest.mark.parametrize("text", ["[" * 3000, "{a: " * 3000, "- " * 3000, "? " * 3000])
+@pytest.mark.parametrize("text", ["[" * 1000, "{a: " * 1000, "- " * 1000, "? " * 1000])
 def test_profiles_that_are_nested_too_deeply_are_none(text: str) -> None:
     assert profiles(text) == ()
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from sim_node.extensions.aerosim import consistent, load_scene_graph, scene_graph, scene_graph_of, to_json
 from sim_node.extensions.aerosim.graph import SceneGraph
-from sim_node.extensions.aerosim.json_text import compose_json, json_text, plain_of
+from sim_node.extensions.aerosim.json_text import compose_json, json_text
 from sim_node.world import Origin, WorldError, WorldWarning, lay_out, load, loads
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_nodes import plain_of
 
 # AeroSim's documented example. It shows the state of entity_0 and the effector and sensor of one entity each; those
 # that it leaves out are copies.

@@ -488,3 +488,50 @@ def test_scales_without_a_meaning_are_refused(tmp_path: Path, body: str, line: s
     (tmp_path / "w.yaml").write_text(f"bodies: [{body}]\n")
     with pytest.raises(WorldError, match=line):
         load(tmp_path / "w.yaml")
+
+
+def matrix(transform: Any) -> FloatArray:
+    """A transform (4, 4) of scale, rotation and translation."""
+    found = np.eye(4)
+    rotation = Rotation.from_quat(list(transform["orientation"].values())).as_matrix()
+    found[:3, :3] = rotation @ np.diag(list(transform["scale"].values()))
+    found[:3, 3] = list(transform["position"].values())
+    return found
+
+
+def included(folder: Path, text: str, options: str) -> World:
+    (folder / "s.json").write_text(text)
+    (folder / "w.yaml").write_text(f"include: [{{file: s.json, convention: ENU, {options}}}]\n")
+    return load(folder / "w.yaml")
+
+
+def test_children_of_scaled_entities_are_scaled_where_an_include_says_so(tmp_path: Path) -> None:
+    quarter = Rotation.from_euler("xyz", [0.3, -0.2, 0.5]).as_quat().tolist()
+    entities = [
+        entity("base", position=(1, 2, 3), quaternion=quarter, scale=(2.0, 2.0, 2.0)),
+        entity("arm", "entity_0", (1, 0, 0.5), quarter, scale=(1.5, 1.5, 1.5)),
+        entity("tip", "entity_1", (0, -1, 0), scale=(1.0, 2.0, 3.0)),
+        entity("nail", "entity_2", (1, 1, 1)),
+    ]
+    world = included(tmp_path, scene(*entities), "scaled_children: true")
+    whole = np.eye(4)
+    for name, (_, state) in zip(("base", "arm", "tip", "nail"), entities, strict=True):
+        whole = whole @ matrix(state["pose"]["transform"])
+        assert in_root(world, name)[:3] == pytest.approx(whole[:3, 3], abs=1e-12), name
+    frames = lay_out(assemble(world)).frames
+    assert frames.scales[frames.index("nail")] == pytest.approx([3.0, 6.0, 9.0])
+    plain = included(tmp_path, scene(*entities), "scaled_children: false")
+    assert lay_out(plain).poses[lay_out(plain).frames.index("arm")][:3] == pytest.approx([1, 0, 0.5])
+
+
+def test_a_child_that_would_be_sheared_is_refused(tmp_path: Path) -> None:
+    turned = Rotation.from_euler("z", 0.3).as_quat().tolist()
+    entities = [entity("base", scale=(2.0, 1.0, 1.0)), entity("arm", "entity_0", (1, 0, 0), turned)]
+    with pytest.raises(WorldError, match=r"s.json:.*'arm' is turned in an entity with the scale \[2.0, 1.0, 1.0\]"):
+        included(tmp_path, scene(*entities), "scaled_children: true")
+
+
+def test_an_asset_in_usd_is_told_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "box.usda").write_text("#usda 1.0\n")
+    with pytest.raises(WorldError, match=r"USD is not read: export it as .glb"):
+        included(tmp_path, scene(entity("base", asset="Box")), "assets: {Box: box.usda}")

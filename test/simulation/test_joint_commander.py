@@ -224,7 +224,7 @@ def test_it_starts_at_its_stamp() -> None:
         (["arm/a", "arm/b"], {"position": [1.0]}, "1 values of position for 2 joints"),
         (["arm/a"], {"position": [1.0, 2.0]}, "2 values of position for 1 joints"),
         (["arm/b"], {"velocity": [1.0]}, "'arm/b' has no velocity actuator"),
-        (["arm/a"], {"position": [math.nan]}, "the position of 'arm/a': nan is not finite"),
+        (["arm/a"], {"position": [math.inf]}, "the position of 'arm/a': inf is not finite"),
         (["arm/a"], {"velocity": [-math.inf]}, "-inf is not finite"),
         (["arm/a"], {"position": []}, "it has no values"),
         ([], {}, "it has no values"),
@@ -248,6 +248,18 @@ def test_commands_may_be_packed_as_topic_based_hardware_sends_them() -> None:
     }
 
 
+def test_hardware_names_joints_that_it_only_reads_and_sends_nan_for_what_no_controller_has_claimed() -> None:
+    """As joint_state_topic_hardware_interface does; a typing error is still told."""
+    names = ["arm/passive", "arm/a", "arm/b"]
+    found = setpoints_of(JOINTS, names, {"position": [math.nan, 2.0]}, passive=["arm/passive"])
+    assert found == [JointSetpoint("arm/b", "position", 2.0)]
+    assert setpoints_of(JOINTS, names, {"position": [math.nan] * 2}, passive=["arm/passive"]) == []
+    with pytest.raises(JointCommandRefused, match="'arm/passive' has no position actuator"):
+        setpoints_of(JOINTS, names, {"position": [1.0, 2.0, 3.0]}, passive=["arm/passive"])
+    with pytest.raises(JointCommandRefused, match="there is no commanded joint 'arm/pasive'; did you mean arm/passive"):
+        setpoints_of(JOINTS, ["arm/pasive", "arm/a"], {"position": [1.0]}, passive=["arm/passive"])
+
+
 @given(
     st.lists(st.sampled_from([*JOINTS, "other", "\x1b[31m"]), max_size=4),
     st.dictionaries(st.sampled_from(["position", "velocity", "effort"]), st.lists(st.floats(), max_size=4)),
@@ -257,7 +269,7 @@ def test_any_command_is_either_refused_or_fits(names: list[str], given: dict[str
         found = setpoints_of(JOINTS, names, given)
     except JointCommandRefused:
         return
-    assert found
+    assert found or all(map(math.isnan, (value for values in given.values() for value in values)))
     assert all(setpoint.type in JOINTS[setpoint.joint] and math.isfinite(setpoint.value) for setpoint in found)
 
 

@@ -1,6 +1,7 @@
 """Programs as `processes.program` starts them, but forked from a process that has imported what they use.
 
-To import it takes most of the time of a program that a test starts. Where the start itself is tested, use `processes`.
+To import it takes most of the time of a program that a test starts, and to load the compiled kernels of a vehicle most
+of what is left: the process has flown one. Where the start itself is tested, use `processes`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ from importlib import import_module
 for name in json.loads(sys.argv[1]):
     import_module(name)
 from sim_node.cli.main import main
+from sim_node.simulation import Simulation
+from sim_node.world import load
 
+simulation = Simulation(load("quadrotor"))
+simulation.run(0.02)
+simulation.close()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 orders = socket.socket(fileno=int(sys.argv[2]))
 gc.freeze()
@@ -64,6 +70,13 @@ for stream in (sys.stdout, sys.stderr):
     stream.reconfigure(write_through=True)
 sys.exit(main())
 """
+# What nodes import beside that; not rclpy: a program that starts nothing then ends with a segmentation fault.
+NODES = (
+    *(f"{each}.msg" for each in ("diagnostic_msgs", "geometry_msgs", "nav_msgs", "rosgraph_msgs", "sensor_msgs")),
+    *(f"{each}.msg" for each in ("std_msgs", "tf2_msgs", "visualization_msgs")),
+    "std_srvs.srv",
+    *(f"sim_node.{each}" for each in ("mavlink.bridge", "recording.opening", "recording.player", "recording.recorder")),
+)
 # What programs read when they want to know it, not when they import something.
 READ_LATER = {"PIP_NO_INDEX", "PYTEST_CURRENT_TEST", "PYTHONUNBUFFERED", "ROS_DOMAIN_ID", "ROS_LOG_DIR"}
 
@@ -119,7 +132,7 @@ class ForkedProgram(Program):
 def parent(environment: frozenset[tuple[str, str]]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     """Start the process that programs are forked from; it takes orders by a socket, and ends where that is closed."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    words = [sys.executable, "-c", PARENT, json.dumps(IMPORTED), str(theirs.fileno())]
+    words = [sys.executable, "-c", PARENT, json.dumps(IMPORTED + NODES), str(theirs.fileno())]
     started = subprocess.Popen(
         words, env=dict(environment), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
     )

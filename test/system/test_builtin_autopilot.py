@@ -36,7 +36,7 @@ RELIABLE = QoSProfile(depth=100)
 WORLD = """\
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
 time: {{step: 0.004}}
-physics: {{integrator: euler, timestep: 0.001}}
+physics: {{integrator: euler, timestep: 0.002}}
 bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
 vehicles:
   - name: drone
@@ -166,8 +166,8 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_every_topic_has_one_publisher_and_is_known_from_the_world(tmp_path: Path) -> None:
-    with drone(tmp_path) as (_, flown, _instance):
+def test_every_topic_has_one_publisher_and_is_known_from_the_world_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    with drone(tmp_path) as (node, flown, instance):
         ears = flown.ears
         simulated = ears.subscribe(Imu, "/drone/imu/data_raw", SENSOR)
         measured = ears.subscribe(Imu, "/drone/autopilot/imu/data_raw", SENSOR)
@@ -190,6 +190,16 @@ def test_every_topic_has_one_publisher_and_is_known_from_the_world(tmp_path: Pat
         ears.spin_until(lambda: offered <= services(), what=f"the services {offered}")
         assert services() == offered
 
+        # Ctrl-C leaves no process and no port.
+        children = psutil.Process(node.process.pid).children(recursive=True)
+        assert children
+        assert node.stop() == 0
+        until_ended(*children)
+        for kind, port in ((socket.SOCK_STREAM, 4560 + instance), (socket.SOCK_DGRAM, 14540 + instance)):
+            with socket.socket(socket.AF_INET, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+
 
 @pytest.mark.usefixtures("ros_domain")
 def test_killed_in_flight_it_is_back_and_lands(tmp_path: Path) -> None:
@@ -208,17 +218,3 @@ def test_killed_in_flight_it_is_back_and_lands(tmp_path: Path) -> None:
         assert flown.call("cmd/land").success
         ears.spin_until(lambda: not flown.armed[-1][1].data, what="landing")
         assert abs(flown.place[2] - STANDS) < 0.05
-
-
-@pytest.mark.usefixtures("ros_domain")
-def test_ctrl_c_leaves_no_process_and_no_port(tmp_path: Path) -> None:
-    with drone(tmp_path) as (node, _, instance):
-        children = psutil.Process(node.process.pid).children(recursive=True)
-        assert children
-        code = node.stop()
-        assert code == 0
-        until_ended(*children)
-        for kind, port in ((socket.SOCK_STREAM, 4560 + instance), (socket.SOCK_DGRAM, 14540 + instance)):
-            with socket.socket(socket.AF_INET, kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(("127.0.0.1", port))

@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_refused_with_one_line_for_each_publisher(tmp_path:
 
         arm.ears.spin_until(is_refused, what="a refusal that names the publisher")
         for message in (
-            JointState(name=["arm/elbow"], velocity=[float("nan")]),
+            JointState(name=["arm/elbow"], velocity=[float("inf")]),
             JointState(name=["arm/elbow"], velocity=[1.0, 2.0]),
             JointState(),
         ):
@@ -174,8 +174,9 @@ def test_a_joint_trajectory_is_followed(tmp_path: Path) -> None:
         arm.node.wait_for("'arm/elbow' has no position actuator, which a trajectory needs")
 
 
+@pytest.mark.peers
 def test_the_action_follows_cancels_and_reports_what_went_wrong(tmp_path: Path) -> None:
-    action = pytest.importorskip("control_msgs.action", reason="needs control_msgs").FollowJointTrajectory
+    action = pytest.importorskip("control_msgs.action", reason="sim_node build control_msgs").FollowJointTrajectory
     tolerance = pytest.importorskip("control_msgs.msg").JointTolerance
     from action_msgs.msg import GoalStatus
     from rclpy.action import ActionClient

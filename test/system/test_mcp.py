@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WORLD = """\
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
 time: {{step: 0.004}}
-physics: {{integrator: euler, timestep: 0.001}}
+physics: {{integrator: euler, timestep: 0.002}}
 bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
 vehicles:
   - name: drone

@@ -36,8 +36,8 @@ bases:
 MISSION = """\
 frame: enu
 items:
-  - {type: waypoint, position: [4, 0, 0], radius: 0.3}
-  - {type: waypoint, position: [4, 3, 0], radius: 0.3, hold: 1}
+  - {type: waypoint, position: [2, 0, 0], radius: 0.3}
+  - {type: waypoint, position: [2, 2, 0], radius: 0.3, hold: 1}
   - {type: return}
 """
 
@@ -74,13 +74,13 @@ def test_it_drives_goto_setpoints_and_a_mission_through_the_bridge_alone(tmp_pat
 
         goal = PoseStamped()
         goal.header.frame_id = "map"
-        goal.pose.position.x, goal.pose.position.y, goal.pose.orientation.w = 3.0, -2.0, 1.0
+        goal.pose.position.x, goal.pose.position.y, goal.pose.orientation.w = 2.0, -1.5, 1.0
         send = ears.node.create_publisher(PoseStamped, "/rover/goto", RELIABLE)
         ears.spin_until(lambda: send.get_subscription_count() > 0)
         send.publish(goal)
         ears.spin_until(lambda: bool(ended("goto")), what="goto's end")
         assert ended("goto")[0].startswith("reached")
-        near(3.0, -2.0)
+        near(2.0, -1.5)
 
         # An arc of 2 m: 1 m/s ahead and 0.5 rad/s to the left, along its own axes.
         drive = ears.node.create_publisher(TwistStamped, "/rover/setpoint_velocity/cmd_vel", SENSOR)
@@ -102,7 +102,7 @@ def test_it_drives_goto_setpoints_and_a_mission_through_the_bridge_alone(tmp_pat
         ears.spin_until(lambda: bool(ended("mission upload")), what="the upload")
         assert ended("mission upload") == ["3 items"]
         assert call("mission/start").success
-        for x, y in ((4.0, 0.0), (4.0, 3.0), (0.0, 0.0)):
+        for x, y in ((2.0, 0.0), (2.0, 2.0), (0.0, 0.0)):
             near(x, y)
         ears.spin_until(lambda: mode[-1][1].data == "AUTO.RTL", what="the return")
         assert ears.call(SetBool, "/rover/cmd/arming", SetBool.Request(data=False)).success

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -306,3 +309,38 @@ def test_the_last_layer_is_seen_as_if_it_were_alone(
         parent = int(below[0].parents[row])
         if parent >= 0 and name not in table.names:
             assert frames.names[int(frames.parents[frames.index(name)])] == below[0].names[parent]
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_one_command_shows_a_world_a_bag_and_a_foreign_graph_on_the_clock_of_the_bag(bag: Path, tmp_path: Path) -> None:
+    """The graph's stamps are those of another clock, years later: they neither move the time line nor hide anything."""
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from geometry_msgs.msg import PoseStamped, TransformStamped
+    from tf2_msgs.msg import TFMessage
+
+    (tmp_path / "hall.yaml").write_text(WORLD, encoding="utf-8")
+    moved = TransformStamped(child_frame_id="visitor")
+    moved.header.frame_id, moved.header.stamp.sec = "pad", 1_900_000_000
+    moved.transform.translation.x, moved.transform.rotation.w = 7.0, 1.0
+    mark = PoseStamped()
+    mark.header.frame_id, mark.header.stamp.sec, mark.pose.position.x = "visitor", 1_900_000_000, 42.0
+    command = [str(Path(sys.executable).with_name("sim_node")), "view", str(tmp_path / "hall.yaml"), str(bag)]
+    with sending(("/tf", TFMessage(transforms=[moved]), False), ("/mark", mark, False)):
+        view = subprocess.Popen([*command, "--live", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        try:
+            assert view.stdout is not None
+            url = next(found[0] for line in view.stdout if (found := re.search(r"http://[\w.:]+", line)))
+            with opened(url) as page, script(url) as foot:
+                # The pad is of the world, the visitor and its mark of the graph, the goal on the pad of the bag.
+                page.until(lambda page: {(54.0, 0.0, 0.0), (5.0, 0.0, 1.0)} <= arrows(page))
+                state = told(foot, "state")
+                assert 0.0 <= state["time"] - state["zero"] <= 3.0
+        finally:
+            view.terminate()
+            view.wait()
+
+
+def arrows(page: Page) -> set[tuple[float, ...]]:
+    """Where the axes of poses are drawn, whichever topic they are of."""
+    found = (page.prop(f"/world/topics/{number}/axes", "batched_positions") for number in range(6))
+    return {tuple(row) for each in found if each is not None for row in np.reshape(each, (-1, 3)).round(6).tolist()}

@@ -276,6 +276,7 @@ class BuiltinAutopilot:
         before = self.flight
         if not before.time_us:
             return
+        self.link.measurements.failed_cells = frozenset()
         self._restart(self._new_flight())
 
     def reboot(self) -> None:

@@ -15,22 +15,25 @@ IDLE = 0.02
 class Battery:
     """A pack that lasts `Settings.battery_endurance` seconds of hover, or of driving at full speed.
 
-    Voltage falls linearly with the charge, and by the current through the pack's resistance.
+    Voltage falls linearly with the charge, and by the current through the pack's resistance. A failed cell is a short:
+    the others give the same power by more current.
 
     Attributes:
         remaining: charge, of 1.
+        failed: The indices of its failed cells, from 0.
     """
 
     def __init__(self) -> None:
-        self.remaining = 1.0
+        self.remaining, self.failed = 1.0, frozenset[int]()
         self._load, self._endurance = IDLE, 1200.0
 
     def drain(self, load: float, seconds: float, settings: Settings) -> None:
         """Take what actuators use in some seconds at a load, which is 1 in hover or at full speed."""
-        self._load = load + IDLE
+        sound = CELLS - len(self.failed)
+        self._load = (load + IDLE) * CELLS / sound if sound else 0.0
         used = self._load * seconds / settings.battery_endurance
         floor = min(self.remaining, settings.battery_floor)
-        self.remaining = max(floor, self.remaining - used)
+        self.remaining = max(floor, self.remaining - used) if sound else 0.0
         self._endurance = settings.battery_endurance
 
     @property
@@ -39,9 +42,15 @@ class Battery:
         return CAPACITY * 3600.0 / self._endurance * self._load
 
     @property
+    def voltages(self) -> tuple[float, ...]:
+        """Volts of each cell at the terminals, none below zero."""
+        sound = EMPTY_CELL + (FULL_CELL - EMPTY_CELL) * self.remaining - RESISTANCE / CELLS * self.current
+        return tuple(0.0 if cell in self.failed else max(sound, 0.0) for cell in range(CELLS))
+
+    @property
     def voltage(self) -> float:
         """Volts at the terminals."""
-        return CELLS * (EMPTY_CELL + (FULL_CELL - EMPTY_CELL) * self.remaining) - RESISTANCE * self.current
+        return sum(self.voltages)
 
     @property
     def consumed(self) -> float:

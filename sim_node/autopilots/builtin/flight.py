@@ -567,6 +567,7 @@ class Flight:
         self._watched_us = time_us
         if self.injected.type_of(BATTERY) == OFF:
             self.battery.remaining = 0.0
+        self.battery.failed = self.measurements.failed_cells
         percent = int(100.0 * self.battery.remaining)
         self.battery.drain(self.craft.load(), min(seconds, 1.0), self.settings)
         if int(100.0 * self.battery.remaining) != percent:

@@ -25,7 +25,10 @@ _MAGNETOMETER, _BAROMETER = 0x1C0, 0x1A00
 _MAX_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
 # What simulators send; all else is of a ground station in the simulation.
-_OF_SIMULATORS = ("ODOMETRY", "HIL_SENSOR", "HIL_GPS", "HIL_OPTICAL_FLOW", "HIL_STATE_QUATERNION", "DISTANCE_SENSOR")
+_OF_SIMULATORS = (
+    *("ODOMETRY", "HIL_SENSOR", "HIL_GPS", "HIL_OPTICAL_FLOW", "HIL_STATE_QUATERNION", "DISTANCE_SENSOR"),
+    "BATTERY_STATUS",
+)
 RESET = 1 << 31  # of HIL_SENSOR's fields
 # Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
 MAX_SHOWN = 1e6
@@ -41,6 +44,7 @@ class HilMeasurements:
         connected: whether there is a simulator now.
         fix: HIL_GPS. fix_us: when it came, by the simulator's clock, 0 before the first.
         inertial, magnetic, air: the HIL_SENSOR that had them last.
+        failed_cells: Of the battery, from 0: those of no voltage in the last BATTERY_STATUS.
     """
 
     def __init__(self) -> None:
@@ -50,6 +54,7 @@ class HilMeasurements:
         self.inertial: Any = None
         self.magnetic: Any = None
         self.air: Any = None
+        self.failed_cells = frozenset[int]()
 
     def record(self, fields: Any) -> None:
         """Record a HIL_SENSOR."""
@@ -159,6 +164,8 @@ class SimulatorLink:
             self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
         elif name == "HIL_GPS":
             self.measurements.fix, self.measurements.fix_us = fields, fields.time_usec
+        elif name == "BATTERY_STATUS":
+            self.measurements.failed_cells = frozenset(cell for cell, each in enumerate(fields.voltages) if not each)
         elif name == "HIL_SENSOR":
             self._received = True
             self.steps += 1

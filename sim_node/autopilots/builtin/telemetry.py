@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilots.builtin.battery import CELLS
+from sim_node.autopilots.builtin.battery import CELLS, Battery
 from sim_node.autopilots.builtin.dialect import Mode
 from sim_node.autopilots.builtin.fence import HEIGHT
 from sim_node.autopilots.builtin.streams import Fields, message
@@ -275,9 +275,14 @@ def sys_status(flight: Flight) -> Fields:
         "onboard_control_sensors_enabled": present if fenced else present & ~_FENCE,
         "onboard_control_sensors_health": healthy,
         "voltage_battery": round(1e3 * battery.voltage),
-        "current_battery": round(1e2 * battery.current),
+        "current_battery": _centiamperes(battery),
         "battery_remaining": round(100.0 * battery.remaining),
     }
+
+
+def _centiamperes(battery: Battery) -> int:
+    """Return the current as an int16 of 0.01 A, at most the largest."""
+    return min(round(1e2 * battery.current), 32_767)
 
 
 @message("BATTERY_STATUS", 0.5)
@@ -291,8 +296,8 @@ def battery_status(flight: Flight) -> Fields:
         "battery_function": 1,
         "type": _LIPO,
         "temperature": _NO_TEMPERATURE,
-        "voltages": (*[round(1e3 * battery.voltage / CELLS)] * CELLS, *[_NO_VOLTAGE] * (10 - CELLS)),
-        "current_battery": round(1e2 * battery.current),
+        "voltages": (*[round(1e3 * each) for each in battery.voltages], *[_NO_VOLTAGE] * (10 - CELLS)),
+        "current_battery": _centiamperes(battery),
         "current_consumed": round(1e3 * battery.consumed),
         "energy_consumed": -1,
         "battery_remaining": round(100.0 * battery.remaining),

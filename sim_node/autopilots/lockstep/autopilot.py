@@ -98,7 +98,7 @@ class LockstepWait:
         answered: How many Samples were answered in lockstep by commands of their own time, if commands have one.
         stop: Ends any waiting immediately.
         report: Called with a line of text if waiting takes long.
-        own: Whether the run starts the autopilot, so that nobody has to be told to.
+        own: Whether the run starts the autopilot, so that no user has to be asked to.
         patience: How long a silent autopilot is waited for, s of this machine.
     """
 

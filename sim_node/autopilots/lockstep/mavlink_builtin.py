@@ -16,7 +16,7 @@ from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, autopilot, outputs_of
 from sim_node.autopilots.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilots.lockstep.samples import Sample
-from sim_node.mavlink.codec import FrameWriter, MavlinkMessage, frame_bytes
+from sim_node.mavlink.codec import FrameWriter, MavlinkMessage, frame_bytes, kind_named
 from sim_node.mavlink.signing import SigningFault, owner_of, signing_of
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames import AttitudeEnu, Enu
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # How often to report that the simulation is waiting (s).
 PATIENCE = 20.0
 _LOCAL_NED = 1  # MAV_FRAME
+_REQUEST = 512  # MAV_CMD_REQUEST_MESSAGE
 # The ids of the ground station that the simulation is for it, and how many replies are kept.
 STATION, STATION_COMPONENT, MAX_REPLIES = 245, 190, 200
 _RESET = 1 << 31  # of HIL_SENSOR's fields: the state was reset
@@ -53,6 +54,7 @@ class MavlinkBuiltin(Px4):
 
     Attributes:
         replies: What it has answered to orders, and its texts, the newest last.
+        telemetry: The newest of each message that it was requested to send.
     """
 
     _begins_anew: ClassVar = True
@@ -66,6 +68,8 @@ class MavlinkBuiltin(Px4):
         self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
         self._orders: list[bytes] = []
         self.replies: list[MavlinkMessage] = []
+        self.telemetry: dict[str, MavlinkMessage] = {}
+        self._requested: set[str] = set()
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
@@ -147,12 +151,27 @@ class MavlinkBuiltin(Px4):
         """
         self._orders.append(frame_bytes(name, fields, STATION, STATION_COMPONENT, self._count()))
 
+    def request(self, name: str) -> None:
+        """Ask for a message with the next sample; `telemetry` has it then. See `order`.
+
+        Args:
+            name: The message.
+        """
+        self._requested.add(name)
+        fields = {"target_system": 0, "target_component": 1, "command": _REQUEST, "param1": kind_named(name).number}
+        self.order("COMMAND_LONG", fields)
+
     def kill(self) -> None:
         """Kill the process, if the run has started it; the next sample starts it again."""
         if self._process is not None:
             self._process.kill()
 
     def _heard(self, message: MavlinkMessage) -> None:
+        if message.name in self._requested:
+            self.telemetry[message.name] = message
+            return
+        if message.name == "COMMAND_ACK" and message.fields.command == _REQUEST:
+            return
         self.replies.append(message)
         del self.replies[:-MAX_REPLIES]
 

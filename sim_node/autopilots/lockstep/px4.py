@@ -249,7 +249,7 @@ class Px4Rover(Px4):
 
     PX4 sends controls whenever a controller has published motors. A multirotor's do so for each HIL_SENSOR. A rover's
     run at 100 Hz, and publish nothing while the vehicle is disarmed, or has nothing to follow. While they answer, the
-    simulation is ahead of them by less than their period and one sample. While they are silent, nothing tells how far
+    simulation is ahead of them by less than their period and one sample. While they are silent, nothing shows how far
     PX4 is: time then passes no faster than real time, and the wheels stand.
     """
 

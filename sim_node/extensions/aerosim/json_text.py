@@ -20,7 +20,6 @@ _TOKEN = re.compile(
     r'(?P<mark>[{}\[\]:,])|(?P<text>"(?:[^"\\\x00-\x1f]|\\.)*")'
     r"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.+-])|(?P<word>true|false|null)(?!\w)"
 )
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _FOUND = re.compile(r"[^\s,:{}\[\]\"]{1,40}")
 
 
@@ -152,26 +151,6 @@ class _Composer:
 
     def _fault(self, offset: int, message: str) -> WorldError:
         return WorldError([Problem(Where(self._report.file, *self._place(offset)), "", message)])
-
-
-def plain_of(node: Node) -> Any:
-    """Return a node as plain data, all of it read. Whole numbers are int, so that they are written as they were."""
-    node.read = True
-    if isinstance(node, Mapping):
-        return {name: plain_of(value) for name, (_, value) in node.entries.items()}
-    if isinstance(node, Sequence):
-        return [plain_of(item) for item in node.items]
-    if not node.plain:
-        return node.text
-    words = {"true": True, "false": False, "null": None, "~": None, "": None}
-    if node.text in words:
-        return words[node.text]
-    if _WHOLE.fullmatch(node.text):
-        return int(node.text)
-    try:
-        return float(node.text)
-    except ValueError:  # a word of a YAML file
-        return node.text
 
 
 def json_text(data: AnyMapping[str, Any], *, compact: bool = False) -> str:

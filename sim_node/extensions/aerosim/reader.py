@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.aerosim.coordinates import consistent
+from sim_node.extensions.aerosim.fmu_models import FmuModels, moved_by_fmus, read_fmu_models
 from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.extensions.aerosim.reading import read_graph
 from sim_node.extensions.aerosim.scenario import Trajectory, read_scenario
@@ -19,7 +20,7 @@ from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.model import Motion, World
 from sim_node.world.problems import WorldError, counted, quoted
 from sim_node.world.readers.files import Roots, read_text
-from sim_node.world.readers.keys import Keys, by_name, choice, text
+from sim_node.world.readers.keys import Keys, by_name, choice, flag, text
 from sim_node.world.readers.registry import read_file, reader
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import report_unread, unread
@@ -29,6 +30,8 @@ from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value
 
 MODELS = (".urdf", ".xml", ".mjcf")
+# Not read: usd-core, a wheel of 29 MB under a licence of its own, would be needed for what other programs export.
+USD = (".usd", ".usda", ".usdc", ".usdz")
 
 
 @reader(".json")
@@ -43,6 +46,7 @@ def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: 
         {
             "convention": choice("Axes of a scene graph's root.", ROOTS),
             "effectors": choice("Axes of a scene graph's effectors.", EFFECTOR_CONVENTIONS),
+            "scaled_children": flag("Whether the scale of an entity is that of what is below it, too."),
             "assets": by_name("Meshes and models by the names of a scene graph's assets.", text("A file.")),
         }
     ),
@@ -53,6 +57,7 @@ def read_included(path: Path, shown: Path, report: Report, table: Table, context
         convention=table.choice("convention", ROOTS, "NED"),
         effectors="" if table.get("effectors") is None else table.choice("effectors", EFFECTOR_CONVENTIONS, "FRD"),
         assets=_assets(table.get("assets"), context),
+        scaled_children=False if (scaled := table.get("scaled_children")) is None else scaled.flag(False),
     )
     return _read(path, shown, context.roots, report, options)
 
@@ -69,12 +74,14 @@ def _read(path: Path, shown: Path, roots: Roots, report: Report, options: Option
         return None
     keys = root.entries if isinstance(root, Mapping) else {}
     trajectories: dict[str, Trajectory] = {}
+    models = FmuModels()
     if "actors" in keys and "entities" not in keys:
         scenario = read_scenario(root, path, roots, report)
         graph, trajectories = (None, {}) if scenario is None else scenario
         options = replace(options, convention="NED")
     else:
         is_config = "entities" not in keys and "world" in keys
+        models = read_fmu_models(root, path, roots, report) if is_config else models
         graph = read_sim_config(root, report) if is_config else read_graph(root, report)
     if graph is None or len(report.errors) > errors:
         return None
@@ -86,7 +93,8 @@ def _read(path: Path, shown: Path, roots: Roots, report: Report, options: Option
     report.warnings.extend(found.warnings)
     if len(report.errors) > errors:
         return None
-    return with_default_parents(replace(_moving(found.world, trajectories), source=str(shown)))
+    world = moved_by_fmus(_moving(found.world, trajectories), root, models)
+    return with_default_parents(replace(world, source=str(shown)))
 
 
 def _moving(world: World, trajectories: dict[str, Trajectory]) -> World:
@@ -121,7 +129,8 @@ def _assets(value: Value | None, context: Context) -> dict[str, Asset]:
                 assets[name] = Asset(path, world, each.place)
         elif suffix not in (*MESHES, *MESHES_SHOWN):
             allowed = ", ".join((*MESHES, *MESHES_SHOWN, *MODELS))
-            each.error(f"{quoted(path.name)} cannot stand for an asset; allowed: {allowed}")
+            hint = "; USD is not read: export it as .glb, for instance from Blender" if suffix in USD else ""
+            each.error(f"{quoted(path.name)} cannot stand for an asset; allowed: {allowed}{hint}")
         elif fault := mesh_fault(path):
             each.error(fault)
         else:

@@ -24,7 +24,7 @@ from sim_node.extensions.aerosim.graph import (
     Transform3D,
     WorldCoordinate,
 )
-from sim_node.extensions.aerosim.json_text import compose_json, plain_of
+from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -33,7 +33,7 @@ from sim_node.world.model import ORIGIN_RANGES
 from sim_node.world.problems import Place, WorldError, quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
-from sim_node.world.readers.yaml_nodes import Node, Sequence
+from sim_node.world.readers.yaml_nodes import Node, Sequence, plain_of
 from sim_node.world.readers.yaml_poses import ROTATIONS
 from sim_node.world.readers.yaml_values import Table, Value
 

@@ -17,7 +17,6 @@ from sim_node.extensions.aerosim.graph import (
     SensorComponent,
     Transform3D,
 )
-from sim_node.extensions.aerosim.json_text import plain_of
 from sim_node.extensions.aerosim.reading import keys_of, opened, places_in, scale_of, text_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -27,7 +26,7 @@ from sim_node.world.model import ORIGIN_RANGES
 from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
-from sim_node.world.readers.yaml_nodes import Node
+from sim_node.world.readers.yaml_nodes import Node, plain_of
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Keys of an actor with a meaning here; state names the topic of its pose, which belongs to AeroSim's own middleware.
@@ -42,13 +41,14 @@ def read_sim_config(root: Node, report: Report) -> SceneGraph | None:
 
     Actors have their place in transform.position, sensors and effectors in transform.translation; either key is read in
     all of them. Rotations are roll, pitch and yaw in degrees: about z, then the new y, then the new x. Parents are
-    named by actor_name. The clock, the orchestrator and FMUs are not part of a scene; a warning names them.
+    named by actor_name. The orchestrator is not part of a scene, nor is the clock without FMUs; a warning names them.
     """
     whole = Value(root, report)
     errors = len(report.errors)
     table, others = opened(whole, ("world", "renderers"), required=("world",))
+    runs = "fmu_models" in others
     for key in others:
-        if key != "description":
+        if key not in ("description", *(("fmu_models", "clock", "orchestrator") if runs else ())):
             report.warning("is not part of a scene, and has no effect here", (root.line, root.column), key)
     world, renderers = table.get("world"), table.get("renderers")
     if world is None:

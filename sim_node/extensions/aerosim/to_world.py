@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node import names
 from sim_node.extensions.aerosim.coordinates import origin_of
-from sim_node.extensions.aerosim.graph import PROPERTIES, STATE, Effector, SceneEntity, SceneGraph
+from sim_node.extensions.aerosim.graph import PROPERTIES, STATE, Effector, SceneEntity, SceneGraph, Transform3D
 from sim_node.extensions.aerosim.part import Actor, EffectorPart, Resource
 from sim_node.extensions.aerosim.sensor_types import Reading, sensor_of
 from sim_node.spatial.frames import Frame, Transform
@@ -30,6 +30,8 @@ EFFECTOR_CONVENTIONS = {"FRD": (Frame.FRD, Frame.FRD), "FLU": (Frame.FLU, Frame.
 OURS, OURS_MOUNTED = (Frame.ENU, Frame.FLU), (Frame.FLU, Frame.FLU)
 # The frame with the shape of a sensor or effector, below its own.
 ASSET = "asset"
+# Largest deviation of the real part of a quaternion from 1 that is rounding.
+_UNTURNED = 1e-12
 
 
 class Asset(NamedTuple):
@@ -49,11 +51,14 @@ class Options:
             "ENU": in ENU with bodies FLU, and in FLU.
         effectors: "FRD" or "FLU", the axes of effectors; empty for those of `convention`.
         assets: Files by the names of assets.
+        scaled_children: Whether the scale of an entity is also that of what is below it: of its distance, and in
+            addition to its own scale. AeroSim's program does not scale children.
     """
 
     convention: str = "NED"
     effectors: str = ""
     assets: Mapping[str, Asset] = field(default_factory=dict)
+    scaled_children: bool = False
 
 
 class SceneWorld(NamedTuple):
@@ -90,6 +95,9 @@ class _Builder:
 
     def build(self, name: str) -> SceneWorld:
         graph, options = self._graph, self._options
+        if options.scaled_children:
+            graph, faults = with_scaled_children(graph)
+            self._errors += faults
         poses = entity_poses(graph.entities, options.convention)
         frames = {entity.id: entity.frame for entity in graph.entities}
         for entity, pose in zip(graph.entities, poses, strict=True):
@@ -185,6 +193,47 @@ class _Builder:
             renamed = kind.renamed(each, rename)
             if renamed is not None:
                 self._add(kind.name, renamed)
+
+
+def with_scaled_children(graph: SceneGraph) -> tuple[SceneGraph, list[Problem]]:
+    """Let the scale of each entity be that of everything below it, too.
+
+    Args:
+        graph: The scene.
+
+    Returns:
+        The scene, in which no child has to look at its parent's scale any more, and a problem for each child that is
+        turned in an entity with different factors: its shapes would be sheared.
+    """
+    by_id = {entity.id: entity for entity in graph.entities}
+    whole: dict[str, FloatArray] = {"": np.ones(3)}
+    problems: list[Problem] = []
+
+    def inside(transform: Transform3D, factors: FloatArray, place: Place, name: str) -> Transform3D:
+        turned = abs(abs(transform.pose[6]) - 1.0) > _UNTURNED
+        if turned and not np.array_equal(factors, factors[[0, 0, 0]]):
+            why = f"is turned in an entity with the scale {factors.tolist()}, which would shear it; scale it evenly"
+            problems.append(Problem(place.where, place.key, f"{quoted(name)} {why}"))
+        pose = np.array(transform.pose)
+        pose[:3] *= factors
+        return replace(transform, pose=pose, scale=transform.scale * factors)
+
+    def factors_of(id: str) -> FloatArray:
+        if id not in whole:
+            entity = by_id[id]
+            own = np.ones(3) if entity.transform is None else entity.transform.scale
+            whole[id] = own * factors_of(entity.parent)
+        return whole[id]
+
+    entities = []
+    for entity in graph.entities:
+        above, here = factors_of(entity.parent), factors_of(entity.id)
+        transform = entity.transform and inside(entity.transform, above, entity.place, entity.name)
+        effectors = entity.effectors and tuple(
+            replace(each, transform=inside(each.transform, here, each.place, each.id)) for each in entity.effectors
+        )
+        entities.append(replace(entity, transform=transform, effectors=effectors))
+    return replace(graph, entities=tuple(entities)), problems
 
 
 def entity_poses(entities: Sequence[SceneEntity], convention: str) -> FloatArray:

@@ -80,7 +80,7 @@ def list_worlds(call: ToolCall) -> WorldList:
 def write_world(
     call: ToolCall,
     *,
-    file: Annotated[str, "name of a new file, such as yard.yaml; its suffix tells the format"],
+    file: Annotated[str, "name of a new file, such as yard.yaml; its suffix determines the format"],
     text: Annotated[str, f"the world, up to {MAX_WRITTEN} bytes of UTF-8; see the resource schema://world"],
 ) -> Written:
     """Write a world to a new file of the folder. Check it with check_world."""

@@ -56,7 +56,7 @@ def query_tf_tree(
     its axes. With target and source: the pose of source in target (m, quaternion [x, y, z, w], along the target's
     axes), the axes of both, the chain of frames between them, and how old the transform of each moving one is.
 
-    Axes are told by names, as in REP 103 and REP 105: ENU (east, north, up) for map, odom, world and the root; FLU
+    Axes follow from names, as in REP 103 and REP 105: ENU (east, north, up) for map, odom, world and the root; FLU
     (forward, left, up) for others; NED, FRD and optical (z ahead, x to the right) for names that end in _ned, _frd and
     _optical; ECEF for earth.
     """

@@ -75,6 +75,7 @@ with public(__name__):
     from sim_node.extensions.elodin.world_file import JointPosition as JointPosition
     from sim_node.extensions.elodin.world_file import JointTarget as JointTarget
     from sim_node.extensions.elodin.world_file import JointVelocity as JointVelocity
+    from sim_node.spatial.frames import Frame as Frame
 
 if is_user_import(sys._getframe(1)):
     # A script may compute with JAX before it uses any of these names.

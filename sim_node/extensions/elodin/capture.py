@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sim_node.extensions.elodin.frame_names import Reference, reference_of
+
 if TYPE_CHECKING:
     from sim_node.extensions.elodin.entities import Entities
     from sim_node.extensions.elodin.program import CompiledProgram
@@ -52,6 +54,11 @@ class Captured:
         """The cameras of the world, by name."""
         found: Mapping[str, SensorCamera] = getattr(self.entities, "cameras", {})
         return found
+
+    @property
+    def reference(self) -> Reference:
+        """The frame that the poses of entities are in."""
+        return getattr(self.entities, "reference", None) or reference_of("ENU")
 
 
 # The worlds that are captured at present; None outside of `capturing`.

@@ -17,8 +17,8 @@ from sim_node.extensions.elodin.session.world import World as _World
 class World(_World):  # type: ignore[no-redef]
     """A world in Python with the numbers of Elodin 0.16. See `sim_node.extensions.elodin.World`."""
 
-    def __init__(self, frame: Any = None, compat: str | None = "elodin") -> None:
-        super().__init__(frame, compat)
+    def __init__(self, frame: Any = None, compat: str | None = "elodin", **more: Any) -> None:
+        super().__init__(frame, compat, **more)
 
     from_file = staticmethod(partial(_World.from_file, compat="elodin"))
 

@@ -53,9 +53,11 @@ def published_tables(world: World, prefix: str = "") -> tuple[list[ComponentTabl
 
     captured = world.python.captured
     program, calls = captured.program, (captured.pre_step, captured.post_step)
+    reference = captured.reference
+    frame = reference.name if reference.is_root else prefixed(prefix, reference.name)
     tables = [
         replace(table, entities=tuple(prefixed(prefix, name) for name in table.entities))
-        for table in tables_of(program.structure)
+        for table in tables_of(program.structure, frame)
         if table.name not in captured.mirrored
     ]
     return tables, [] if any(calls) else [table.name for table in tables if table.name not in program.changing]

@@ -99,6 +99,7 @@ class ComponentTable:
         labels: The labels of its numbers, if it has any.
         once: Whether its values do not change: of edges and assets.
         external: Whether callbacks write it, at times of their own.
+        frame: The frame that poses and vectors are in.
     """
 
     name: str
@@ -108,6 +109,7 @@ class ComponentTable:
     labels: tuple[str, ...] = ()
     once: bool = False
     external: bool = False
+    frame: str = FIXED_FRAME
 
     @property
     def size(self) -> int:
@@ -243,8 +245,8 @@ class ComponentTopic:
         return flat.reshape(len(messages), len(self.entities), *self._table.shape)
 
 
-def tables_of(structure: ComponentStructure) -> tuple[ComponentTable, ...]:
-    """Return the components of a compiled world, in the order of their first use."""
+def tables_of(structure: ComponentStructure, frame: str = FIXED_FRAME) -> tuple[ComponentTable, ...]:
+    """Return the components of a compiled world, whose poses are in a frame, in the order of their first use."""
     found = []
     for name, component in structure.components.items():
         assert component.type is not None
@@ -257,6 +259,7 @@ def tables_of(structure: ComponentStructure) -> tuple[ComponentTable, ...]:
                 component.labels() if component.metadata.get("element_names") else (),
                 once=component.asset or name in structure.edges,
                 external=_is_set(component.metadata.get("external_control")),
+                frame=frame,
             )
         )
     return tuple(found)
@@ -297,16 +300,21 @@ def topics_of_tables(tables: Sequence[ComponentTable], constant: Collection[str]
     return found
 
 
-def world_frame(tables: Sequence[ComponentTable]) -> ComponentTopic | None:
-    """Return /tf_static with the frame `world` at the root, for a value of WorldPos; None if an entity is that frame.
+def world_frame(tables: Sequence[ComponentTable], frame: str = FIXED_FRAME) -> ComponentTopic | None:
+    """Return /tf_static with the frame that poses are in, for a value of WorldPos; if that is the root, with `world`.
 
     Args:
         tables: The components of the world.
+        frame: The frame that poses are in.
+
+    Returns:
+        The topic; None if an entity is the frame `world`.
     """
-    if any(WORLD in frames_of(table.entities) for table in tables if _is_pose(table)):
+    name = WORLD if frame == FIXED_FRAME else frame
+    if name == WORLD and any(WORLD in frames_of(table.entities) for table in tables if _is_pose(table)):
         return None
-    table = ComponentTable(WORLD_POS, "float64", (7,), (WORLD,))
-    layout = MessageLayout(TF_STATIC.type, {"transforms": [{"header.frame_id": FIXED_FRAME, "child_frame_id": WORLD}]})
+    table = ComponentTable(WORLD_POS, "float64", (7,), (name,))
+    layout = MessageLayout(TF_STATIC.type, {"transforms": [{"header.frame_id": FIXED_FRAME, "child_frame_id": name}]})
     return ComponentTopic(TF_STATIC, table, slice(0, 1), layout, _TRANSFORM)
 
 
@@ -320,7 +328,7 @@ def _is_set(flag: Any) -> bool:
 
 def _transforms(table: ComponentTable) -> list[ComponentTopic]:
     """Return /tf: of all entities in one message; or of each, where callbacks write them at times of their own."""
-    rows = [{"header.frame_id": FIXED_FRAME, "child_frame_id": frame} for frame in frames_of(table.entities)]
+    rows = [{"header.frame_id": table.frame, "child_frame_id": frame} for frame in frames_of(table.entities)]
     each = [slice(row, row + 1) for row in range(len(rows))] if table.external else [slice(0, len(rows))]
     return [
         ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM) for part in each
@@ -330,7 +338,7 @@ def _transforms(table: ComponentTable) -> list[ComponentTopic]:
 def _of_entity(table: ComponentTable, row: int, name: str, qos: Qos) -> ComponentTopic:
     standard = _STANDARD.get(table.name)
     if standard is not None and (table.dtype, table.shape) == ("float64", (standard.size,)):
-        frame = frame_name(table.entities[row]) if standard.in_body else FIXED_FRAME
+        frame = frame_name(table.entities[row]) if standard.in_body else table.frame
         layout = MessageLayout(standard.type, {"header.frame_id": frame})
         return ComponentTopic(Topic(name, standard.type, qos), table, slice(row, row + 1), layout, standard.fields)
     if not table.shape:

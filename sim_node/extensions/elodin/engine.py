@@ -139,6 +139,9 @@ class EcsEngine:
             The function; it takes no arguments and writes pose, twist and acceleration.
         """
         on, offsets = self._carriers[rows], self._offsets[rows]
+        base = None if self._of.captured.reference.is_root else FrameState.at_rest(len(rows))
+        if base is not None:
+            base.pose[:] = self._of.captured.reference.pose
         velocities, accelerations = self._velocities[on], self._accelerations[on]
 
         def observe() -> None:
@@ -147,7 +150,7 @@ class EcsEngine:
                 swapped(self.live.get(VELOCITY)[velocities]),
                 swapped(self.live.get(ACCELERATION)[accelerations]),
             )
-            there = entities.at(offsets)
+            there = (entities if base is None else base.carrying(entities)).at(offsets)
             state.pose[places], state.twist[places] = there.pose, there.twist
             state.acceleration[places] = there.acceleration
 

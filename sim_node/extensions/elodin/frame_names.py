@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from sim_node.spatial.frames import Frame, convert_transform
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.poses import IDENTITY
 from sim_node.world.model import DEFAULT_FIXED_FRAME
 
 # The component whose entities have frames, and the root of the tree.
@@ -9,6 +14,41 @@ WORLD_POS = "world_pos"
 FIXED_FRAME = DEFAULT_FIXED_FRAME
 # The name by which scripts know the root: a frame at the root, unless an entity has the name.
 WORLD = "world"
+
+
+class Reference(NamedTuple):
+    """The frame that the poses of entities are in.
+
+    Attributes:
+        name: Its name, which tells its axes.
+        pose: Its pose (7,) in the root, m.
+    """
+
+    name: str
+    pose: FloatArray
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the root of the tree itself."""
+        return self.name == FIXED_FRAME
+
+
+# The axes that a world in Python may have, and the names of their frames.
+REFERENCES = {"ENU": FIXED_FRAME, "NED": f"{FIXED_FRAME}_ned", "ECEF": "earth"}
+
+
+def reference_of(axes: str, origin: tuple[float, float, float] | None = None) -> Reference:
+    """Return the frame of axes.
+
+    Args:
+        axes: ENU, NED or ECEF.
+        origin: Where the root is on Earth (degrees, degrees, m above the ellipsoid), for ECEF.
+    """
+    if axes == "ENU":
+        return Reference(FIXED_FRAME, IDENTITY)
+    # A body at the origin of these axes, and along them.
+    pose = convert_transform(IDENTITY, (Frame[axes], Frame.FLU), (Frame.ENU, Frame.FLU), origin)
+    return Reference(REFERENCES[axes], pose)
 
 
 def frame_name(entity: str) -> str:

@@ -26,17 +26,19 @@ MESSAGE = "a world in Python is written by its script"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityFrame:
-    """The frame of an entity, below the fixed frame.
+    """The frame of an entity, below the fixed frame or a frame of other axes in it.
 
     Attributes:
         name: The name of the entity.
-        pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame at the start, m.
+        pose: Pose (7,) [x y z qx qy qz qw] in its parent at the start, m.
         place: Where it was spawned.
+        parent: The frame that its poses are in; empty for the fixed frame.
     """
 
     name: str
     pose: FloatArray
     place: Place
+    parent: str = ""
 
     @property
     def mobility(self) -> Mobility:
@@ -92,7 +94,7 @@ class PythonWorlds(Kind[PythonWorld]):
         """Return the frames of the entities."""
         for of in self.parts(world):
             for frame in of.frames:
-                yield FrameEntry(frame.name, world.fixed_frame, frame, frame.place, NO_PLACE, frame)
+                yield FrameEntry(frame.name, frame.parent or world.fixed_frame, frame, frame.place, NO_PLACE, frame)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every start pose that is none."""

@@ -17,8 +17,8 @@ from sim_node.spatial.geometry.poses import IDENTITY
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
-from sim_node.world.model import MIN_STEP_NS, StaticFrame, TimeGrid, World
-from sim_node.world.problems import Place, WorldError
+from sim_node.world.model import MIN_STEP_NS, Origin, StaticFrame, TimeGrid, World
+from sim_node.world.problems import Place, Problem, Where, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
@@ -62,15 +62,25 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
     if time is None:
         return None
     frames = _frames(captured)
-    also = () if any(frame.name == WORLD for frame in frames) else (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
+    reference, at = captured.reference, getattr(captured.entities, "origin", None)
+    also: tuple[StaticFrame, ...] = ()
+    if not reference.is_root:
+        also = (StaticFrame(reference.name, FIXED_FRAME, reference.pose),)
+    elif not any(frame.name == WORLD for frame in frames):
+        also = (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
+    schematic = _schematic(captured, path, roots, report)
+    if schematic is not None and schematic.viewports() and not reference.is_root:
+        message = f"viewports are placed in {FIXED_FRAME} (ENU), not in {reference.name}"
+        report.warnings.append(Problem(Where(shown), "World", message))
     return World(
         path.stem,
         FIXED_FRAME,
+        origin=None if at is None else Origin(*at),
         time=time,
         frames=also,
         python=PythonWorld(path, captured, frames),
         processes=_recipes(captured),
-        schematic=_schematic(captured, path, roots, report),
+        schematic=schematic,
         source=shown,
     )
 
@@ -92,9 +102,10 @@ def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
     if not entities or captured.program.start[WORLD_POS].shape[1:] != (7,):
         return ()
     places = captured.entities.places
+    parent = "" if captured.reference.is_root else captured.reference.name
     poses = unit_poses(np.asarray(captured.program.start[WORLD_POS]))
     return tuple(
-        EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]))
+        EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]), parent)
         for entity, pose in zip(entities, poses, strict=True)
     )
 

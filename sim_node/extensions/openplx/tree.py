@@ -33,7 +33,7 @@ BUNDLES = (
 )
 # Bundles whose values are the defaults of their types: nobody wrote them for a world.
 STANDARD = frozenset({*BUNDLES, "Math", "Visuals"})
-INERT = ("Physics.Signals.", "Terrain.", "Sensors.")
+INERT = ("Physics.Signals.", "Terrain.", "Sensors.", "Vehicles.Tracks.")
 PHYSICAL = {
     SYSTEM,
     BODY,

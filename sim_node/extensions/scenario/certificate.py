@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from sim_node.extensions.scenario.events import events_of, missions_of
 from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
 from sim_node.world import World, WorldError
 from sim_node.world.writers.yaml import to_yaml
@@ -156,6 +157,7 @@ def digest_of(world: World) -> str:
         found.update(world.name.encode())
     paths = {path.resolve() for path in world.files}
     paths.update(shape.file.resolve() for body in world.bodies for shape in body.geometry if shape.file is not None)
+    paths.update(path.resolve() for _, path in missions_of(world, events_of(world)))
     if world.python is not None:
         paths.add(Path(world.python.script).resolve())
     for digest in sorted(hashlib.sha256(path.read_bytes()).digest() for path in paths if path.is_file()):

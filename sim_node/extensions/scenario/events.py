@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sim_node.text import did_you_mean, shown
 from sim_node.world.declared import BAD, Fault, declared, given, place_of, rule
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
-from sim_node.world.problems import NO_PLACE, KeyPlace, Place, Problem
+from sim_node.world.problems import NO_PLACE, KeyPlace, Place, Problem, WorldError
 from sim_node.world.quantities import Pair, Plain, Text, Time, Whole
 from sim_node.world.readers.keys import Form, by_name, either, listing
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
@@ -173,6 +174,28 @@ def events_of(world: World) -> tuple[Event, ...]:
     return found
 
 
+def missions_of(world: World, events: tuple[Event, ...]) -> Iterator[tuple[ScenarioAction, Path]]:
+    """Yield the actions that send a mission file beside the file of the world, with its path."""
+    for action in (action for event in events for action in event.do if action.name == "mission"):
+        named = action.arguments.get("file", action.arguments.get(_ALONE))
+        written = Path(action.place.where.file) if action.place.where.line else next(iter(world.files), None)
+        if isinstance(named, str) and written is not None and "://" not in named:
+            yield action, written.parent / named
+
+
+def _mission_faults(path: Path) -> Iterator[str]:
+    from sim_node.mavlink.mission.plan import read_plan  # here: other worlds do without MAVLink
+
+    try:
+        read_plan(path.read_text(encoding="utf-8"), path.name)
+    except WorldError as error:
+        yield from map(str, error.problems)
+    except OSError as error:
+        yield f"{path.name}: {error.strerror}"
+    except UnicodeDecodeError:
+        yield f"{path.name}: not a text"
+
+
 def names_of(events: tuple[Event, ...]) -> tuple[str, ...]:
     """Return the names of events; those without one are numbered from 1."""
     return tuple(event.name or f"event {number}" for number, event in enumerate(events, 1))
@@ -204,6 +227,10 @@ class Events(Kind[Event]):
                 yield problem(event.when_place, ".when", fault)
             for action in event.do:
                 yield from _action_problems(action, problem)
+            for action, path in missions_of(world, (event,)):
+                place = (action.places or {}).get("file" if "file" in action.arguments else _ALONE)
+                for fault in _mission_faults(path):
+                    yield problem(place.value if place else action.place, ".do.mission", fault)
 
     def renamed(self, part: Event, rename: Rename) -> None:
         """Return None: what happens is told by the file that is run."""

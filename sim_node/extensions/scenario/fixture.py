@@ -34,17 +34,19 @@ class SimRun:
         world: The world.
         seed: The seed.
         simulation: The run.
+        session: What it runs in, if autopilots fly in it.
+        zones: The zones of its expectations.
     """
 
     def __init__(self, world: World, seed: int, *, sensors: bool) -> None:
         self.world, self.seed = world, seed
         self._opened = ExitStack()
-        self._session: Session | None = None
+        self.session: Session | None = None
         expect = expect_of(world)
-        self._zones = expect.zone() if expect else {}
+        self.zones = expect.zone() if expect else {}
         if autopiloted(world):
-            self._session = self._opened.enter_context(Session(world, seed=seed, real_time_factor=0.0))
-            self.simulation = self._session.simulation
+            self.session = self._opened.enter_context(Session(world, seed=seed, real_time_factor=0.0))
+            self.simulation = self.session.simulation
         else:
             self.simulation = Simulation(world, seed, sensors=sensors)
             self._opened.callback(self.simulation.close)
@@ -57,8 +59,8 @@ class SimRun:
 
     def run(self, seconds: float) -> SimRun:
         """Let simulated time go on, s. Return the run."""
-        if self._session is not None:
-            self._session.run(seconds)
+        if self.session is not None:
+            self.session.run(seconds)
         else:
             self.simulation.run(seconds)
             self.simulation.present()  # raises Diverged
@@ -79,17 +81,17 @@ class SimRun:
             FormulaError: It is no formula, or the run has no such signal.
         """
         __tracebackhide__ = True  # pytest shows the line of the test
-        condition = SignalCondition(self.simulation, formula, zones=self._zones)
+        condition = SignalCondition(self.simulation, formula, zones=self.zones)
         step_s = self.simulation.world.time.step_ns * 1e-9
         steps = self.simulation.world.time.nearest_steps(round(seconds * 1e9))[0]
         try:
             if condition.evaluate():
                 return self.time
             for _ in range(steps):
-                if self._session is None:
+                if self.session is None:
                     self.simulation.step()
                 else:
-                    self._session.run(step_s)
+                    self.session.run(step_s)
                 if condition.evaluate():
                     return self.time
             self.simulation.present()  # raises Diverged
@@ -100,7 +102,7 @@ class SimRun:
 
     def value(self, signal: str) -> float:
         """Return a signal now, as value("altitude(drone)"). Raises FormulaError if the run has no such signal."""
-        signals = RunSignals(self.simulation, [signal], self._zones)
+        signals = RunSignals(self.simulation, [signal], self.zones)
         try:
             return float(signals.now()[signal][0])
         finally:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from sim_node.extensions.scenario.events import events_of
 from sim_node.extensions.scenario.expectations import Expect, expected
 from sim_node.extensions.scenario.formulas import FormulaError, Robustness, signals_of
-from sim_node.extensions.scenario.signals import RunSignals, SignalRecorder, needs_sensors
+from sim_node.extensions.scenario.signals import RunSignals, SignalRecorder, formula, needs_sensors
 from sim_node.extensions.scenario.verdicts import Verdict, judge
 from sim_node.extensions.sweep import CaseRun, Measure, MeasureFault, measure
 from sim_node.simulation import Simulation
@@ -37,9 +39,10 @@ def wanted(expect: Expect) -> tuple[str, ...]:
 
 
 def has_sensors(world: World) -> bool:
-    """Return whether sensors must measure for the expectations of a world."""
+    """Return whether sensors must measure for the expectations of a world, or for the conditions of its events."""
     expect = expect_of(world)
-    return expect is not None and needs_sensors(wanted(expect))
+    conditions = (signals_of(formula(event.when)) for event in events_of(world) if event.when)
+    return needs_sensors((*(wanted(expect) if expect else ()), *chain.from_iterable(conditions)))
 
 
 def check_expectations(simulation: Simulation) -> None:
@@ -82,7 +85,7 @@ class Judge:
     def __init__(self, simulation: Simulation) -> None:
         expect = expect_of(simulation.world)
         assert expect is not None
-        self.expect, self._simulation = expect, simulation
+        self.expect, self.simulation = expect, simulation
         self.period_ns = expect.period_ns(simulation.world.time.step_ns)
         self._recorder = SignalRecorder(simulation, wanted(expect), self.period_ns, expect.zone())
         simulation.connect(self._recorder)
@@ -95,7 +98,7 @@ class Judge:
     @property
     def start_ns(self) -> int:
         """Simulation time of the first sample, ns."""
-        return self._simulation.world.time.start_ns
+        return self.simulation.world.time.start_ns
 
     def verdict(self, samples: Mapping[str, FloatArray], ended: str = "") -> Verdict:
         """Return the verdict on the run so far. ended: why it did not go on to its end."""
@@ -104,7 +107,7 @@ class Judge:
     def digest(self, samples: Mapping[str, FloatArray]) -> str:
         """Return the SHA-256 of the samples, and of the state at the end: equal digests are equal runs."""
         found = hashlib.sha256()
-        state = self._simulation.columns.state()
+        state = self.simulation.columns.state()
         # Sensors do not act on a run, and not all runs let them measure.
         moving = {name: array for name, array in state.items() if not name.startswith(("noise/", "sensor/"))}
         for name, array in sorted({**samples, **moving}.items()):

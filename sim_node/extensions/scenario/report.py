@@ -28,6 +28,9 @@ from sim_node.world.problems import counted
 PAGE = "index.html"
 # Runs of a scenario that are shown in full, frames whose path is drawn, points of a path, rows of the worst runs.
 MAX_SHOWN, MAX_FRAMES, MAX_POINTS, MAX_WORST = 2, 4, 600, 8
+_ERROR = '<b class="error">error</b> '
+# Events in the table of a run, and instants that are marked in its plots.
+MAX_EVENTS, MAX_MARKS = 60, 20
 
 
 def write_report(tested: Sequence[Tested], folder: Path) -> Path:
@@ -156,6 +159,8 @@ def _run(one: Tested, certificate: Certificate, expect: Expect) -> Iterator[str]
     yield f'<h3>{name}: <b class="{verdict.verdict}">{verdict.verdict}</b></h3>'
     if verdict.reason:
         yield f"<p>{_text(verdict.reason)}</p>"
+    if run.events:
+        yield _events(run)
     for expectation, finding in zip(expect.must, verdict.findings, strict=True):
         yield _finding(finding, expected(expectation.formula), run)
     first = verdict.first
@@ -168,6 +173,34 @@ def _run(one: Tested, certificate: Certificate, expect: Expect) -> Iterator[str]
         )
     yield f"<details><summary>Log</summary><pre>{_text_lines(_log(run))}</pre></details>"
     yield f"<pre>{_text_lines([*filter(None, (one.again(certificate.case), one.view(certificate)))])}</pre>"
+
+
+def _events(run: JudgedRun) -> str:
+    """Return what happened, numbered as in the plots."""
+    rows = "".join(
+        f'<tr><td class="n">{number}</td><td class="n">{each.time_ns * 1e-9:.6g} s</td><td>{_text(each.event)}</td>'
+        f"<td>{_ERROR if each.error else ''}{_text(each.text)}</td></tr>"
+        for number, each in enumerate(run.events[:MAX_EVENTS], 1)
+    )
+    more = len(run.events) - MAX_EVENTS
+    rest = f'<p class="soft">and {counted(more, "more event")}</p>' if more > 0 else ""
+    head = '<tr><th class="n">No.</th><th class="n">Time</th><th>Event</th><th></th></tr>'
+    opened = " open" if any(each.error for each in run.events) else ""
+    return (
+        f"<details{opened}><summary>{counted(len(run.events), 'event')}</summary>"
+        f"<table>{head}{rows}</table>{rest}</details>"
+    )
+
+
+def _marks(run: JudgedRun) -> list[tuple[float, str]]:
+    """Return the instants of events, with their numbers; those of one instant have one mark."""
+    found: dict[int, list[int]] = {}
+    for number, each in enumerate(run.events[:MAX_EVENTS], 1):
+        found.setdefault(each.time_ns, []).append(number)
+    return [
+        (at * 1e-9, str(some[0]) if len(some) == 1 else f"{some[0]}-{some[-1]}")
+        for at, some in list(found.items())[:MAX_MARKS]
+    ]
 
 
 def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
@@ -186,7 +219,7 @@ def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
             limits += [0.0, 1.0]
         legend = ", ".join(f'<span class="c{index % 4}">{_text(name)}</span>' for index, name in enumerate(names))
         plots.append(f"<figcaption>{legend}{f', {escape(unit)}' if unit else ''}</figcaption>")
-        plots.append(signal_plot(run.times, lines, limits, finding.violated_at))
+        plots.append(signal_plot(run.times, lines, limits, finding.violated_at, _marks(run)))
     return f"<figure><figcaption>{head}</figcaption>{''.join(plots)}</figure>"
 
 
@@ -202,8 +235,13 @@ def _limits(formula: Formula, signal: str) -> list[float]:
 
 
 def _log(run: JudgedRun) -> list[str]:
-    """Return what the run said and where it violated something, in the order of time."""
-    lines = [*run.log, *((each.violated_at or 0.0, each.reason) for each in run.verdict.findings if each.reason)]
+    """Return what the run said, what happened, and where it violated something, in the order of time."""
+    events = ((each.time_ns * 1e-9, str(each).partition(" s: ")[2]) for each in run.events)
+    lines = [
+        *run.log,
+        *events,
+        *((each.violated_at or 0.0, each.reason) for each in run.verdict.findings if each.reason),
+    ]
     end = float(run.times[-1]) if len(run.times) else 0.0
     return [f"{at:10.3f} s  {text}" for at, text in [*sorted(lines), (end, run.verdict.ended or "end of the run")]]
 
@@ -224,6 +262,7 @@ class Tracks:
         self._recorder = SignalRecorder(simulation, signals, self._period_ns, {}) if signals else None
         if self._recorder is not None:
             simulation.connect(self._recorder)
+            self._recorder.begin()
 
     def paths(self, violated_at: float | None) -> list[dict[str, object]]:
         """Return the path of each frame, and where it was at an instant (s), as data for the page."""

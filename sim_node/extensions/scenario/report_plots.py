@@ -83,13 +83,24 @@ class PlotAxes:
 
 
 def signal_plot(
-    times: FloatArray, lines: Sequence[tuple[str, FloatArray]], limits: Sequence[float], violated_at: float | None
+    times: FloatArray,
+    lines: Sequence[tuple[str, FloatArray]],
+    limits: Sequence[float],
+    violated_at: float | None,
+    marks: Sequence[tuple[float, str]] = (),
 ) -> str:
-    """Return signals over time, with dashed limits, and a vertical line where they were violated."""
+    """Return signals over time, with dashed limits, and a vertical line where they were violated.
+
+    marks: Instants (s) with labels, such as the numbers of events.
+    """
     shown = [(name, *thinned(times, values)) for name, values in lines]
     ys = [value for _, _, values in shown for value in values.tolist()] + list(limits)
     axes = PlotAxes(times.tolist(), ys, "s")
     inside = [f'<path class="limit" d="M{_LEFT} {axes.y(limit)}H{WIDTH - _RIGHT}"/>' for limit in limits]
+    for at_s, label in marks:
+        x = axes.x(at_s)
+        inside.append(f'<path class="event" d="M{x} {_TOP}V{HEIGHT - _BOTTOM}"/>')
+        inside.append(f'<text class="event" x="{x + 3}" y="{_TOP + 9}">{escape(label)}</text>')
     for index, (_, at, values) in enumerate(shown):
         inside.append(f'<path class="line c{index % 4}" d="{_path(axes, at, values)}"/>')
     if violated_at is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.extensions.scenario.judging import Judge
+from sim_node.extensions.scenario.timetable import Happened, happened
 from sim_node.extensions.scenario.verdicts import Verdict
 from sim_node.recording.settings import RecordingSettings
 from sim_node.session import Session
@@ -28,6 +29,7 @@ class JudgedRun:
         times: Simulation time of each sample (T,), s.
         samples: The samples (T,) of each signal.
         log: What the run said, as pairs of its simulation time (s) and a sentence.
+        events: What happened in it.
     """
 
     verdict: Verdict
@@ -35,6 +37,7 @@ class JudgedRun:
     times: FloatArray
     samples: dict[str, FloatArray]
     log: tuple[tuple[float, str], ...] = ()
+    events: tuple[Happened, ...] = ()
 
 
 def run_alone(
@@ -86,6 +89,11 @@ def run_alone(
         warn=note,
     )
     made.append(session.simulation)
+    if autopiloted(world):  # what is observed comes after the autopilots in each exchange, as in a sweep
+        with session:
+            judging = Judge(session.simulation)
+            watch(session.simulation)
+            return _judged(judging, _ended(session.simulation, session.run), log)
     judging = _observed(session.simulation, watch)
     with session:
         return _judged(judging, _ended(session.simulation, session.run), log)
@@ -117,4 +125,7 @@ def _judged(judging: Judge, ended: str, log: Sequence[tuple[float, str]]) -> Jud
     samples = judging.samples()
     size = len(next(iter(samples.values()), ()))
     times = np.asarray((judging.start_ns + np.arange(size, dtype=np.int64) * judging.period_ns) * 1e-9, dtype=float)
-    return JudgedRun(judging.verdict(samples, ended), judging.digest(samples), times, samples, tuple(log))
+    events = happened(judging.simulation)
+    lines = {str(each) for each in events}  # a session has said them, too
+    rest = tuple((at, text) for at, text in log if text not in lines)
+    return JudgedRun(judging.verdict(samples, ended), judging.digest(samples), times, samples, rest, events)

@@ -74,6 +74,7 @@ class SignalKind:
         truth: Whether it is true or false.
         gone: Its value once a change of the world has taken away what it is of.
         sensors: Whether sensors must measure.
+        specific: Returns the kind for some arguments, if it depends on them. Raises FormulaError.
     """
 
     usage: str
@@ -85,13 +86,18 @@ class SignalKind:
     truth: bool = False
     gone: float = float("nan")
     sensors: bool = False
+    specific: Callable[[SignalKind, Sequence[str]], SignalKind] | None = None
 
 
 SIGNALS: Registry[str, SignalKind] = Registry(
     "signal",
-    shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health")),
+    shipped=tuple(
+        f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health", "message_signals")
+    ),
     group="sim_node.signals",
 )
+# The kind of signals that are fields of topics, and how these begin.
+TOPICS = "/"
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 
 
@@ -132,8 +138,8 @@ def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -
     """
     if (kind := kind_of(text)) is not None and (call := _CALL.fullmatch(text)) is not None:
         return kind.open(run, _arguments(call), zones)
-    if text.startswith("/"):
-        raise FormulaError(f"{text}: fields of topics are signals of recorded runs alone")
+    if kind is not None:
+        return kind.open(run, [text], zones)
     try:
         of = column_signal(text)
         read = of.reader(run.columns)
@@ -174,7 +180,8 @@ class RunSignals:
         """Return the numbers at the present step that signals are computed of: rows of columns, then probes."""
         columns = self._columns
         found: list[Array] = [columns[name].take(rows, axis=0) for name, rows in self._rows.items()]
-        return [*found, *(np.float64(probe.sample()) for probe in self._probes)]
+        found += [np.float64(probe.sample()) for probe in self._probes]
+        return found
 
     def compute(self, taken: Sequence[Array]) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal, of those (T, ...) that `take` returned."""
@@ -228,6 +235,7 @@ class SignalRecorder:
         self._run, self.names, self._zones, self.period_ns = run, tuple(names), zones, period_ns
         self._step_ns = run.world.time.step_ns
         self._segments = [_Segment(RunSignals(run, names, zones))]
+        self._taken = 0
 
     def begin(self) -> None:
         """Take the sample of the present instant, at the start of a run. Steps take the others."""
@@ -236,10 +244,11 @@ class SignalRecorder:
     def send(self, step: int, time_ns: int) -> None:
         """Take a sample."""
         at = time_ns // self.period_ns
-        if at < len(self):  # a reset
+        if at < self._taken:  # a reset
             self._forget(at)
         segment = self._segments[-1]
         segment.taken.append([] if segment.signals is None else segment.signals.take())
+        self._taken += 1
 
     def values(self) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal so far."""
@@ -256,7 +265,7 @@ class SignalRecorder:
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
-        return sum(len(segment.taken) for segment in self._segments)
+        return self._taken
 
     def adapt(self, columns: object) -> bool:
         """Find the signals again after a change of the world."""
@@ -284,6 +293,7 @@ class SignalRecorder:
                 segment.signals.close()
 
     def _forget(self, at: int) -> None:
+        self._taken = at
         for segment in self._segments:
             kept = min(at, len(segment.taken))
             del segment.taken[kept:]
@@ -377,11 +387,13 @@ def signal_kind(
 
 
 def kind_of(text: str) -> SignalKind | None:
-    """Return the kind of a signal such as altitude(drone); None for others, as pose[ball].z.
+    """Return the kind of a signal such as altitude(drone) or /drone/fix.altitude; None for others, as pose[ball].z.
 
     Raises:
         FormulaError: There is no such kind, or it takes other arguments.
     """
+    if text.startswith(TOPICS):
+        return SIGNALS[TOPICS]
     call = _CALL.fullmatch(text)
     if call is None:
         return None
@@ -392,7 +404,7 @@ def kind_of(text: str) -> SignalKind | None:
     kind = SIGNALS[name]
     if not kind.least <= len(found) <= kind.most or not all(found):
         raise FormulaError(f"{call[0]}: {kind.usage} is needed")
-    return kind
+    return kind.specific(kind, found) if kind.specific else kind
 
 
 def needs_sensors(names: Iterable[str]) -> bool:

@@ -53,7 +53,7 @@ class Happened:
 
     def __str__(self) -> str:
         what = f"{self.event}: {self.text}" if self.event else self.text
-        return f"{self.time_ns / 1e9:.9g} s: {what}"
+        return f"{self.time_ns / 1e9:.9g} s: {'error: ' * self.error}{what}"
 
 
 @dataclass
@@ -335,7 +335,7 @@ class OccurredEvent:
         """Add to the log, and report it."""
         entry = Happened(self._run.time_ns, event, text, error)
         self._table.progress.log.append(entry)
-        self._around.report(f"{entry.time_ns / 1e9:.9g} s: {'error: ' * error}{event}{': ' * bool(event)}{text}")
+        self._around.report(str(entry))
 
     def _let_last(self) -> None:
         """Let act what lasts, and end what is over."""

@@ -87,7 +87,7 @@ def _noises(**paths: tuple[str, ...]) -> Make:
 
 
 def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
-    """Gazebo adds the numbers to a field in gauss, unless its plug-in is told otherwise: gz-sim, Magnetometer.cc."""
+    """Gazebo adds the numbers to a field in gauss, unless its plug-in is set otherwise: gz-sim, Magnetometer.cc."""
     found = _noises(noise=("magnetometer", XYZ))(reading, element)
     if isinstance(found["noise"], str) or _in_tesla(reading):
         return found

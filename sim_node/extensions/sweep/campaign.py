@@ -324,7 +324,7 @@ def run_hook(hook: Path, name: str, about: Mapping[str, Any], context: Path) -> 
     Args:
         hook: The file.
         name: The function, `post_run` or `post_campaign`.
-        about: What it is told.
+        about: Its arguments.
         context: The file that this is written to. What the hook returns is beside it, in NAME_result.json.
 
     Returns:

@@ -208,7 +208,7 @@ def _slots(world: World, base: Arrays, path: str, values: Sequence[float]) -> tu
         }
         candidates = equal if candidates is None else candidates & equal
     if least == largest:
-        return ()  # its copies cannot be told from other numbers
+        return ()  # its copies cannot be distinguished from other numbers
     return tuple(sorted(candidates or ()))
 
 

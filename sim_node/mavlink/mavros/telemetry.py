@@ -176,7 +176,7 @@ def _timesync(fields: Any, names: MavrosNames) -> None:
 
 
 def _parameter(fields: Any, names: MavrosNames) -> None:
-    """Keep a parameter, and tell its value."""
+    """Keep a parameter, and publish its value."""
     found = names.keep_parameter(fields)
     if found is None:
         return

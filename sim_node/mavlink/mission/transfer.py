@@ -252,7 +252,7 @@ class SetCurrent(Transfer):
         return self.request(("MISSION_SET_CURRENT", {"seq": self._item}), now_ns)
 
     def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
-        """End when the autopilot tells that this item is the current one.
+        """End when the autopilot reports that this item is the current one.
 
         Args:
             message: A message from the autopilot.

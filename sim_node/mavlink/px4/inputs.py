@@ -38,7 +38,7 @@ _VELOCITY_FRAMES = {1: LOCAL_NED, 2: _LOCAL_FRD, 3: _BODY_FRD}
 _VISION, _MOCAP = 2, 6  # MAV_ESTIMATOR_TYPE
 # The diagonal of a symmetric 6 x 6 matrix in the order of its upper triangle.
 _DIAGONAL = (0, 6, 11, 15, 18, 20)
-_MODES = {
+MODES = {
     nav: (main, sub) for main, subs in ((4, state.AUTO_MODES), (3, state.POSITION_MODES)) for sub, nav in subs.items()
 } | {nav: (main, 0) for main, nav in state.MAIN_MODES.items() if main != 4}
 
@@ -102,7 +102,7 @@ def _command(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
     params = [float(getattr(message, f"param{number}")) for number in range(1, 8)]
     command, altitude = int(message.command), params[6]
     if command == _SET_NAV_STATE:
-        found = _MODES.get(int(params[0]) if math.isfinite(params[0]) else -1)
+        found = MODES.get(int(params[0]) if math.isfinite(params[0]) else -1)
         if found is None:
             raise SetpointRefused(f"VEHICLE_CMD_SET_NAV_STATE: MAVLink has no mode for nav_state {params[0]:g}")
         command, params = DO_SET_MODE, [float(CUSTOM), *map(float, found), *[0.0] * 4]

@@ -14,7 +14,7 @@ from sim_node.spatial.geometry.pose_kernels import yaw_of
 MISSION, TAKEN_OVER, STANDING, FLYING = 0, 1, 2, 3
 # What is remembered of a vehicle: its setpoint (11,), and for how long it has been on the ground, s.
 GROUNDED, MEMORY = 11, 12
-# A vehicle that stands still while it is told to descend has landed after this time, s.
+# A vehicle that stands still while it is commanded to descend has landed after this time, s.
 LANDED_S = 0.2
 # How far the setpoint may be ahead of a vehicle that cannot follow it, as at a wall, m.
 LEASH = 1.0

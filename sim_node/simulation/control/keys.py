@@ -28,7 +28,7 @@ FACTOR = 1.25
 
 
 class HeldKeys:
-    """The motion that pressed keys ask for. Nothing that is not pressed again lasts: terminals do not tell of releases.
+    """The motion that pressed keys ask for. Nothing that is not pressed again lasts: terminals do not report releases.
 
     Its methods may be called from two threads, one that presses and one that reads.
 

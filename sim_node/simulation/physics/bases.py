@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sim_node.simulation.physics.actuators import Drive
     from sim_node.simulation.physics.compiled import Compiled
 
-# [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels tell it.
+# [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels measure it.
 ODOMETRY = "base/odometry"
 # Name, size of a row, unit and meaning.
 _COLUMNS = (

@@ -178,7 +178,7 @@ class CameraRenderer:
             self.collect()
 
     def _order(self) -> None:
-        """Tell the process what to render, and start it if there is none, or if its frame buffer is too small."""
+        """Send the process what to render, and start it if there is none, or if its frame buffer is too small."""
         lenses = [lens for group in self._groups for lens in group]
         size = (max(lens.width for lens in lenses), max(lens.height for lens in lenses))
         try:
@@ -253,7 +253,7 @@ class _Worker:
         return views
 
     def request(self, what: bytes) -> bool:
-        """Send a request. Return False if the process has ended: its missing answer tells."""
+        """Send a request. Return False if the process has ended, which its missing answer reveals."""
         try:
             os.write(self._input.fileno(), what)
         except OSError:

@@ -237,7 +237,7 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
 
         A base moves along its own axes (FLU). A multirotor is taken over from its pilot's mission, which ends: it moves
         along its level heading frame, and brakes and holds its position from the expiry on. On the ground, its motors
-        stand until it is told to go up; it has landed when it goes down no further.
+        stand until it is commanded up; it has landed when it goes down no further.
 
         Args:
             linear_x: Forwards, m/s.
@@ -249,7 +249,7 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
 
         Raises:
             ValueError: A number is not finite, or the time is negative; or no pilot of the run flies the multirotor.
-            TypeError: A base is told to go up.
+            TypeError: A base is commanded up.
         """
         x, y, z, turn = numbers_of(self.name, "cmd_vel", [linear_x, linear_y, linear_z, angular_z], 4)
         record = self._present
@@ -280,12 +280,12 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
 
     @property
     def odometry(self) -> FloatArray:
-        """Pose (3,) [x y yaw] of a base since the start, as its wheels tell it, m and rad. The yaw is not wrapped."""
+        """Pose (3,) [x y yaw] of a base since the start, by its wheels, m and rad. The yaw is not wrapped."""
         return np.array(self._base.odometry[:3])
 
     @property
     def twist(self) -> FloatArray:
-        """Twist (3,) [vx vy wz] of a base along its axes, as its wheels tell it, m/s and rad/s."""
+        """Twist (3,) [vx vy wz] of a base along its axes, as its wheels measure it, m/s and rad/s."""
         return np.array(self._base.odometry[3:6])
 
     @property
@@ -335,7 +335,7 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
         Args:
             rotor: Its number, from 0.
             gain: What the motor's command is multiplied by; 0 for one that is off.
-            stuck: The command that the motor follows whatever it is told; NaN for none.
+            stuck: The command that the motor follows whatever it is sent; NaN for none.
             blades: The part of thrust, torque and drag that is left of the propeller.
 
         Raises:

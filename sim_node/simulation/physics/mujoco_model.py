@@ -24,7 +24,7 @@ from sim_node.simulation.physics.surfaces import set_layers, set_material, set_p
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bases import Base
-from sim_node.world.bodies import Body, with_mass
+from sim_node.world.bodies import Body, moving_surfaces, with_mass
 from sim_node.world.joints import QD_SIZES, JointType
 from sim_node.world.layout import Layout
 from sim_node.world.massless import CARRIER_MASS, undefined_joints
@@ -138,10 +138,14 @@ def _set_options(spec: mujoco.MjSpec, world: World) -> None:
 def _integrator(world: World) -> str:
     """Return the integrator; warn if it is not the one that the world states."""
     found, stated = integrator_of(world), world.physics.integrator
-    if found == "euler" and stated in ("implicit", "implicitfast"):
+    at = world.physics.places.get("integrator")
+    what = "loops of sliding mates" if found == "euler" and stated in ("implicit", "implicitfast") else ""
+    if stated == "rk4" and at is not None and found != stated and any(moving_surfaces(world)):
+        what = "moving surfaces"
+    if what:
         place = world.physics.place
-        message = f"loops of sliding mates are integrated by euler instead of {stated}"
-        where = Where(world.source) if place == NO_PLACE else place.where
+        where = at.where if at is not None else Where(world.source) if place == NO_PLACE else place.where
+        message = f"{what} are integrated by {found} instead of {stated}"
         warnings.warn(WorldWarning(str(Problem(where, "physics.integrator", message))), stacklevel=2)
     return found
 

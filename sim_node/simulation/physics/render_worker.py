@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 # Maximum number of shapes in a scene; further ones are not rendered.
+# The custom number of a model that says at which distance fog hides everything, m.
+VISIBILITY = "sim_node/visibility"
 MAX_SHAPES = 20_000
 READY = b"ready\n"
 RELOAD = 255
@@ -123,6 +125,10 @@ class OffscreenRenderer:
         self._groups = groups
         self._model = model = mujoco.MjModel.from_binary_path(model_path)
         self._data = mujoco.MjData(model)
+        at = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, VISIBILITY)
+        if at >= 0:  # MuJoCo's fog is in extents of the model
+            visibility = float(model.numeric_data[model.numeric_adr[at]])
+            model.vis.map.fogstart, model.vis.map.fogend = 0.0, visibility / model.stat.extent
         if self._gl is None:
             self._gl = mujoco.GLContext(model.vis.global_.offwidth, model.vis.global_.offheight)
             self._gl.make_current()
@@ -133,6 +139,7 @@ class OffscreenRenderer:
         # One sample in the middle of each pixel: of several, OpenGL keeps the depth of the first, which lies aside.
         self._of_depth = self._context(0)
         self._scene = mujoco.MjvScene(model, MAX_SHAPES)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = at >= 0
         self._options = mujoco.MjvOption()
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_USER

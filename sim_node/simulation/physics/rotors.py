@@ -163,7 +163,7 @@ class RotorFailures:
         Args:
             rotor: Its row.
             gain: What the motor's command is multiplied by; 0 for one that is off.
-            stuck: The command that the motor follows whatever it is told; NaN for none.
+            stuck: The command that the motor follows whatever it is sent; NaN for none.
             blades: The part of thrust, torque and drag that is left of the propeller.
         """
         self._gains[rotor], self._stuck[rotor] = gain, stuck

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from sim_node.simulation.physics.render_worker import VISIBILITY
 from sim_node.simulation.physics.surfaces import set_material, set_surface
 from sim_node.world.model import World
 from sim_node.world.scene import Ground, Heightmap, Light, Sky
@@ -79,6 +80,9 @@ def add_sky(spec: mujoco.MjSpec, sky: Sky) -> None:
     kind = mujoco.mjtTexture.mjTEXTURE_SKYBOX
     texture = spec.add_texture(name=SKY, type=kind, width=_SKY, height=6 * _SKY, nchannel=3)
     texture.data = pixels.tobytes()
+    if sky.visibility is not None:
+        spec.visual.rgba.fog = [*horizon, 1.0]
+        spec.add_numeric(name=VISIBILITY, data=[sky.visibility], size=1)
     if sky.ambient is not None:
         # MuJoCo has the light from everywhere in the headlight, which those who draw set.
         spec.add_numeric(name=AMBIENT, data=[sky.ambient], size=1)

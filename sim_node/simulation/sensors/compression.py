@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# The defaults of image_transport_plugins: JPEG's quality; the greatest depth (m), and how finely depths are told.
+# The defaults of image_transport_plugins: JPEG's quality; the greatest depth (m), and the quantization of depths.
 QUALITY, DEPTH_MAX, DEPTH_QUANTISATION = 95, 10.0, 100.0
 JPEG, DEPTH = "rgb8; jpeg compressed bgr8", "32FC1; compressedDepth png"
 # compressed_depth_image_transport's ConfigHeader: INV_DEPTH, and the two parameters of its quantisation.

@@ -34,8 +34,8 @@ class ParameterGroup(PartOf):
     def form(self, about: str) -> Form:
         """Return the form of the word, or of the mapping."""
         own = {
-            key: said._replace(unit=said.unit.replace("unit", self.unit)).form()
-            for _, key, said in plan_of(self.kind).fields
+            key: spec._replace(unit=spec.unit.replace("unit", self.unit)).form()
+            for _, key, spec in plan_of(self.kind).fields
         }
         return keys.either(about, keys.word("", PERFECT), Keys(own))
 
@@ -92,13 +92,13 @@ def group(default: object, unit: str, meaning: str, *, axes: int = 1) -> Any:
 
 def axes_of(kind: type[Any], noise: type[Any]) -> dict[str, int]:
     """Return the parameters of a dataclass that are noise, with the number of values that have each."""
-    groups = ((name, said.holds) for name, _, said in plan_of(kind).fields)
+    groups = ((name, spec.holds) for name, _, spec in plan_of(kind).fields)
     return {name: held.axes for name, held in groups if isinstance(held, ParameterGroup) and held.kind is noise}
 
 
 def names_in(kind: type[Any]) -> tuple[str, ...]:
     """Return the parameters of a dataclass that list names in the world."""
-    return tuple(name for name, _, said in plan_of(kind).fields if isinstance(said.holds, ListOf))
+    return tuple(name for name, _, spec in plan_of(kind).fields if isinstance(spec.holds, ListOf))
 
 
 def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:
@@ -124,9 +124,9 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
     return replace(default, **values)  # type: ignore[type-var]
 
 
-def _taken(value: Any, said: Declared) -> Any:
+def _taken(value: Any, spec: Declared) -> Any:
     """Return a parameter of plain data. Raises ValueError."""
-    holds: Any = said.holds
+    holds: Any = spec.holds
     if isinstance(holds, ParameterGroup):
         if value == PERFECT:
             return holds.kind()
@@ -149,7 +149,7 @@ def _taken(value: Any, said: Declared) -> Any:
                 raise ValueError(message)
             return tuple(value)
         raise ValueError(f"a list of names is needed, found {_shown(value)}")
-    return _number(value, holds, said.unit)
+    return _number(value, holds, spec.unit)
 
 
 def _number(value: Any, holds: Any, unit_of: str) -> float:

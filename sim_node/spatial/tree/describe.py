@@ -37,7 +37,7 @@ class FrameInfo(NamedTuple):
 
     @property
     def convention(self) -> str:
-        """Its axes, as its name tells them; see `names.convention`."""
+        """Its axes, which its name determines; see `names.convention`."""
         return convention(self.name, is_root=self.parent is None)
 
 

@@ -71,7 +71,7 @@ class Keys(dict[str, Form]):
 
 def text(about: str, least: int = 0) -> Form:
     """Return the form of a text of `least` characters or more."""
-    return _said(about, {"type": "string", **({"minLength": least} if least else {})})
+    return _described(about, {"type": "string", **({"minLength": least} if least else {})})
 
 
 def frame(about: str) -> Form:
@@ -81,22 +81,22 @@ def frame(about: str) -> Form:
 
 def number(about: str, low: float = -math.inf, high: float = math.inf, above: float = -math.inf) -> Form:
     """Return the form of a finite number in [low, high], and greater than `above`."""
-    return _said(about, _in_range("number", low, high, above))
+    return _described(about, _in_range("number", low, high, above))
 
 
 def whole(about: str, low: float, high: float) -> Form:
     """Return the form of a whole number in [low, high]."""
-    return _said(about, _in_range("integer", low, high, -math.inf))
+    return _described(about, _in_range("integer", low, high, -math.inf))
 
 
 def flag(about: str) -> Form:
     """Return the form of true or false."""
-    return _said(about, {"type": "boolean"})
+    return _described(about, {"type": "boolean"})
 
 
 def choice(about: str, words: Iterable[str]) -> Form:
     """Return the form of one of several words, such as the names of a registry."""
-    return _said(about, {"enum": lambda: list(words)})
+    return _described(about, {"enum": lambda: list(words)})
 
 
 def vector(about: str, size: int, limit: float = math.inf) -> Form:
@@ -107,27 +107,27 @@ def vector(about: str, size: int, limit: float = math.inf) -> Form:
 def listing(about: str, item: Form, least: int = 0, most: int | None = None) -> Form:
     """Return the form of a list."""
     sizes = {**({"minItems": least} if least else {}), **({} if most is None else {"maxItems": most})}
-    return _said(about, {"type": "array", "items": item, **sizes})
+    return _described(about, {"type": "array", "items": item, **sizes})
 
 
 def one_or_each(about: str, item: Form, size: int | None = None) -> Form:
     """Return the form of one value for all, or a list of `size` values, or of any number."""
-    return _said(about, {"anyOf": [item, listing("", item, size or 0, size)]})
+    return _described(about, {"anyOf": [item, listing("", item, size or 0, size)]})
 
 
 def by_name(about: str, item: Form) -> Form:
     """Return the form of a mapping of names to values."""
-    return _said(about, {"type": "object", "additionalProperties": item})
+    return _described(about, {"type": "object", "additionalProperties": item})
 
 
 def either(about: str, *forms: Form) -> Form:
     """Return the form of a value of one of several forms."""
-    return _said(about, {"anyOf": list(forms)})
+    return _described(about, {"anyOf": list(forms)})
 
 
 def word(about: str, *words: str | bool | None) -> Form:
     """Return the form of constants."""
-    return _said(about, {"enum": list(words)})
+    return _described(about, {"enum": list(words)})
 
 
 def by_key(about: str, key: str, forms: Callable[[], Mapping[str, Form]], otherwise: Form | None = None) -> Form:
@@ -152,7 +152,7 @@ def by_key(about: str, key: str, forms: Callable[[], Mapping[str, Form]], otherw
         if otherwise is not None:
             rules.append({"if": {"not": {"required": [key]}}, "then": otherwise})
         base = {"type": "object", "properties": {key: {"enum": list(branches)}}}
-        return _said(about, {**base, **({} if otherwise is not None else {"required": [key]}), "allOf": rules})
+        return _described(about, {**base, **({} if otherwise is not None else {"required": [key]}), "allOf": rules})
 
     return expanded
 
@@ -189,7 +189,7 @@ def _rendered(form: Form, definitions: dict[str, Any]) -> Any:
     return form
 
 
-def _said(about: str, form: dict[str, Form]) -> Form:
+def _described(about: str, form: dict[str, Form]) -> Form:
     return {"description": about, **form} if about else form
 
 

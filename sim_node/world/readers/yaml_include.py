@@ -157,9 +157,10 @@ def _load(reference: Value | None, context: Context, table: Table | None = None)
         world = how.read(path, shown, context.report.about(str(shown)), table, context)
     else:
         world = read_file(path, shown, context.roots.around(path), context.report, context.including)
-    if world is not None and world.processes:
-        names = ", ".join(process.name for process in world.processes)
-        reference.warning(f"its processes ({names}) are ignored: only the file that is run starts processes")
+    for kind in PARTS.values():
+        if world is not None and kind.starts_programs and (started := kind.parts(world)):
+            names = ", ".join(each.name for each in started)
+            reference.warning(f"its {kind.name} ({names}) are ignored: only the file that is run starts processes")
     return world
 
 

@@ -5,6 +5,7 @@ Anchors and merges are supported; object tags, deep nesting and alias bombs are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ except ImportError:  # PyYAML built without libyaml: the same events, ten times 
     from yaml import SafeLoader as EventLoader  # type: ignore[assignment]
 
 MAX_DEPTH = 64
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 # Number of values that the aliases of a file may expand to, in addition to the number of its characters.
 FREE_EXPANSION = 100_000
 STRING_TAG = "tag:yaml.org,2002:str"
@@ -230,3 +232,23 @@ def _merge(done: _Open) -> None:
         assert isinstance(source, Mapping)
         for name, entry in source.entries.items():
             done.node.entries.setdefault(name, entry)
+
+
+def plain_of(node: Node) -> Any:
+    """Return a node as plain data, all of it read. Whole numbers are int, so that they are written as they were."""
+    node.read = True
+    if isinstance(node, Mapping):
+        return {name: plain_of(value) for name, (_, value) in node.entries.items()}
+    if isinstance(node, Sequence):
+        return [plain_of(item) for item in node.items]
+    if not node.plain:
+        return node.text
+    words = {"true": True, "false": False, "null": None, "~": None, "": None}
+    if node.text in words:
+        return words[node.text]
+    if _WHOLE.fullmatch(node.text):
+        return int(node.text)
+    try:
+        return float(node.text)
+    except ValueError:  # a word of a YAML file
+        return node.text

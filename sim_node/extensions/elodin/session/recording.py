@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sim_node.extensions.elodin.component_topics import ComponentTopic, tables_of, topics_of_tables, world_frame
 from sim_node.extensions.elodin.errors import EcsError
-from sim_node.extensions.elodin.frame_names import WORLD_POS
+from sim_node.extensions.elodin.frame_names import WORLD_POS, Reference, reference_of
 from sim_node.extensions.elodin.sensor_cameras import Pixels, SensorCamera
 from sim_node.extensions.elodin.session.attachment import custom_data, described, with_script
 from sim_node.extensions.elodin.session.images import image_message, image_topic
@@ -49,6 +49,7 @@ class Recording:
         script: The file that made the world, stored in the bag.
         constant: Components that no system changes. Late subscribers receive their last values in a replay.
         cameras: Cameras, whose frames are recorded as sensor_msgs/Image.
+        reference: The frame that the poses of entities are in; None for the root.
 
     Attributes:
         path: The folder.
@@ -71,15 +72,18 @@ class Recording:
         *,
         constant: Collection[str] = (),
         cameras: Collection[SensorCamera] = (),
+        reference: Reference | None = None,
     ) -> None:
+        reference = reference or reference_of("ENU")
         if record_every < 1:
             raise ValueError(f"record_every: found {record_every}; 1 or more is needed")
         self.path = Path(path)
         self._every, self._constant = record_every, tuple(constant)
         self._chunk_ticks = max(round(1.0 / (step * record_every)), 1)
-        tables = tables_of(structure)
+        tables = tables_of(structure, reference.name)
         self._topics = topics_of_tables(tables, self._constant)
-        self._root = world_frame(tables)
+        self._root = world_frame(tables, reference.name)
+        self._root_pose = np.concatenate([reference.pose[3:], reference.pose[:3]])  # as Elodin has poses
         self._rooted = False
         self._repeated = {table.name for table in tables if table.name == WORLD_POS and not table.external}
         self._known = {table.name: (len(table.entities), *table.shape) for table in tables}
@@ -141,7 +145,7 @@ class Recording:
         if len(stamps) == 0:
             return
         if self._root is not None and not self._rooted:
-            self._record(self._root, stamps[:1], np.array([[[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]]))
+            self._record(self._root, stamps[:1], self._root_pose[None, None])
             self._rooted = True
         arrays = {name: np.asarray(array)[chosen] for name, array in arrays.items()}
         if self._poses is not None and WORLD_POS not in arrays:

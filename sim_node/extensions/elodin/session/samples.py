@@ -137,4 +137,5 @@ def recording(captured: Captured, settings: RunSettings, script: str, start_us: 
     every = settings.record_every
     cameras = tuple(captured.cameras.values())
     path, step = settings.db_path, structure.step
-    return Recording(path, structure, start_us, step, every, made_by, constant=constant, cameras=cameras)
+    at = captured.reference
+    return Recording(path, structure, start_us, step, every, made_by, constant=constant, cameras=cameras, reference=at)

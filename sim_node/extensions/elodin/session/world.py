@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from os import PathLike
@@ -18,6 +18,7 @@ from sim_node.extensions.elodin.dynamics import NewtonEuler
 from sim_node.extensions.elodin.elodin_numerics import ElodinNumerics
 from sim_node.extensions.elodin.entities import Values, described
 from sim_node.extensions.elodin.errors import EcsError, caller
+from sim_node.extensions.elodin.frame_names import REFERENCES, reference_of
 from sim_node.extensions.elodin.numerics import Numerics
 from sim_node.extensions.elodin.program import CompiledProgram, compiled
 from sim_node.extensions.elodin.s10 import PyRecipe
@@ -31,45 +32,63 @@ from sim_node.extensions.elodin.step_context import Callback
 from sim_node.extensions.elodin.structure import without_effect
 from sim_node.text import did_you_mean
 from sim_node.world import World as ParsedWorld
+from sim_node.world.model import ORIGIN_RANGES
 from sim_node.world.problems import Where, WorldError
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
-FRAMES = ("ENU",)
 
 
 class World(Scenery):
     """A world written in Python: entities with components, and what is run beside them.
 
     Args:
-        frame: The axes of the world: "ENU" (x east, y north, z up), the only ones.
+        frame: The axes of the world: "ENU" (x east, y north, z up), "NED" (north, east, down) or "ECEF".
         compat: "elodin" for the numbers of Elodin 0.16, whose equations of motion and integrators are less exact.
+        origin: Where the tree of frames begins on Earth: latitude and longitude (degrees), height above the ellipsoid
+            (m). In ECEF by default 0, 0, 0.
 
     Attributes:
         recipes: Processes that `run` starts.
+        reference: The frame that the poses of entities are in: the root, `map_ned` or `earth`.
+        origin: The origin, or None.
         source: The world of a file that it is beside, or None.
 
     Raises:
-        EcsError: The frame or the compatibility is unknown.
+        EcsError: The frame or the compatibility is unknown, or the origin is none.
     """
 
     source: ParsedWorld | None = None
+    origin: tuple[float, float, float] | None = None
     # The components that follow the source.
     _mirrored: frozenset[str] = frozenset()
 
-    def __init__(self, frame: Any = None, compat: str | None = None) -> None:
+    def __init__(self, frame: Any = None, compat: str | None = None, *, origin: Sequence[float] | None = None) -> None:
         super().__init__()
         where = caller()
-        name = getattr(frame, "name", frame)
-        if name is not None and str(name).upper() not in FRAMES:
-            raise EcsError(f"frame: {frame!r} is not one of {', '.join(FRAMES)}", where, "World")
+        name = str(getattr(frame, "name", frame) or "ENU").upper()
+        if name not in REFERENCES:
+            raise EcsError(f"frame: {frame!r} is not one of {', '.join(REFERENCES)}", where, "World")
+        if origin is not None or name == "ECEF":
+            self.origin = self._checked((0.0, 0.0, 0.0) if origin is None else origin, where)
+        self.reference = reference_of(name, self.origin)
         if compat is not None and compat not in NUMERICS:
             near = did_you_mean(str(compat), [each for each in NUMERICS if each])
             raise EcsError(f"compat: {compat!r} is unknown{near or '; known: elodin'}", where, "World")
         self.compat = compat
         self.recipes: list[PyRecipe] = []
+
+    @staticmethod
+    def _checked(origin: Sequence[float], where: Where) -> tuple[float, float, float]:
+        """Return an origin. Raises EcsError."""
+        if len(origin) != len(ORIGIN_RANGES):
+            raise EcsError(f"origin: found {origin!r}; {', '.join(ORIGIN_RANGES)} are needed", where, "World")
+        for number, (name, (low, high)) in zip(origin, ORIGIN_RANGES.items(), strict=True):
+            if not low <= number <= high:
+                raise EcsError(f"origin: {name} {number:g} is not in {low:g} to {high:g}", where, "World")
+        return float(origin[0]), float(origin[1]), float(origin[2])
 
     @staticmethod
     def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:

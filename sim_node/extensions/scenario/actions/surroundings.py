@@ -1,4 +1,4 @@
-"""What is seen: the sun."""
+"""What is seen: the sun, and fog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_node.extensions.scenario.acting import action
 from sim_node.simulation import Simulation
 from sim_node.simulation.requests import Floats
 from sim_node.world.quantities import Number, Whole
-from sim_node.world.scene import Light
+from sim_node.world.scene import Light, Sky
 
 
 @action("light")
@@ -42,3 +42,18 @@ def light(
     lights[number - 1] = replace(old, colour=colour, direction=toward)
     run.change(replace(run.world, lights=tuple(lights)))
     return f"light {number} has a brightness of {brightness:g}"
+
+
+@action("fog")
+def fog(run: Simulation, /, visibility: Annotated[float, Number(0.0, 1e6)]) -> str:
+    """Let fog come up in the world of a running node, or lift it: in camera images and pictures.
+
+    Args:
+        run: The run.
+        visibility: Distance at which it hides everything, m; 0 for no fog.
+    """
+    if 0.0 < visibility < 0.1:
+        raise ValueError(f"visibility is {visibility:g} m; allowed: 0 (no fog), or 0.1 and more")
+    sky: Sky = next(iter(run.world.parts.get("sky", ())), Sky())
+    run.change(replace(run.world, sky=replace(sky, visibility=visibility or None)))
+    return f"fog: visibility is {visibility:g} m" if visibility else "the fog is gone"

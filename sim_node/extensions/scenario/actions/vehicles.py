@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from sim_node.extensions.scenario.acting import Seconds, action, begin, described, end, lasting, vehicle_of
 from sim_node.extensions.scenario.effects import Effect, Lasting, effect
-from sim_node.extensions.scenario.timetable import OccurredEvent, timetable_of
+from sim_node.extensions.scenario.timetable import OccurredEvent, reason_of, timetable_of
 from sim_node.mavlink.status_texts import StatusText, StatusTexts
 from sim_node.randomness import stream
+from sim_node.session.entities import Rejected
+from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats
+from sim_node.simulation.requests import Floats, request
 from sim_node.text import did_you_mean
-from sim_node.world import Multirotor
-from sim_node.world.quantities import Number
+from sim_node.world import Multirotor, WorldError
+from sim_node.world.quantities import Number, Whole
 from sim_node.world.vehicles import BUILTIN
 
 if TYPE_CHECKING:  # here: what lists requests does without MAVLink
@@ -28,6 +31,7 @@ if TYPE_CHECKING:  # here: what lists requests does without MAVLink
 Share = Annotated[float, Number(0.0, 1.0)]
 # Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
 BEAT, PATIENCE = 1.0, 3.0
+UPLOAD_PATIENCE = 20.0  # of a mission, s
 # MAV_CMD.
 _LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
 _GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
@@ -35,6 +39,9 @@ _GLOBAL_INT, _CUSTOM, _FORCE = 5, 1, 21196
 # Parameters of the batteries that PX4, and the built-in autopilot, simulate: endurance (s), and the floor (%).
 _BATTERY = {"px4": ("SIM_BAT_DRAIN", "SIM_BAT_MIN_PCT"), "ardupilot": ("SIM_BATT_TIME", "SIM_BATT_MIN")}
 _FULL_CURRENT_A = 50.0
+# Of the battery that ArduPilot simulates (SIM_BATT_VOLTAGE), V; of BATTERY_STATUS.
+_ARDUPILOT_CELLS, _ARDUPILOT_VOLTAGE = 3, 12.6
+_MAX_CELLS, _UNKNOWN_VOLTAGE = 10, 65_535
 _TAKE_OFF_HEIGHT = 2.5  # of an order without one, m
 Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_to", "mode"]
 
@@ -43,7 +50,16 @@ Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_t
 class Ordered(Protocol):
     """An autopilot that takes messages of a ground station in lockstep, and keeps what it answers."""
 
-    replies: list[MavlinkMessage]
+    @property
+    def replies(self) -> list[MavlinkMessage]:
+        """What it has answered, and its texts, the newest last."""
+
+    @property
+    def telemetry(self) -> dict[str, MavlinkMessage]:
+        """The newest of each message that it was requested to send."""
+
+    def request(self, name: str) -> None:
+        """Ask for a message; `telemetry` has it later."""
 
     def order(self, name: str, fields: Mapping[str, Any]) -> None:
         """Send a message with the next sample."""
@@ -162,6 +178,11 @@ def link(
     return f"the link to {vehicle}: {changed}{lasting(seconds)}"
 
 
+def fail_later(run: Simulation, lasting: Lasting, message: str) -> None:
+    """Report that what an event began has failed."""
+    OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
+
+
 @effect("answer")
 class _Answer(Effect):
     """A command that waits for its acknowledgement."""
@@ -185,15 +206,12 @@ class _Answer(Effect):
 
                 result = enum_name("MAV_RESULT", reply.fields.result).removeprefix("MAV_RESULT_").lower()
                 reason = f": {texts[-1].text}" if texts else ""
-                self._fail(run, lasting, f"{arguments['what']} is {result}{reason}")
+                fail_later(run, lasting, f"{arguments['what']} is {result}{reason}")
             return
         step_s = run.world.time.step_ns * 1e-9
         if (run.steps - lasting.since) * step_s >= PATIENCE:
             timetable_of(run).drop(lasting.kind, lasting.of)
-            self._fail(run, lasting, f"{arguments['what']}: no answer in {PATIENCE:g} s")
-
-    def _fail(self, run: Simulation, lasting: Lasting, message: str) -> None:
-        OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
+            fail_later(run, lasting, f"{arguments['what']}: no answer in {PATIENCE:g} s")
 
 
 @effect("next")
@@ -297,6 +315,124 @@ def _command(
         main, sub = (custom >> 16 & 0xFF, custom >> 24) if custom >> 16 else (custom, 0)
         return _SET_MODE, [float(_CUSTOM), float(main), float(sub)], None
     return {"land": _LAND, "return": _RETURN, "mission": _START_MISSION}[order], [0.0] * 4 + [nan] * 3, None
+
+
+@request("mission")
+def mission(context: RequestContext, /, file: str, *, of: str = "", start: bool = True) -> str:
+    """Send a mission file to the autopilot of a vehicle of a running node, as a ground station, and begin it.
+
+    Files are those of the bridge (YAML or JSON), QGC WPL 110, and .plan of QGroundControl. East, north and up count
+    from where the vehicle is.
+
+    Args:
+        context: The run.
+        file: The file, beside that of the world.
+        of: The vehicle (default: the only one).
+        start: Whether to arm and to begin the mission once the autopilot has it.
+    """
+    path = context.structure.resources.file(file)
+
+    def act() -> str:
+        try:
+            return _send_mission(context.loop.simulation, path, of, start=start)
+        except WorldError as error:
+            raise Rejected("RESOURCE_PARSE_ERROR", "; ".join(map(str, error.problems[:3]))) from None
+        except (KeyError, ValueError) as error:
+            raise Rejected("OPERATION_FAILED", reason_of(error)) from None
+
+    return context.loop.call(act)
+
+
+def _send_mission(run: Simulation, path: Path, of: str, *, start: bool) -> str:
+    from sim_node.mavlink.mission.plan import as_messages, fence_messages, rally_messages, read_plan
+    from sim_node.mavlink.mission.transfer import FENCE, MISSION, RALLY
+    from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
+    from sim_node.spatial.frames import Frame, Position
+
+    vehicle = vehicle_of(run, of)
+    _ordered(run, vehicle)
+    plan = read_plan(path.read_text(encoding="utf-8"), path.name)
+    origin = _origin(run)
+    at = run.bodies[described(run, vehicle).body].pose[:3]
+    latitude, longitude, altitude = Position(at, Frame.ENU, origin).to(Frame.LLA).in_frame(Frame.LLA).tolist()
+    home = Home(latitude, longitude, altitude - origin[2] + _msl(run), None)
+    items = as_messages(plan, home, ARDUPILOT if _flown_by(run, vehicle) == "ardupilot" else PX4)
+    lists = [[MISSION, items], [FENCE, fence_messages(plan)], [RALLY, rally_messages(plan)]]
+    lists = [each for each in lists if each[1]]
+    event = OccurredEvent(run, run.steps).event
+    arguments = {"lists": lists, "count": len(items), "start": start, "event": event}
+    begin(run, "mission", vehicle, asked=run.steps, heard=run.steps, sent=0, **arguments)
+    return f"a mission of {len(items)} items is sent to {vehicle}"
+
+
+@effect("mission")
+class _MissionUpload(Effect):
+    """A mission on its way to an autopilot, which asks for its items: https://mavlink.io/en/services/mission.html."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Answer what the autopilot asks for; ask again where it is silent."""
+        state: Any = lasting.arguments
+        autopilot, station = _ordered(run, lasting.of), _station(run, lasting.of)
+        kind, items = state["lists"][0]
+        target = {"target_system": 0, "target_component": 1, "mission_type": kind}
+        for reply in [each for each in autopilot.replies if each.name.startswith("MISSION_")]:
+            autopilot.replies.remove(reply)
+            if reply.fields.mission_type != kind:
+                continue
+            state["heard"] = run.steps
+            if reply.name == "MISSION_ACK":
+                self._acknowledged(run, lasting, reply.fields.type)
+                return
+            if reply.name.startswith("MISSION_REQUEST") and 0 <= reply.fields.seq < len(items):
+                state["sent"] = max(state["sent"], reply.fields.seq + 1)
+                send(run, station, "MISSION_ITEM_INT", {**target, **items[reply.fields.seq]})
+        step_s = run.world.time.step_ns * 1e-9
+        if (run.steps - state["heard"]) * step_s >= UPLOAD_PATIENCE:
+            timetable_of(run).drop(lasting.kind, lasting.of)
+            fail_later(run, lasting, f"mission: no answer in {UPLOAD_PATIENCE:g} s")
+        elif run.steps >= state["asked"] and state["sent"] < len(items):
+            # Later than the autopilot asks again by itself.
+            state["asked"] = run.steps + round(PATIENCE / step_s)
+            if run.steps - state["heard"] >= round(PATIENCE / step_s) or not state["sent"]:
+                send(run, station, "MISSION_COUNT", {**target, "count": len(items)})
+
+    def _acknowledged(self, run: Simulation, lasting: Lasting, result: int) -> None:
+        """Go on with the next list, or begin the mission."""
+        from sim_node.mavlink.codec import enum_name
+
+        state: Any = lasting.arguments
+        if result:
+            timetable_of(run).drop(lasting.kind, lasting.of)
+            words = enum_name("MAV_MISSION_RESULT", result).removeprefix("MAV_MISSION_").lower().replace("_", " ")
+            fail_later(run, lasting, f"the mission is refused: {words}")
+            return
+        del state["lists"][0]
+        state["sent"], state["asked"] = 0, run.steps
+        if state["lists"]:
+            return
+        timetable_of(run).drop(lasting.kind, lasting.of)
+        OccurredEvent(run, run.steps).log(state["event"], f"{lasting.of} has the mission of {state['count']} items")
+        if state["start"]:
+            self._start(run, lasting.of, state["event"])
+
+    def _start(self, run: Simulation, vehicle: str, event: str) -> None:
+        """Begin the mission, as the autopilot takes it on the ground and in flight."""
+        orders = [_command(run, vehicle, "mission", 0.0, None, "")]
+        armed = _is_armed(run, vehicle)
+        if _flown_by(run, vehicle) == "ardupilot":
+            guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
+            orders = orders if armed else [guided, *orders]
+        elif not armed:
+            orders = [_command(run, vehicle, "mode", 0.0, None, "AUTO.MISSION")]
+        _tell(run, vehicle, "begin the mission", event, [_Packet(*each) for each in orders])
+        if not armed:
+            _tell(run, vehicle, "arm", event, [_Packet(*_command(run, vehicle, "arm", 0.0, None, ""))])
+
+
+def _is_armed(run: Simulation, vehicle: str) -> bool:
+    """Return whether an autopilot is armed: as it says, or, of the built-in one, whether its motors turn."""
+    found = getattr(_ordered(run, vehicle), "armed", None)
+    return bool(np.any(run.vehicles[vehicle].command > 0.0)) if found is None else bool(found)
 
 
 def _flown_by(run: Simulation, vehicle: str) -> str:
@@ -422,17 +558,25 @@ def battery(
     *,
     endurance: Annotated[float, Number(1.0, 86_400.0)] = 1200.0,
     floor: Share = 0.0,
+    failed_cells: Annotated[int, Whole(0, _MAX_CELLS)] = 0,
+    seconds: Seconds = 0.0,
 ) -> str:
-    """Let the battery of a vehicle of a running node drain faster or slower, by its autopilot's own parameters.
+    """Let the battery of a vehicle of a running node drain faster or slower, or cells of it fail.
+
+    The autopilot's own parameters set the drain. With failed cells, neither endurance nor floor change.
 
     Args:
         run: The run.
         of: The vehicle.
         endurance: How long a full battery lasts in hover, s.
         floor: The charge at which it stops draining, of 1.
+        failed_cells: How many of its cells have no voltage any more.
+        seconds: How long these fail, s; 0 for as long as the run goes on.
     """
     vehicle = vehicle_of(run, of)
     like = _flown_by(run, vehicle)
+    if failed_cells:
+        return _fail_cells(run, vehicle, failed_cells, seconds)
     if like == "ardupilot" and not _is_builtin(run, vehicle):
         if floor:
             raise ValueError("the battery that ArduPilot simulates has no floor")
@@ -447,6 +591,39 @@ def battery(
         for name, value in zip(_BATTERY[like], (endurance, 100.0 * floor), strict=True):
             parameter(run, name, value, of=vehicle)
     return f"a full battery of {vehicle} lasts {endurance:g} s"
+
+
+def _fail_cells(run: Simulation, vehicle: str, cells: int, seconds: float) -> str:
+    """Let the first cells of a battery fail. Raises ValueError for an autopilot whose battery has none."""
+    if not _is_builtin(run, vehicle):
+        if _flown_by(run, vehicle) != "ardupilot":
+            raise ValueError("the battery that PX4 simulates has no cells")
+        if seconds or cells >= _ARDUPILOT_CELLS:
+            raise ValueError(f"the battery that ArduPilot simulates has {_ARDUPILOT_CELLS} cells, which stay failed")
+        left = (_ARDUPILOT_CELLS - cells) / _ARDUPILOT_CELLS
+        parameter(run, "SIM_BATT_VOLTAGE", _ARDUPILOT_VOLTAGE * left, of=vehicle)
+    else:
+        begin(run, "cells", vehicle, seconds, failed=cells)
+    return f"{cells} of the cells of the battery of {vehicle} fail{lasting(seconds)}"
+
+
+@effect("cells")
+class _Cells(Effect):
+    """Failed cells of a battery, which the simulator tells the built-in autopilot by BATTERY_STATUS."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Tell it now and then: it may have been started again."""
+        step_s = run.world.time.step_ns * 1e-9
+        if (run.steps - lasting.since) % max(round(0.1 / step_s), 1) == 0:
+            self._tell(run, lasting.of, lasting.arguments["failed"])
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Tell it that all are sound."""
+        self._tell(run, lasting.of, 0)
+
+    def _tell(self, run: Simulation, vehicle: str, failed: int) -> None:
+        voltages = [0] * failed + [_UNKNOWN_VOLTAGE] * (_MAX_CELLS - failed)
+        _ordered(run, vehicle).order("BATTERY_STATUS", {"voltages": voltages})
 
 
 def _hover_command(run: Simulation, vehicle: str) -> float:

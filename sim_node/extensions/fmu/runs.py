@@ -1,0 +1,40 @@
+"""FMUs as a part of runs: they start if the user lets processes start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sim_node.session.run_parts import RUN_PARTS, Attendant, RunPart
+
+if TYPE_CHECKING:
+    from sim_node.simulation import Simulation
+
+
+class FmuRuns(RunPart):
+    """The FMUs of a world."""
+
+    def attend(self, simulation: Simulation, *, shown: bool) -> Attendant | None:
+        """Return what starts them, if there are any."""
+        return Starter(simulation) if simulation.world.parts.get("fmus") else None
+
+
+class Starter(Attendant):
+    """Starts the FMUs of a run, or says that they do not start."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+
+    def let_start(self, *, allowed: bool, report: Callable[[str], None], warn: Callable[[str], None]) -> None:
+        """Start them, if that is allowed."""
+        # Imported here because most runs do not need it.
+        from sim_node.extensions.fmu.engine import start_fmus
+
+        if allowed:
+            start_fmus(self._simulation, warn)
+        else:
+            names = ", ".join(each.name for each in self._simulation.world.parts["fmus"])
+            report(f"not starting the FMUs {names}; use --processes or processes:=true to start them")
+
+
+RUN_PARTS.add("fmus")(FmuRuns())
