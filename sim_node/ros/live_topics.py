@@ -88,7 +88,7 @@ def follow_estimates(node: Node, drawings: TopicDrawings) -> None:
     def look() -> None:
         for name, (kind, *_) in node.get_topic_names_and_types():
             if name in drawings.missing() and kind in READERS:
-                topics.subscribe(name, kind, lambda name=name, kind=kind: partial(drawings.receive, name, kind))
+                topics.subscribe(name, kind, partial(partial, drawings.receive, name, kind))
 
     node.create_timer(POLL_S, look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
