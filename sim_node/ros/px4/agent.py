@@ -83,7 +83,7 @@ class AgentEndpoint(Endpoint):
             # PX4 has the name with the version, which is the first.
             topic, made = versioned(f"/{self._prefix}fmu/in/{name}", kind)[0], message_class(f"px4_msgs/{kind}")
             self._publishers[name] = node.create_publisher(made, topic, profile(Profile.SENSOR.value))
-        waiting = node.create_timer(_LOOK_S, lambda: self._look(node, waiting))
+        waiting: Timer = node.create_timer(_LOOK_S, lambda: self._look(node, waiting))
         executor = SingleThreadedExecutor(context=self._context)
         executor.add_node(node)
         threading.Thread(target=_spin, args=(executor,), name=self.url, daemon=True).start()
