@@ -112,7 +112,7 @@ def test_px4_itself_flies_a_square_by_mavros_names() -> None:
                 ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode="OFFBOARD"))
             elif not states[-1][1].armed:
                 ears.call(CommandBool, "/mavros/cmd/arming", CommandBool.Request(value=True))
-            return states[-1][1].armed and states[-1][1].mode == "OFFBOARD"
+            return bool(states[-1][1].armed and states[-1][1].mode == "OFFBOARD")
 
         def is_there() -> bool:
             """For a second, at its 30 Hz."""
