@@ -18,7 +18,7 @@ from sim_node.extensions.elodin.components import Component, layout_of
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "worlds-in-python-reference.md"
 # Every public name once, in the order of use.
 SECTIONS = {
-    "Worlds and runs": "World Exec JaxSim StepContext open_recording EntityId",
+    "Worlds and runs": "World Frame Exec JaxSim StepContext open_recording EntityId",
     "Components": "Component ComponentType PrimitiveType Archetype C Edge RevEdge ShapeIndexer",
     "Standard components": "Body WorldPos WorldVel WorldAccel Force Inertia Seed SimulationTick SimulationTimeStep "
     "Camera JointPosition JointVelocity JointTarget JointEffort",

@@ -67,6 +67,8 @@ WORDS = {
     "order": "order arm",
     "parameter": "parameter A 1",
     "battery": "battery drone",
+    "fog": "fog 100",
+    "mission": "mission plan.yaml",
     "link": "link drone",
     "computer": "computer stop",
     "trigger": "trigger now",

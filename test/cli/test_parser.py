@@ -82,7 +82,7 @@ def test_an_unknown_option_is_named_with_the_nearest(command: str, capsys: pytes
 
 
 # Of positionals that are no names.
-_NUMBERS = {"FORCE": "1,0,0", "PATH": "1,2,3", "VELOCITY": "1,0,0", "BRIGHTNESS": "1", "VALUE": "1"}
+_NUMBERS = {"FORCE": "1,0,0", "PATH": "1,2,3", "VELOCITY": "1,0,0", "BRIGHTNESS": "1", "VALUE": "1", "VISIBILITY": "1"}
 
 
 def _given(command: str, action: argparse.Action) -> list[str]:

@@ -42,7 +42,8 @@ KEYS = {
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"cmaes", "gymnasium", "ray"}
-OPTIONAL |= {"foxglove", "rerun"} | {"shtab", "termcolor"} | {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
+OPTIONAL |= {"fmpy", "foxglove", "rerun"} | {"shtab", "termcolor"}
+OPTIONAL |= {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
 OPTIONAL |= (
     {"ardupilot_msgs", "mavros_msgs", "px4_msgs", "pytest"}
     | {"lz4", "mcap", "pyarrow", "re2", "zstandard"}
@@ -236,7 +237,7 @@ def imported(folder: Path) -> set[str]:
     """The top-level modules that a package imports and neither is nor has from the standard library."""
     found = set()
     for path in folder.rglob("*.py"):
-        if "templates" in path.parts:  # of packages of others
+        if {"templates", "adapters"} & {*path.parts}:  # of packages of others, and what these import
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):

@@ -117,6 +117,8 @@ TOLD = {
     "wind",
     "gravity_fields",
     "processes",
+    "fmus",
+    "fmu_frames",
     "ground",
     "lights",
     "sky",
