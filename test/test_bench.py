@@ -15,7 +15,6 @@ import pytest
 from waiting import PATIENCE, until_ended
 
 BENCH = Path(__file__).parents[1] / "bench"
-# Read, not imported: the package ends the process that imports it at its limit.
 BENCHES = re.findall(
     r'"(\w+)"', (BENCH / "__main__.py").read_text(encoding="utf-8").partition("BENCHES = (")[2].partition(")")[0]
 )
@@ -96,6 +95,15 @@ def test_a_benchmark_that_waits_for_ever_fails_and_the_next_one_runs(folder: Pat
     assert table == ["-- frames", f"row three   child {child}", "-- tree", table[3], "-- 0 missed", "-- frames failed"]
     if psutil.pid_exists(int(child)):
         until_ended(psutil.Process(int(child)))
+
+
+def test_what_imports_a_part_of_it_is_not_ended_at_the_limit(folder: Path) -> None:
+    """As a process of the tests does, which would end in the middle of another test."""
+    limit(folder, 0.2)
+    words = ["-c", "import time, bench.pairs; time.sleep(1.0)"]
+    assert subprocess.run([sys.executable, *words], cwd=folder, check=False).returncode == 0
+    write(folder, "frames", f"import time; time.sleep({PATIENCE})")
+    assert run(folder, "frames")[0] == 1
 
 
 def test_only_a_full_run_is_kept(folder: Path) -> None:

@@ -73,7 +73,7 @@ _REACH_SET_BY_USERS = (
     "AMENT_PREFIX_PATH",
 )
 # Fast DDS 2 (Humble to Jazzy) reads the first, Fast DDS 3 (Kilted) the second; both may name a user's own file.
-_PROFILE_FILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+PROFILE_FILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 _PROFILE_IN_FOLDER = "DEFAULT_FASTRTPS_PROFILES.xml"
 SHARED_MEMORY = Path("/dev/shm")
 # Bytes that are free in shared memory, and the profiles for that much or more: every participant takes a segment of its
@@ -108,9 +108,9 @@ def prepare(profiles: str = "fastdds") -> None:
     if not any(os.environ.get(name) for name in _REACH_SET_BY_USERS):
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     folder = share(PACKAGE)
-    if folder and not any(os.environ.get(name) for name in _PROFILE_FILES) and not os.path.exists(_PROFILE_IN_FOLDER):
+    if folder and not any(os.environ.get(name) for name in PROFILE_FILES) and not os.path.exists(_PROFILE_IN_FOLDER):
         room = next((suffix for least, suffix in _ROOM if free_bytes(SHARED_MEMORY) >= least), "")
-        for name, file in zip(_PROFILE_FILES, (profiles, "fastdds"), strict=True):
+        for name, file in zip(PROFILE_FILES, (profiles, "fastdds"), strict=True):
             os.environ[name] = str(folder / "config" / "dds" / f"{file}{room}{_LOCAL if _stays_here() else ''}.xml")
 
 

@@ -298,7 +298,7 @@ def test_a_vehicle_goes_back_to_its_start_when_its_autopilot_starts_again(text: 
 
 
 def test_other_autopilots_do_not_tell_of_restarts() -> None:
-    with pytest.raises(WorldError, match=r"reset_vehicle: px4 does not tell .* allowed for: ardupilot"):
+    with pytest.raises(WorldError, match=r"reset_vehicle: px4 does not report .* allowed for: ardupilot"):
         loads(COPTER.format("type: px4, reset_vehicle: true"))
 
 

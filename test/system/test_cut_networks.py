@@ -23,6 +23,7 @@ from test_driving import YARD
 from test_setpoint_topics import TIMEOUT_S
 from waiting import PATIENCE
 
+from sim_node.ros.environment import PROFILE_FILES
 from sim_node.ros.vehicle_commands import SETPOINTS, TURNS
 
 ALONE = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
@@ -34,9 +35,11 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _over_the_network(monkeypatch: pytest.MonkeyPatch, ros_domain: None) -> None:
-    """Shared memory is no network; where ROS keeps to this machine, it takes that, too."""
+    """Shared memory is no network; where ROS keeps to this machine, it takes that, too, as profiles of our nodes do."""
     monkeypatch.setenv("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE")
+    for name in PROFILE_FILES:
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
 

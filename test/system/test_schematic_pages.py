@@ -298,7 +298,8 @@ def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> No
         page.get_by_role("button", name="Height").click()
         page.wait_for_function("plots.has(2)")
         page.get_by_role("button", name="Feeds").click()
-        page.get_by_text("There is no camera cam.").wait_for()
+        for name in ("front", "imu"):
+            page.get_by_text(f"There is no camera {name}.").wait_for()
         bar = page.locator(".bar").first.bounding_box()
         page.mouse.move(bar["x"] + 2, 150)
         page.mouse.down()

@@ -29,6 +29,7 @@ LIMIT = 10.0 * PATIENCE
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
 FILES = {
     "script.py": "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n",
+    "plan.yaml": "frame: enu\nitems: [{type: takeoff, height: 10}]\n",
     "ball.openplx": "Yard is Physics3D.System:\n    ball is Physics3D.Bodies.RigidBody\n",
     "yard.yaml": """\
 world: yard
@@ -110,6 +111,7 @@ ON_THE_GRAPH = (
     "joints door=0.5 --seconds 0.5",
     "wind 1,0,0",
     "gust 2,0,0 1",
+    "fog 100",
     "light 0.5",
     "trigger doorbell",
     "fail amr/IMU stuck",
@@ -119,6 +121,7 @@ ON_THE_GRAPH = (
     "parameter SIM_BAT_DRAIN 100 --of drone",
     "link drone --loss 0.1",
     "order arm --of drone",
+    "mission plan.yaml --of drone",
     "computer stop --of drone --seconds 1",
     "attach box post",
     "detach box",

@@ -175,7 +175,7 @@ def test_faults_of_an_included_file_are_located_in_it(write: Callable[..., Path]
         "joint_commands, signals, forces, vehicles, bases, systems, loop_closures, contact_exclusions, "
         "contact_materials, suction, body_commands, "
         "vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources, "
-        "expect, scenario)",
+        "expect, fmus, fmu_frames, scenario)",
         "parts/rover.yaml:2:15: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose, mate, "
         "size, description, tags)",
     ]
