@@ -36,7 +36,7 @@ while True:
         said = True
         print("heard", flush=True)
 """
-SET = {*environment._PROFILE_FILES, *environment._REACH_SET_BY_USERS, "ROS_DISTRO"}
+SET = {*environment.PROFILE_FILES, *environment._REACH_SET_BY_USERS, "ROS_DISTRO"}
 # A network namespace whose only interface is loopback.
 ALONE = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 

@@ -107,7 +107,7 @@ def test_the_segment_goes_by_the_free_space(
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(free, 0, free))
-    for name in environment._PROFILE_FILES:
+    for name in environment.PROFILE_FILES:
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     environment.prepare(profiles)
@@ -132,7 +132,7 @@ def test_the_segment_goes_by_the_free_space(
 def test_udp_is_received_on_loopback_where_discovery_stays_on_this_machine(
     variables: dict[str, str], is_local: bool, profiles: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (*environment._PROFILE_FILES, *environment._REACH_SET_BY_USERS, "ROS_DISTRO"):
+    for name in (*environment.PROFILE_FILES, *environment._REACH_SET_BY_USERS, "ROS_DISTRO"):
         monkeypatch.setenv(name, "")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -173,7 +173,7 @@ def test_profiles_differ_in_their_transports_alone() -> None:
 def test_pictures_arrive_in_a_small_shared_memory_without_complaints(ros_domain: int) -> None:
     if not can_have_a_small_one():
         pytest.skip("a small /dev/shm needs the right to mount one (unshare --mount)")
-    variables = {name: value for name, value in os.environ.items() if name not in environment._PROFILE_FILES}
+    variables = {name: value for name, value in os.environ.items() if name not in environment.PROFILE_FILES}
     pair = f"""
 import subprocess, sys
 hearer = subprocess.Popen([sys.executable, "-c", {HEARER!r}])
@@ -203,7 +203,7 @@ def test_what_a_live_recording_misses_is_reported_by_topic(ros_domain: int, tmp_
     folder = share(PACKAGE)
     assert folder is not None
     profile = str(folder / "config" / "dds" / "fastdds.xml")
-    variables = {**os.environ, **dict.fromkeys(environment._PROFILE_FILES, profile)}
+    variables = {**os.environ, **dict.fromkeys(environment.PROFILE_FILES, profile)}
     recording = subprocess.Popen(
         [sys.executable, "-m", "sim_node.cli.main", "record", str(tmp_path / "bag"), "--live", "/picture"],
         env=variables,
