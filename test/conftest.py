@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import gc
 import importlib
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
+import psutil
 import pytest
 from claims import CLAIMS, free_domain
 
@@ -79,6 +82,28 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
     gc.enable()
+
+
+# What a worker may grow by until its garbage is looked for, bytes: cycles that hold large arrays, models and compiled
+# functions are not many objects, and made 4.7 GB of a worker.
+GROWTH = 300 << 20
+_occupied = 0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish() -> None:
+    """Give memory back to the system where a test has left much of it."""
+    global _occupied
+    if resident() > _occupied + GROWTH:
+        gc.collect()
+        with suppress(OSError, AttributeError):  # of glibc alone
+            ctypes.CDLL(None).malloc_trim(0)
+        _occupied = resident()
+
+
+def resident() -> int:
+    """Memory of this process, bytes."""
+    return int(psutil.Process().memory_info().rss)
 
 
 # Rooms whose tests mostly wait: for programs, or for time to pass.

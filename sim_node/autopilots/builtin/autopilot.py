@@ -252,7 +252,9 @@ class BuiltinAutopilot:
         flight = self.flight
         if time_us == flight.time_us:
             return flight.commands  # the link broke before the answer was there
-        return flight.step(time_us, position, attitude, velocity, rate)
+        commands = flight.step(time_us, position, attitude, velocity, rate)
+        self._missions.tick(None)
+        return commands
 
     def _publish(self, time_us: int) -> None:
         """Telemetry of a step, while the simulator is at the next."""
@@ -328,8 +330,11 @@ class BuiltinAutopilot:
         if name == "HEARTBEAT":
             flight.failsafe.ground_station(flight, None)
             return
-        # It is answered in its place in the lockstep; nothing that it may order uses the wall clock.
-        self.handle(message, self.link, None, time.monotonic_ns())
+        # It is answered in its place in the lockstep, and nothing that it may order uses the wall clock.
+        if name in mission_protocol.NAMES:
+            self._missions.receive(message, self.link, None, None)
+        else:
+            self.handle(message, self.link, None, time.monotonic_ns())
 
     def handle(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int) -> None:
         """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""

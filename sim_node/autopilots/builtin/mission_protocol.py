@@ -50,9 +50,11 @@ class MissionProtocol:
         self._items: list[dict[str, Any]] = []
         self._whole = True
         self._asked_ns = self._tries = 0
+        # Whether the upload is that of a ground station in the simulation, by whose time it is repeated then.
+        self._in_simulation = False
 
-    def receive(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int) -> None:
-        """Handle a message of the protocol that is addressed to us."""
+    def receive(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int | None) -> None:
+        """Handle a message of the protocol that is addressed to us; now_ns: None for the time of the simulation."""
         peer = _Peer(message.system, message.component, connection, address)
         kind = getattr(message.fields, "mission_type", _MISSION)
         if message.name == _PARTIAL_READ or (
@@ -61,11 +63,17 @@ class MissionProtocol:
             if message.name != "MISSION_ACK":
                 self._acknowledge(peer, _UNSUPPORTED, kind)
             return
-        _HANDLERS[message.name](self, peer, message.fields, now_ns)
+        _HANDLERS[message.name](self, peer, message.fields, self._clock(now_ns))
+        if self._peer == peer:
+            self._in_simulation = now_ns is None
 
-    def tick(self, now_ns: int) -> None:
-        """Request an item again, or give the upload up."""
-        if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
+    def _clock(self, now_ns: int | None) -> int:
+        return self.flight.time_us * 1000 if now_ns is None else now_ns
+
+    def tick(self, time_ns: int | None) -> None:
+        """Request an item again, or give the upload up; time_ns: None for those of stations in the simulation."""
+        now_ns = self._clock(time_ns)
+        if self._peer is None or (time_ns is None) != self._in_simulation or now_ns - self._asked_ns < RETRY_NS:
             return
         if self._tries >= MAX_TRIES:
             self.flight.report(WARNING, f"mission upload given up at item {self._next} of {self._count}")
