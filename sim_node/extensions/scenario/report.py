@@ -236,7 +236,7 @@ def _limits(formula: Formula, signal: str) -> list[float]:
 
 def _log(run: JudgedRun) -> list[str]:
     """Return what the run said, what happened, and where it violated something, in the order of time."""
-    events = ((each.time_ns * 1e-9, str(each).partition(" s: ")[2]) for each in run.events)
+    events = ((each.time_ns * 1e-9, each.line) for each in run.events)
     lines = [
         *run.log,
         *events,

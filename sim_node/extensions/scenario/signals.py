@@ -180,8 +180,7 @@ class RunSignals:
         """Return the numbers at the present step that signals are computed of: rows of columns, then probes."""
         columns = self._columns
         found: list[Array] = [columns[name].take(rows, axis=0) for name, rows in self._rows.items()]
-        found += [np.float64(probe.sample()) for probe in self._probes]
-        return found
+        return [*found, *(np.float64(probe.sample()) for probe in self._probes)]
 
     def compute(self, taken: Sequence[Array]) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal, of those (T, ...) that `take` returned."""
@@ -235,7 +234,6 @@ class SignalRecorder:
         self._run, self.names, self._zones, self.period_ns = run, tuple(names), zones, period_ns
         self._step_ns = run.world.time.step_ns
         self._segments = [_Segment(RunSignals(run, names, zones))]
-        self._taken = 0
 
     def begin(self) -> None:
         """Take the sample of the present instant, at the start of a run. Steps take the others."""
@@ -244,11 +242,10 @@ class SignalRecorder:
     def send(self, step: int, time_ns: int) -> None:
         """Take a sample."""
         at = time_ns // self.period_ns
-        if at < self._taken:  # a reset
+        if at < len(self):  # a reset
             self._forget(at)
         segment = self._segments[-1]
         segment.taken.append([] if segment.signals is None else segment.signals.take())
-        self._taken += 1
 
     def values(self) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal so far."""
@@ -265,7 +262,7 @@ class SignalRecorder:
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
-        return self._taken
+        return sum(len(segment.taken) for segment in self._segments)
 
     def adapt(self, columns: object) -> bool:
         """Find the signals again after a change of the world."""
@@ -293,7 +290,6 @@ class SignalRecorder:
                 segment.signals.close()
 
     def _forget(self, at: int) -> None:
-        self._taken = at
         for segment in self._segments:
             kept = min(at, len(segment.taken))
             del segment.taken[kept:]

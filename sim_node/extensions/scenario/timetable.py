@@ -51,9 +51,14 @@ class Happened:
     text: str
     error: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """The event, what it did and whether it failed, without the time."""
         what = f"{self.event}: {self.text}" if self.event else self.text
-        return f"{self.time_ns / 1e9:.9g} s: {'error: ' * self.error}{what}"
+        return f"{'error: ' * self.error}{what}"
+
+    def __str__(self) -> str:
+        return f"{self.time_ns / 1e9:.9g} s: {self.line}"
 
 
 @dataclass
