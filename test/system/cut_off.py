@@ -16,8 +16,9 @@ from typing import Any
 import rclpy
 from pymavlink.dialects.v20 import common as mavlink
 from rclpy.node import Node
+from waiting import until
 
-DOWN_S, RATE = 3.0, 20.0
+DOWN_S, RATE, LIMIT_S = 3.0, 20.0, 60.0
 
 
 def cut(seconds: float) -> tuple[float, float]:
@@ -28,13 +29,6 @@ def cut(seconds: float) -> tuple[float, float]:
     ended = time.monotonic()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     return began, ended
-
-
-def wait_for(happened: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 60.0
-    while not happened():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def publish_at(node: Node, topic: str, message: Any) -> Callable[[], None]:
@@ -136,13 +130,13 @@ def bridge(words: list[str]) -> None:
     for topic in words:
         messages = {topic: valid(topic), **({THRUST: Float64(data=0.5)} if topic in TURNS else {})}
         ends = [publish_at(node, f"/vehicle1/{name}", message) for name, message in messages.items()]
-        wait_for(lambda: len(came) > 5, f"{topic} on the line")
+        until(lambda: len(came) > 5, f"{topic} on the line", patience=LIMIT_S)
         down, up = cut(DOWN_S)
         late[topic] = sum(down < at < up for at in came)
-        wait_for(lambda up=up: came[-1] > up, f"{topic} after the network is up")  # type: ignore[misc]
+        until(lambda up=up: came[-1] > up, f"{topic} after the network is up", patience=LIMIT_S)  # type: ignore[misc]
         for end in ends:
             end()
-        wait_for(lambda: came[-1] < time.monotonic() - 2.0, f"the end of {topic}")
+        until(lambda: came[-1] < time.monotonic() - 2.0, f"the end of {topic}", patience=LIMIT_S)
         came.clear()
     print(json.dumps(late), flush=True)
     program.send_signal(signal.SIGINT)
