@@ -27,6 +27,7 @@ BENCHES = (
     "snap",
     "changes",
     "physics",
+    "shapes",
     "sensors",
     "scene",
     "vehicles",

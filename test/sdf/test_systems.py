@@ -485,3 +485,62 @@ class TestArduPilot:
             assert rotor.moment_coefficient == pytest.approx(0.08 * 0.1 / 4.25, rel=1e-9)
             assert rotor.time_constant_up == pytest.approx(1e-4 / 0.2)
         np.testing.assert_allclose([each.position for each in vehicle.rotors], [[0.2, 0, 0.1], [-0.2, 0, 0.1]])
+
+
+class TestDetachableJoints:
+    def test_a_child_is_carried_until_it_is_detached(self) -> None:
+        other = f'<model name="load"><pose>0 0 -1 0 0 0</pose><link name="box">{mass(1.0, 0.1)}</link></model>'
+        plugin = (
+            '<plugin filename="gz-sim-detachable-joint-system" name="gz::sim::systems::DetachableJoint">'
+            "<parent_link>base</parent_link><child_model>load</child_model><child_link>box</child_link><topic>drop</topic></plugin>"
+        )
+        simulation = free(plugin, more=other)
+        simulation.bodies["m/base"].apply_force([11.0, 0.0, 0.0], point=[0.0, 0.0, -1.0 / 11.0])
+        simulation.run(0.5)
+        place = {name: simulation.bodies[name].pose for name in ("m/base", "load/box")}
+        np.testing.assert_allclose(place["m/base"][:3] - place["load/box"][:3], [0.0, 0.0, 1.0], atol=1e-6)
+        assert place["m/base"][0] == pytest.approx(0.5**3, rel=5e-3)
+        simulation.detach("load/box")
+        simulation.bodies["m/base"].apply_force([0.0, 0.0, 11.0])
+        simulation.run(0.5)
+        assert simulation.bodies["load/box"].pose[2] == pytest.approx(-1.0, abs=1e-6)
+
+
+class TestTrajectories:
+    def test_a_joint_trajectory_controller_has_a_gain_for_each_of_its_joints(self) -> None:
+        links = ""
+        for k in (1, 2, 3):
+            links += (
+                f'<link name="l{k}">{mass(0.1, 0.1)}</link><joint name="j{k}" type="revolute"><parent>base</parent>'
+            )
+            links += f"<child>l{k}</child><axis/></joint>"
+        plugin = (
+            '<plugin filename="x" name="gz::sim::systems::JointTrajectoryController"><joint_name>j1</joint_name>'
+            "<joint_name>j2</joint_name><initial_position>0.7</initial_position><position_p_gain>20</position_p_gain>"
+            "<position_d_gain>0.4</position_d_gain><position_cmd_max>5</position_cmd_max>"
+            "<velocity_p_gain>0</velocity_p_gain><velocity_p_gain>0.6</velocity_p_gain></plugin>"
+        )
+        first, second = free(plugin, links).world.actuators
+        assert (first.joint, first.type, first.stiffness, first.damping, first.force, first.target) == (
+            "m/l1", "position", 20.0, 0.4, 5.0, 0.7,
+        )  # fmt: skip
+        assert (second.joint, second.type, second.damping) == ("m/l2", "velocity", 0.6)
+        (group,) = free(plugin, links).world.joint_commands
+        assert group.joints == ("m/l1", "m/l2")
+        assert "trajectory" in group.accept
+
+
+class TestVelocities:
+    def test_a_multicopter_flies_as_fast_as_it_is_told(self) -> None:
+        control = '<plugin filename="x" name="gz::sim::systems::MulticopterVelocityControl"/></model>'
+        world = read(quadrotor().replace("</model>", control))
+        simulation = Simulation(world, seed=0)
+        for _ in range(60):
+            simulation.vehicles["quad"].cmd_vel(1.0, linear_z=0.5)
+            simulation.run(0.1)
+        assert simulation.bodies["quad/base"].twist[0] == pytest.approx(1.0, abs=0.05)
+        assert simulation.bodies["quad/base"].twist[2] == pytest.approx(0.5, abs=0.05)
+
+    def test_a_model_takes_velocities(self) -> None:
+        world = free('<plugin filename="x" name="gz::sim::systems::VelocityControl"/>').world
+        assert [(each.body, each.accept) for each in world.body_commands] == [("m/base", ("twist",))]

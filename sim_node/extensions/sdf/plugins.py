@@ -119,7 +119,15 @@ SYSTEMS: Registry[str, GazeboSystem] = Registry(
     "system of Gazebo",
     shipped=tuple(
         f"sim_node.extensions.sdf.{name}"
-        for name in ("system_drives", "system_forces", "system_water", "system_autopilots", "system_sensors", "plugins")
+        for name in (
+            "system_drives",
+            "system_joints",
+            "system_forces",
+            "system_water",
+            "system_autopilots",
+            "system_sensors",
+            "plugins",
+        )
     ),
 )
 
@@ -144,6 +152,8 @@ def system(name: str, about: str, ignored: str = "", *, turn: int = 0) -> Callab
     return enter
 
 
+SYSTEMS.add("MotorFailureSystem")(GazeboSystem("any run lets rotors fail on request"))
+SYSTEMS.add("CpuLidar")(GazeboSystem("lidars need no plug-in"))
 SYSTEMS.add("PosePublisher")(GazeboSystem("/tf has all poses"))
 SYSTEMS.add(
     *("Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Magnetometer", "AirPressure", "NavSat"),
@@ -159,9 +169,11 @@ SYSTEMS.add(
 )(GazeboSystem("of Gazebo's windows"))
 # Systems that move something and have no equivalent here.
 MISSING = (
-    *("MulticopterVelocityControl", "VelocityControl", "TrajectoryFollower", "TriggeredPublisher"),
-    *("DetachableJoint", "TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
-    *("JointTrajectoryController", "MotorFailureSystem"),
+    *("TrajectoryFollower", "TriggeredPublisher"),
+    *("TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
+    *("CommsEndpoint", "Breadcrumbs", "LogicalAudioSensorPlugin", "PythonSystemLoader", "LedPlugin"),
+    *("PerformerDetector", "DriveToPoseController", "FreeSpaceExplorer", "LighterThanAirDynamics", "LookupWheelSlip"),
+    *("EnvironmentalSystem", "EnvironmentalSensorSystem", "WebsocketServer", "Elevator"),
     *("DopplerVelocityLogSystem", "KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
     *("WheelSlip", "ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
     *("SpacecraftThrusterModel", "GimbalController"),

@@ -18,7 +18,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Skid
 from sim_node.world.bases import Base, DriveLimits
 from sim_node.world.bodies import Body
-from sim_node.world.commands import VehicleCommands
+from sim_node.world.commands import BodyCommands, VehicleCommands
 from sim_node.world.declared import NONE
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import RIGID, Actuator
@@ -26,7 +26,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers import numbers
 from sim_node.world.shapes import Geometry, Inertial
 from sim_node.world.surfaces import Surface, SurfaceVelocity
-from sim_node.world.vehicles import Multirotor, Rotor
+from sim_node.world.vehicles import Multirotor, Pilot, Rotor
 
 # A servo that follows its speed as nearly as the solver can, N m s/rad.
 STIFF = 1e4
@@ -34,7 +34,7 @@ STIFF = 1e4
 _TRACK_MASS = 1e-3
 Y = np.array([0.0, 1.0, 0.0])
 # What a rotor that stands still against its arm has in place of its joint.
-_FROZEN: Mapping[str, Any] = {
+FROZEN: Mapping[str, Any] = {
     **dict.fromkeys(("limits", "damping", "friction_loss", "spring_stiff", "spring_zero", "q", "mimic")),
     "joint": "frozen", "axes": np.zeros((0, 3)), "anchor": np.zeros(3),
 }  # fmt: skip
@@ -86,7 +86,7 @@ def stop_turning(found: SdfMechanism, rotor: str) -> None:
         found: What it is part of.
         rotor: The name of the link.
     """
-    found.put(replace(found.body(rotor), **_FROZEN))
+    found.put(replace(found.body(rotor), **FROZEN))
     parts = found.parts
     parts["actuators"] = [each for each in parts.get("actuators", ()) if each.joint != rotor]
     groups = [
@@ -136,63 +136,24 @@ def actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
     return name
 
 
-def _command(plugin: SdfPlugin, joint: Joint, **fields: Any) -> None:
-    """Drive a joint, and let it be commanded with those of its model."""
-    if (name := actuate(plugin, joint, **fields)) is not None:
-        take_commands(plugin, name)
+def take_commands(plugin: SdfPlugin, name: str, *accept: str) -> None:
+    """Let a joint be commanded with those of its model.
 
-
-def take_commands(plugin: SdfPlugin, name: str) -> None:
-    """Let a joint be commanded with those of its model."""
+    Args:
+        plugin: What drives it.
+        name: The joint.
+        accept: What it takes besides joint states and numbers.
+    """
     called = re.sub(r"[^\w/]", "_", plugin.scope.unmerged.path, flags=re.ASCII)
     called = called if re.match(r"[A-Za-z_]", called) else f"_{called}"
     groups: list[JointCommands] = plugin.found.parts.setdefault("joint_commands", [])
     for row, group in enumerate(groups):
         if group.name == called:
-            groups[row] = replace(group, joints=tuple(dict.fromkeys((*group.joints, name))))
+            joints = tuple(dict.fromkeys((*group.joints, name)))
+            groups[row] = replace(group, joints=joints, accept=tuple(dict.fromkeys((*group.accept, *accept))))
             return
-    accept, place = ("joint_state", "float64"), plugin.place()
-    groups.append(JointCommands(called, (name,), accept=accept, timeout=0.0, place=place))
-
-
-@system(
-    "JointPositionController",
-    "a position actuator, and commands of joints",
-    ignored="topic sub_topic joint_index use_actuator_msg actuator_number",
-)
-def _joint_position(plugin: SdfPlugin) -> None:
-    for joint in plugin.joints("joint_name"):
-        gain = max(plugin.number("p_gain", 1.0), 0.0)
-        most = plugin.number("cmd_max", -1.0)
-        target = plugin.number("initial_position", 0.0)
-        gains: dict[str, Any] = {"stiffness": STIFF * gain, "damping": STIFF}
-        # With commands of its speed, that is p times the error, as nearly as the solver can.
-        if not plugin.flag("use_velocity_commands"):
-            if plugin.number("i_gain", 0.1):
-                plugin.approximate("a joint position controller has no integral gain here")
-            gains = {"stiffness": gain, "damping": max(plugin.number("d_gain", 0.01), 0.0)}
-            if 0.0 < most < np.inf:
-                gains["force"] = most
-        _command(plugin, joint, type="position", target=target, implicit=True, **gains)
-
-
-@system(
-    "JointController",
-    "a velocity actuator, and commands of joints",
-    ignored="topic sub_topic joint_index use_actuator_msg actuator_number control_type",
-)
-def _joint_velocity(plugin: SdfPlugin) -> None:
-    for joint in plugin.joints("joint_name"):
-        target = plugin.number("initial_velocity", 0.0)
-        gains: dict[str, Any] = {"damping": RIGID, "implicit": True}
-        if plugin.flag("use_force_commands"):
-            gains = {"damping": max(plugin.number("p_gain", 1.0), 1e-9)}
-        _command(plugin, joint, type="velocity", target=target, **gains)
-
-
-@system("ApplyJointForce", "an effort actuator, and commands of joints", ignored="topic")
-def _joint_force(plugin: SdfPlugin) -> None:
-    _command(plugin, plugin.joint("joint_name"), type="effort")
+    taken, place = ("joint_state", "float64", *accept), plugin.place()
+    groups.append(JointCommands(called, (name,), accept=taken, timeout=0.0, place=place))
 
 
 _BASE = "topic odom_topic tf_topic frame_id child_frame_id odom_publish_frequency"
@@ -309,3 +270,44 @@ def _tracked_vehicle(plugin: SdfPlugin) -> None:
     apart, efficiency = plugin.number("tracks_separation", 1.0), plugin.number("steering_efficiency", 0.5)
     shape = Skid(wheel_radius=1.0, track=apart, track_factor=1.0 / efficiency)
     _drive(plugin, plugin.link("body_link"), shape, tracks)
+
+
+@system(
+    "MulticopterVelocityControl",
+    "a pilot, which takes velocities",
+    ignored="robotNamespace commandSubTopic enableSubTopic comLinkName velocityGain attitudeGain angularRateGain "
+    "maximumLinearAcceleration linearVelocityNoiseMean linearVelocityNoiseStdDev angularVelocityNoiseMean "
+    "angularVelocityNoiseStdDev rotorConfiguration",
+    turn=1,
+)
+def _multicopter_velocity(plugin: SdfPlugin) -> None:
+    parts, body = plugin.found.parts, plugin.link("").base.frame
+    fastest = plugin.reading.vector(plugin.element, "maximumLinearVelocity", default=(0.0, 0.0, 0.0))
+    speed = float(np.linalg.norm(fastest))
+    for row, vehicle in enumerate(parts.get("vehicles", ())):
+        if vehicle.body == body and vehicle.autopilot is None:
+            pilot = Pilot(wait=0.0, take_off=0.0, after="hold")
+            if 1e-3 < speed < 1e3:
+                pilot = replace(pilot, speed=speed)
+            parts["vehicles"][row] = replace(vehicle, pilot=pilot)
+            parts["vehicle_commands"] = [each for each in parts["vehicle_commands"] if each.vehicle != vehicle.name]
+            plugin.approximate("a velocity control of a multicopter has the gains of a pilot here")
+            return
+    raise ScopeFault(plugin.element, f"{quoted(body)} has no motors")
+
+
+@system("VelocityControl", "commands of bodies, by their velocity", ignored="topic")
+def _velocity_control(plugin: SdfPlugin) -> None:
+    frame = plugin.link("link_name").base.frame
+    if plugin.found.body(frame).joint != "free":
+        raise ScopeFault(plugin.element, f"{quoted(frame)} is on a joint; a velocity needs a body that floats free")
+    for key in ("initial_linear", "initial_angular"):
+        if plugin.reading.vector(plugin.element, key, default=(0.0, 0.0, 0.0)).any():
+            plugin.approximate("a body has no velocity at the start here")
+    plugin.approximate("a velocity of a body is set once for each command; then friction slows it down")
+    commanded: list[BodyCommands] = plugin.found.parts.setdefault("body_commands", [])
+    for row, each in enumerate(commanded):
+        if each.body == frame:
+            commanded[row] = replace(each, accept=tuple(dict.fromkeys((*each.accept, "twist"))))
+            return
+    commanded.append(BodyCommands(frame, ("twist",), duration=0.0, place=plugin.place(frame)))

@@ -1,0 +1,132 @@
+"""Plug-ins of Gazebo that move joints, or hold bodies together: controllers, and joints that can be detached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.sdf.elements import child
+from sim_node.extensions.sdf.joints import Joint
+from sim_node.extensions.sdf.plugins import SdfPlugin, system
+from sim_node.extensions.sdf.scopes import MODEL, ScopeFault, find
+from sim_node.extensions.sdf.system_drives import FROZEN, STIFF, actuate, take_commands
+from sim_node.spatial.geometry import poses
+from sim_node.world.joint_motion import RIGID
+from sim_node.world.problems import quoted
+
+
+def _command(plugin: SdfPlugin, joint: Joint, **fields: Any) -> None:
+    """Drive a joint, and let it be commanded with those of its model."""
+    if (name := actuate(plugin, joint, **fields)) is not None:
+        take_commands(plugin, name)
+
+
+@system(
+    "JointPositionController",
+    "a position actuator, and commands of joints",
+    ignored="topic sub_topic joint_index use_actuator_msg actuator_number",
+)
+def _joint_position(plugin: SdfPlugin) -> None:
+    for joint in plugin.joints("joint_name"):
+        gain = max(plugin.number("p_gain", 1.0), 0.0)
+        most = plugin.number("cmd_max", -1.0)
+        target = plugin.number("initial_position", 0.0)
+        gains: dict[str, Any] = {"stiffness": STIFF * gain, "damping": STIFF}
+        # With commands of its speed, that is p times the error, as nearly as the solver can.
+        if not plugin.flag("use_velocity_commands"):
+            if plugin.number("i_gain", 0.1):
+                plugin.approximate("a joint position controller has no integral gain here")
+            gains = {"stiffness": gain, "damping": max(plugin.number("d_gain", 0.01), 0.0)}
+            if 0.0 < most < np.inf:
+                gains["force"] = most
+        _command(plugin, joint, type="position", target=target, implicit=True, **gains)
+
+
+@system(
+    "JointController",
+    "a velocity actuator, and commands of joints",
+    ignored="topic sub_topic joint_index use_actuator_msg actuator_number control_type",
+)
+def _joint_velocity(plugin: SdfPlugin) -> None:
+    for joint in plugin.joints("joint_name"):
+        target = plugin.number("initial_velocity", 0.0)
+        gains: dict[str, Any] = {"damping": RIGID, "implicit": True}
+        if plugin.flag("use_force_commands"):
+            gains = {"damping": max(plugin.number("p_gain", 1.0), 1e-9)}
+        _command(plugin, joint, type="velocity", target=target, **gains)
+
+
+@system(
+    "JointTrajectoryController",
+    "position actuators, and commands of joints with trajectories",
+    ignored="topic use_header_start_time",
+)
+def _joint_trajectory(plugin: SdfPlugin) -> None:
+    """Of each gain there are as many as joints, in their order; a joint without one is not driven."""
+    named = list(plugin.joints("joint_name"))
+    every = plugin.found.joints.values()
+    joints = named or [each for each in every if each.scope is plugin.scope and len(each.axes) == 1]
+
+    def numbers(key: str, default: float) -> list[float]:
+        found = [plugin.reading.numbers(each, 1) for each in plugin.element.all(key)]
+        given = [default if each is None else float(each[0]) for each in found]
+        return given[: len(joints)] + [default] * (len(joints) - len(given))
+
+    gains = {
+        f"{kind}_{key}": numbers(f"{kind}_{key}", 0.0)
+        for kind in ("position", "velocity")
+        for key in ("p_gain", "i_gain", "d_gain", "i_min", "i_max", "cmd_offset")
+    }
+    most = {kind: numbers(f"{kind}_cmd_max", 0.0) for kind in ("position", "velocity")}
+    for kind in most:
+        numbers(f"{kind}_cmd_min", 0.0)
+    begin = numbers("initial_position", 0.0)
+    if any(gains["position_i_gain"]) or any(gains["velocity_i_gain"]):
+        plugin.approximate("a joint trajectory controller has no integral gains here")
+    for row, joint in enumerate(joints):
+        stiffness = max(gains["position_p_gain"][row], 0.0)
+        damping = max(gains["position_d_gain"][row], 0.0) + max(gains["velocity_p_gain"][row], 0.0)
+        force = {"force": most["position"][row]} if 0.0 < most["position"][row] < np.inf else {}
+        if not stiffness and not damping:
+            continue
+        drive: dict[str, Any] = {"type": "position", "stiffness": stiffness, "damping": damping, "target": begin[row]}
+        if not stiffness:
+            drive = {"type": "velocity", "damping": damping}
+        if (name := actuate(plugin, joint, implicit=True, **drive, **force)) is not None:
+            take_commands(plugin, name, "trajectory")
+
+
+@system("ApplyJointForce", "an effort actuator, and commands of joints", ignored="topic")
+def _joint_force(plugin: SdfPlugin) -> None:
+    _command(plugin, plugin.joint("joint_name"), type="effort")
+
+
+@system(
+    "DetachableJoint",
+    "the child is attached to the link, until the request `detach`",
+    ignored="topic detach_topic attach_topic output_topic suppress_child_warning",
+)
+def _detachable(plugin: SdfPlugin) -> None:
+    above, found = plugin.link("parent_link"), plugin.found
+    model, link = plugin.text("child_model"), plugin.text("child_link")
+    named = child(plugin.element, "child_link") or plugin.element
+    scope = plugin.scope
+    if model != MODEL:
+        while scope.above is not None:
+            scope = scope.above
+        link = f"{model}::{link}"
+    _, entry = find(scope, link, named)
+    if entry not in found.links:
+        raise ScopeFault(named, f"{quoted(link)} is no link")
+    below = found.links[entry].base
+    if below in above.above():
+        raise ScopeFault(named, f"{quoted(link)} carries {quoted(above.frame)} already")
+    if found.body(below.frame).joint != "free":
+        raise ScopeFault(named, f"{quoted(below.frame)} does not float free, and cannot be attached")
+    body = replace(
+        found.body(below.frame), **{**FROZEN, "parent": above.frame, "pose": poses.relative(above.pose, below.pose)}
+    )
+    found.put(body)
+    below.parent = above
