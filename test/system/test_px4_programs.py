@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("px4_msgs", reason="needs sim_node build px4_msgs")
 
+from claims import free_port
 from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
@@ -142,17 +143,35 @@ def test_our_names_serve_a_px4_that_has_an_agent(tmp_path: Path) -> None:
     world = tmp_path / "idle.yaml"
     world.write_text(WORLD, encoding="utf-8")
     names = ("-p", "names:=px4", "-p", "px4_namespace:=px4_7")
-    bridge = sim_node("bridge", "--url", "fmu:px4_7", "--ros-args", "-p", "use_sim_time:=true", "-p", "tf_parent:=none")
+    with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
+        run.wait_for("topics below")
+        fly_behind_an_agent(ears, "px4_7")
+
+
+@needs_px4
+@pytest.mark.usefixtures("autopilots")
+@pytest.mark.skipif("PX4_AGENT" not in os.environ, reason="set PX4_AGENT to eProsima's MicroXRCEAgent")
+def test_our_names_serve_px4_itself_behind_its_agent() -> None:
+    """With px4_msgs of that PX4. No MAVLink is between PX4 and the bridge."""
+    port = str(free_port())
+    behind = {"PX4_UXRCE_DDS_PORT": port, "PX4_UXRCE_DDS_NS": "px4_7"}
     with (
-        program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run,
-        program(bridge) as node,
+        program([os.environ["PX4_AGENT"], "udp4", "-p", port]),
+        program(sim_node("fly", "px4", "--no-view", "--names", "enu"), **behind) as run,
         listener() as ears,
     ):
-        run.wait_for("topics below")
+        run.wait_for("in lockstep")
+        fly_behind_an_agent(ears, "px4_7")
+
+
+def fly_behind_an_agent(ears: Listener, namespace: str) -> None:
+    """A drone of the world that is vehicle1 of a bridge to a PX4's topics: to a place by setpoints, and land."""
+    words = ("--url", f"fmu:{namespace}", "--ros-args", "-p", "use_sim_time:=true", "-p", "tf_parent:=none")
+    with program(sim_node("bridge", *words)) as node:
         node.wait_for("topics below vehicle1")
         poses = ears.subscribe(PoseStamped, "/vehicle1/local_position/pose", qos_profile_sensor_data)
         fixes = ears.subscribe(NavSatFix, "/vehicle1/global_position/raw/fix", qos_profile_sensor_data)
-        places = ears.subscribe(VehicleLocalPosition, "/px4_7/fmu/out/vehicle_local_position", PX4)
+        places = ears.subscribe(VehicleLocalPosition, f"/{namespace}/fmu/out/vehicle_local_position_v1", PX4)
         truths = ears.subscribe(TFMessage, "/tf", 100)
 
         def ask(name: str) -> None:
