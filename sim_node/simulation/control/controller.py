@@ -169,6 +169,28 @@ def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntA
             commands[i] = min(max((speed - rotors[i, 7]) / (rotors[i, 8] - rotors[i, 7]), 0.0), 1.0)
 
 
+@kernel(nogil=True, error_model="numpy")
+def control(
+    states: FloatArray,
+    setpoints: FloatArray,
+    gains: FloatArray,
+    gravity: float,
+    period: float,
+    running: IntArray,
+    integrals: FloatArray,
+    demands: FloatArray,
+    inertias: FloatArray,
+    wrenches: FloatArray,
+    first: IntArray,
+    rotors: FloatArray,
+    commands: FloatArray,
+) -> None:
+    """Write commands (R,): all loops of the controller in one call, which costs as much as one of the three."""
+    control_positions(states, setpoints, gains, gravity, period, running, integrals, demands)
+    control_attitudes(states, demands, gains, inertias, wrenches)
+    mix(wrenches, first, rotors, running, commands)
+
+
 class Controller:
     """Controls V multirotors with R rotors in all, once per period. See the package for the rows of its arrays.
 
@@ -206,17 +228,10 @@ class Controller:
             running: Whether each vehicle's motors run (V,), 0 or 1; without them its commands are 0.
             commands: Where to write the motor commands (R,), in [0, 1].
         """
-        control_positions(
-            states,
-            setpoints,
-            self.gains,
-            self._gravity,
-            self._period,
-            running,
-            self.integrals,
-            self._demands,
+        control(
+            *(states, setpoints, self.gains, self._gravity, self._period, running, self.integrals, self._demands),
+            *(self._inertias, self._wrenches, self.first, self._rotors, commands),
         )
-        self.turn(states, self._demands, running, commands)
 
     def turn(self, states: FloatArray, demands: FloatArray, running: IntArray, commands: FloatArray) -> None:
         """Compute motor commands from states and demands: `fly` without its position and velocity loops.
