@@ -47,6 +47,8 @@ IN_ONE_GO = 1000
 DIVERGING = 1e-3
 # Of these in a message.
 MAX_NAMED = 5
+# From so many joints on, contacts are not searched for while none can be found; below, that costs as much.
+MIN_BODIES = 32
 
 
 @engine("rigid_bodies")
@@ -140,6 +142,11 @@ class RigidBodyEngine:
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
+        self._clearance = None
+        if self._in_two_halves and self.model.njnt >= MIN_BODIES:
+            from sim_node.simulation.physics.clearance import clearance_of
+
+            self._clearance = clearance_of(self.model, self.data)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         self.signals: Mapping[str, SignalRecord] = signals_of(
@@ -369,6 +376,8 @@ class RigidBodyEngine:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, advance = self._act, self.wind.advance
+        if self._clearance is not None:
+            step1 = self._step_1_of_many
         for _ in range(timesteps):
             if not is_half_done:
                 step1(model, data)
@@ -378,6 +387,19 @@ class RigidBodyEngine:
             if self._settles:
                 FORCE_ELEMENTS.call(self._settles)
             advance()
+
+    def _step_1_of_many(self, model: MjModel, data: MjData) -> None:
+        """Evaluate positions and velocities. No contacts are searched for while none can be found."""
+        assert self._clearance is not None
+        if not self._clearance.holds():
+            self._mujoco.mj_step1(model, data)
+            return
+        flags = model.opt.disableflags
+        model.opt.disableflags = flags | self._mujoco.mjtDisableBit.mjDSBL_CONTACT
+        try:
+            self._mujoco.mj_step1(model, data)
+        finally:
+            model.opt.disableflags = flags
 
     def _step_whole(self, timesteps: int) -> None:
         """Apply force elements before each Runge-Kutta timestep, after evaluating positions and velocities."""
