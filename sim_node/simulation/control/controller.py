@@ -130,29 +130,32 @@ def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntA
     maximum speed. Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then
     thrust, as near as limits allow, so that a vehicle may climb to stay upright. Yaw uses what remains.
     """
+    # Of each rotor: what roll and pitch demand, and its limits, per unit of thrust.
+    turning, least, most = np.empty((3, len(rotors)))
     for v in range(wrenches.shape[0]):
         begin, end = first[v], first[v + 1]
         if not running[v]:
             commands[begin:end] = 0.0
             continue
         thrust, roll, pitch, yaw = wrenches[v, 0], wrenches[v, 1], wrenches[v, 2], wrenches[v, 3]
-        # Per unit of thrust: the largest difference that two rotors can have.
+        for i in range(begin, end):
+            turning[i] = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
+            least[i], most[i] = rotors[i, 4] / rotors[i, 0], rotors[i, 5] / rotors[i, 0]
+        # The largest difference that two rotors can have.
         share = 1.0
         for i in range(begin, end):
             for k in range(begin, end):
                 if rotors[i, 0] > 0.0 and rotors[k, 0] > 0.0:
-                    apart = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
-                    apart -= (rotors[k, 1] * roll + rotors[k, 2] * pitch) / rotors[k, 0]
-                    room = rotors[i, 5] / rotors[i, 0] - rotors[k, 4] / rotors[k, 0]
+                    apart, room = turning[i] - turning[k], most[i] - least[k]
                     if apart * share > room:
                         share = room / apart
         roll, pitch = roll * share, pitch * share
         lowest, highest = -math.inf, math.inf
         for i in range(begin, end):
             if rotors[i, 0] > 0.0:
-                turning = rotors[i, 1] * roll + rotors[i, 2] * pitch
-                lowest = max(lowest, (rotors[i, 4] - turning) / rotors[i, 0])
-                highest = min(highest, (rotors[i, 5] - turning) / rotors[i, 0])
+                demand = rotors[i, 1] * roll + rotors[i, 2] * pitch
+                lowest = max(lowest, (rotors[i, 4] - demand) / rotors[i, 0])
+                highest = min(highest, (rotors[i, 5] - demand) / rotors[i, 0])
         thrust = min(max(thrust, lowest), highest)
         share = 1.0
         for i in range(begin, end):
