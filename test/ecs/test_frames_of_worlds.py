@@ -97,7 +97,7 @@ def test_what_a_schematic_draws_in_such_a_world_stands_where_its_entities_stand(
     in_root = simulation.frames.in_root(snapshot.poses)
     expected = in_root[simulation.frames.index("ball")]
     assert world.schematic is not None
-    components = {"component/world_pos": (simulation.columns["component/world_pos"], None)}
+    components = {"component/world_pos": (simulation.columns["component/world_pos"], in_root)}
     for of in (world, None):
         signals = ShownSignals(simulation.frames, {}, of, reference=scene_reference(world.schematic, world))
         drawing = drawing_of(world.schematic, signals)
