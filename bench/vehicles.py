@@ -100,7 +100,7 @@ def growth(world: World) -> float:
     for _ in range(round(WATCHED)):
         simulation.run(1.0)
         simulation.present()
-    return (process.memory_info().rss - before) / 1e3 / WATCHED
+    return float(process.memory_info().rss - before) / 1e3 / WATCHED
 
 
 def published(world: str, short: int, long: int) -> float:
