@@ -4,8 +4,8 @@ Run from the repository: python -m bench.vehicles [--out bench/results/vehicles.
 
 One quadrotor on its mission at 1 kHz, without and with its sensors, and as a node that publishes all of them; 1, 10,
 100 and 1,000 in one world at 250 Hz, all flown by their pilots. All in seconds of one core. Exit code 1 where one with
-its sensors stays below 80 times real time or its node below 25 times, where a hundred stay below 5 times, or where one
-of a thousand costs more than twice as much as one of ten.
+its sensors stays below 80 times real time or its node below 25 times, where a hundred stay below 5 times, where one of
+a thousand costs more than twice as much as one of ten, or where memory grows with simulated time.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+import psutil
 
 from bench.pairs import Pairs, figure
 from sim_node.simulation import Simulation
@@ -27,6 +28,8 @@ from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import Multirotor, Physics, Pilot, TimeGrid, Waypoint, World, load
 
 FASTEST_ONE, FASTEST_NODE, FASTEST_HUNDRED, FLAT = 80.0, 25.0, 5.0, 2.0
+# Of memory, in simulated time: kB per second, and how long it is watched after how long, s.
+GROWTH, WATCHED, WARM = 0.1, 1800.0, 120.0
 AIRBORNE = 5.0
 ROOT = Path(__file__).parents[1]
 
@@ -41,6 +44,7 @@ def main() -> int:
     measure(pairs, "1 s of a quadrotor", replace(mission, sensors=()), 1.0)
     factor = measure(pairs, "1 s of it with sensors", of_its_model(mission), 1.0)
     held.append(figure("a quadrotor with sensors", factor, "times real time", target=FASTEST_ONE))
+    held.append(figure("memory of a run, growth", growth(of_its_model(mission)), "kB per simulated s", limit=GROWTH))
     factor = published("quadrotor", 20, 220)
     held.append(figure("a quadrotor as a node", factor, "times real time", target=FASTEST_NODE))
     pairs.rows.append({"name": "a quadrotor as a node", "real time factor": factor, "target": None, "ratio": None})
@@ -86,6 +90,17 @@ def measure(pairs: Pairs, name: str, world: World, duration: float) -> float:
     pairs.rows[-1]["real time factor"] = factor
     print(f"{'':<34}{factor:.3g} times real time", flush=True)
     return factor
+
+
+def growth(world: World) -> float:
+    """Resident memory that a simulated second leaves behind, kB."""
+    simulation, process = Simulation(world), psutil.Process()
+    simulation.run(WARM)
+    before = process.memory_info().rss
+    for _ in range(round(WATCHED)):
+        simulation.run(1.0)
+        simulation.present()
+    return float(process.memory_info().rss - before) / 1e3 / WATCHED
 
 
 def published(world: str, short: int, long: int) -> float:
