@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.markers import arrow
+from sim_node.viewing.browser.panel import without_noise
 from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.world import World, WorldError, loads
@@ -42,6 +43,16 @@ def shown(text: str, pose: np.ndarray, selected: str = "", origin: str = "") -> 
     feed = feed_of(panel, FeedContext(signals, frames, world, lambda: selected, lambda: None))
     assert feed is not None
     return feed()
+
+
+def test_what_is_rounding_is_shown_as_nothing_and_what_is_small_as_it_is() -> None:
+    """The sine of pi is 1e-16 in doubles; a micrometre is a position."""
+    turned = shown(
+        "component_monitor component_name=drone.world_pos", np.array([1e-6, 1e-17, 5, 0, 0, np.sin(np.pi), 1])
+    )
+    values = {label: value for label, value, _ in turned}
+    assert (values["x"], values["y"], values["z"], values["q2"]) == (1e-6, 0.0, 5.0, 0.0)
+    assert without_noise([1e15, -1e-17, 1e-9]).tolist() == [1e15, 0.0, 1e-9]
 
 
 def pose(turn: Rotation, *position: float) -> np.ndarray:
@@ -121,6 +132,20 @@ def test_numbers_have_units_and_the_selected_frame_its_pose() -> None:
     assert shown("hierarchy", there, selected="drone")["selected"] == "drone"
     assert "drone.world_pos" in shown("data_overview", there)["signals"]
     assert shown('sensor_view "front"', there) == {"empty": "There is no camera front."}
+
+
+def test_parameters_are_the_numbers_of_the_world() -> None:
+    world = loads(FRAMES.format(origin=""))
+    (panel,) = read_schematic("parameters").data_panels()
+    context = FeedContext(
+        ShownSignals(lay_out(world).frames, {}, world), lay_out(world).frames, world, str, lambda: None
+    )
+    feed, empty = feed_of(panel, context._replace(shown=world)), feed_of(panel, context)
+    assert feed is not None
+    assert empty is not None
+    assert ["motions[drone].keyframes[1].position[0]", 1.0] in feed()["numbers"]
+    assert not feed()["can_set"]
+    assert "of a run or of a bag" in empty()["empty"]
 
 
 @pytest.mark.parametrize(

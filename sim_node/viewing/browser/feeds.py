@@ -15,6 +15,8 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.browser.messages_tab import MessagesTab
+from sim_node.viewing.browser.panel import without_noise
 from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
 from sim_node.viewing.schematic.binding import axes_of, problem_of
 from sim_node.viewing.schematic.formulas import ANGULAR, LINEAR, POSE_LABELS
@@ -22,6 +24,7 @@ from sim_node.viewing.schematic.model import ENU, DataPanel
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.world import FrameTable, World
 from sim_node.world.problems import counted
+from sim_node.world.values import numbers_of
 
 # Names in lists, at most.
 MAX_NAMES = 400
@@ -39,6 +42,9 @@ class FeedContext(NamedTuple):
         world: The world of a run, or None.
         selected: Returns the frame that is selected, or an empty text.
         images: Returns what keeps the images of cameras, or None.
+        messages: Returns what shows the messages of a topic, or None.
+        shown: The world whose numbers are shown, of a run or of a bag, or None.
+        can_set: Whether its numbers can be changed.
     """
 
     signals: ShownSignals
@@ -46,6 +52,9 @@ class FeedContext(NamedTuple):
     world: World | None
     selected: Callable[[], str]
     images: Callable[[], ImagesTab | None]
+    messages: Callable[[], MessagesTab | None] = lambda: None
+    shown: World | None = None
+    can_set: bool = False
 
 
 Feed = Callable[[], Any]
@@ -70,10 +79,8 @@ def _monitor(panel: DataPanel, context: FeedContext) -> Feed:
     units = [_METRES.get(label, "") if signal.is_pose else "" for label in signal.labels]
 
     def now() -> Any:
-        return [
-            [label, _number(value), unit]
-            for label, value, unit in zip(signal.labels, signal.read(), units, strict=True)
-        ]
+        values = without_noise(signal.read())
+        return [[label, _number(value), unit] for label, value, unit in zip(signal.labels, values, units, strict=True)]
 
     return now
 
@@ -92,7 +99,7 @@ def _position(panel: DataPanel, context: FeedContext) -> Feed:
 
     def now() -> Any:
         place = np.array(signal.read()[LINEAR] if len(signal.labels) == 7 else signal.read())
-        found = convert_position(place, Frame[panel.source], Frame[panel.display], about)
+        found = without_noise(convert_position(place, Frame[panel.source], Frame[panel.display], about))
         return [[name, _number(each), unit] for name, each, unit in zip(names, found, units, strict=True)]
 
     return now
@@ -157,7 +164,7 @@ def _inspector(panel: DataPanel, context: FeedContext) -> Feed:
             return {"empty": "Nothing is selected: click a body in a scene, or a frame in a panel of frames."}
         row, found = frames.index(name), context.signals.find(f"{name}.world_pos")
         assert found is not None
-        pose = np.array(found.read())
+        pose = without_noise(found.read())
         rpy = np.degrees(quaternions.to_rpy(pose[ANGULAR])) if np.isfinite(pose).all() else np.full(3, np.nan)
         parent = frames.parents[row]
         return {
@@ -202,6 +209,26 @@ def _image(panel: DataPanel, context: FeedContext) -> Feed:
     return now
 
 
+def _messages(panel: DataPanel, context: FeedContext) -> Feed:
+    """Make what shows the newest message of the topic that is chosen: on all pages, and in their tab, the same one."""
+
+    def now() -> Any:
+        tab = context.messages()
+        if tab is None:
+            return {"empty": "There are no topics here."}
+        return {"topics": list(tab.topic.options), "topic": tab.topic.value, "text": tab.text}
+
+    return now
+
+
+def _parameters(panel: DataPanel, context: FeedContext) -> Feed:
+    if context.shown is None:
+        return lambda: {"empty": "Numbers of a world are shown here, of a run or of a bag that has it."}
+    every = numbers_of(context.shown)
+    rows = [[path, float(value)] for path, value in every.items()]
+    return lambda: {"numbers": rows, "can_set": context.can_set}
+
+
 # By the kind of panel: makes what returns its data as they are now, for JSON. The script of the page has the others.
 FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
     "component_monitor": _monitor,
@@ -211,6 +238,8 @@ FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
     "hierarchy": _hierarchy,
     "inspector": _inspector,
     "data_overview": _overview,
+    "messages": _messages,
+    "parameters": _parameters,
     "sensor_view": _image,
     "video_stream": _image,
 }
@@ -230,4 +259,4 @@ def _number(value: Any) -> float | None:
 
 
 def _rounded(values: FloatArray) -> list[list[float | None]]:
-    return [[_number(each) for each in row] for row in values]
+    return [[_number(each) for each in row] for row in without_noise(values)]

@@ -377,8 +377,9 @@ PANELS: dict[str, PanelReader] = {
     "sensor_view": _of_name,
     "video_stream": _of_name,
     "log_stream": _log,
-    # The scene with its own panel: of sim_node alone.
-    **dict.fromkeys(("inspector", "hierarchy", "schematic_tree", "data_overview", "scene"), _plain),
+    **dict.fromkeys(("inspector", "hierarchy", "schematic_tree", "data_overview"), _plain),
+    # Of sim_node alone: the scene with its own panel, the newest message of a topic, the numbers of the world.
+    **dict.fromkeys(("scene", "messages", "parameters"), _plain),
 }
 # What stands at the top only.
 _TOP = ("object_3d", "line_3d", "vector_arrow", "theme", "coordinate")
