@@ -10,7 +10,7 @@ from sim_node.viewing.schematic.model import GREY, Colour, Drawn, GlbModel, Live
 from sim_node.world.problems import quoted
 
 DrawnReader = Callable[[Fields], "Drawn | None"]
-_WITHOUT_EFFECT = frozenset({"animate", "icon", "visibility_range", "thruster"})
+WITHOUT_EFFECT = frozenset({"animate", "icon", "visibility_range", "thruster"})
 GLB_SUFFIXES = (".glb", ".gltf")
 # Names for colours, 0 to 255.
 COLOURS: dict[str, tuple[int, int, int]] = {
@@ -49,7 +49,7 @@ def read_object(fields: Fields) -> Object3d | None:
         if read is not None:
             drawn = read(Fields(child, fields.source, fields.key))
             found += [] if drawn is None else [drawn]
-        elif child.name not in _WITHOUT_EFFECT:
+        elif child.name not in WITHOUT_EFFECT:
             inner = Fields(child, fields.source, fields.key)
             inner.error(f"unknown node{did_you_mean(child.name, DRAWN)} (known: {', '.join(DRAWN)})")
     if not fields.node.children:
