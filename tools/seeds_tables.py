@@ -111,7 +111,7 @@ _SDF = {
     "Elements without effect": _words(sorted(WITHOUT_EFFECT)),
 }
 _ELODIN = {
-    "Names in Python": _words(name for name in dir(elodin) if not name.startswith("_")),
+    "Names in Python": _words(name for name in vars(elodin)["__all__"] if not name.startswith("_")),
     "Campaigns": f"plans, specifications with {_words(campaign_files.DISTRIBUTIONS)}, and hooks",
     "Panels of KDL": _words(PANELS),
     "Other nodes": f"{_words(TOP)}; in `object_3d`: {_words(DRAWN)}",
