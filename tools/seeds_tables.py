@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from sim_node.extensions import elodin
 from sim_node.extensions.aerosim.graph import GROUPS
 from sim_node.extensions.aerosim.reading import COORDINATES
 from sim_node.extensions.aerosim.sensor_types import OF_BODIES as SENSORS_OF_BODIES
 from sim_node.extensions.aerosim.sensor_types import TYPES
 from sim_node.extensions.aerosim.to_world import ROOTS
 from sim_node.extensions.aerosim.writing import DIALECTS
+from sim_node.extensions.fmu.description import TYPES as FMI_TYPES
 from sim_node.extensions.fmu.description import VERSIONS
 from sim_node.extensions.openplx import contacts, physics3d, signals
 from sim_node.extensions.openplx.drives import MOTIONS, SHAFT, SHAFT_ACTUATOR
@@ -23,9 +25,15 @@ from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS
 from sim_node.extensions.sdf.sensors import MISSING as SDF_SENSORS_MISSING
 from sim_node.extensions.sdf.sensors import TYPES as SDF_SENSORS
 from sim_node.extensions.sdf.shapes import GEOMETRIES
+from sim_node.extensions.sweep import campaign_files
 from sim_node.formats import x_xy, x_xy_writer
 from sim_node.names import SENSOR_PATTERNS, conventions
 from sim_node.spatial.frames import Frame
+from sim_node.viewing.schematic.formulas import FORMULAS
+from sim_node.viewing.schematic.model import AXES
+from sim_node.viewing.schematic.objects import DRAWN
+from sim_node.viewing.schematic.objects import WITHOUT_EFFECT as OBJECTS_WITHOUT_EFFECT
+from sim_node.viewing.schematic.reader import NOT_DRAWN, PANELS, TOP, VIEWPORT_WITHOUT_EFFECT
 from sim_node.world.readers.registry import READERS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "seeds.md"
@@ -102,13 +110,33 @@ _SDF = {
     ),
     "Elements without effect": _words(sorted(WITHOUT_EFFECT)),
 }
+_ELODIN = {
+    "Names in Python": _words(name for name in vars(elodin)["__all__"] if not name.startswith("_")),
+    "Campaigns": f"plans, specifications with {_words(campaign_files.DISTRIBUTIONS)}, and hooks",
+    "Panels of KDL": _words(PANELS),
+    "Other nodes": f"{_words(TOP)}; in `object_3d`: {_words(DRAWN)}",
+    "Axes": _words(AXES),
+    "Formulas": _words(FORMULAS),
+    "Written": "the layout of pages, as KDL",
+    "Approximated": "nothing: where its numbers differ from ours, `compat` has them",
+    "Left out, with a warning": f"{_words(NOT_DRAWN)}; of viewports {_words(VIEWPORT_WITHOUT_EFFECT)}; of `object_3d` "
+    f"{_words(sorted(OBJECTS_WITHOUT_EFFECT))}; of campaigns "
+    f"{_words(name for names in campaign_files.WITHOUT_EFFECT.values() for name in names)}",
+}
+_FMI = {
+    "Versions": f"co-simulation, FMI {_words(VERSIONS)}",
+    "Types with values": _words(FMI_TYPES),
+    "Written": "nothing",
+    "Approximated": "nothing",
+    "Left out": "model exchange, scheduled execution, clocks, binaries",
+}
 _FRAMES = {
     "Frames of data": _words(frame.name for frame in Frame),
     "Axes by the names of frames": _words(f"{name} ({axes})" for name, axes in conventions().items()),
     "Static beside `base_link`": _words(SENSOR_PATTERNS),
 }
-_NAMES = ("x_xy", "openplx", "aerosim", "sdf", "frames")
-_ROWS = (_X_XY, _OPENPLX, _AEROSIM, _SDF, _FRAMES)
+_NAMES = ("elodin", "x_xy", "openplx", "aerosim", "fmi", "sdf", "frames")
+_ROWS = (_ELODIN, _X_XY, _OPENPLX, _AEROSIM, _FMI, _SDF, _FRAMES)
 
 
 def written(page: str) -> str:

@@ -77,26 +77,32 @@ Read = Callable[[], FloatArray]
 
 def _ellipsoid(drawn: LiveEllipsoid, pose: Read, scope: FormulaScope) -> tuple[Read, Read, Formula | None]:
     """Return what computes its pose (7,) and radii (3,), and the formula that they follow from."""
-    if drawn.cholesky is None:
+    if drawn.covariance is None:
         if drawn.scale is None:
             return pose, lambda: np.ones(3), None
         read = _numbers(drawn.scale, 3, "three radii are needed", "scale", scope)
         return pose, lambda: _lengths(read()), drawn.scale
     from scipy.special import gammaincinv  # slow to import, and few schematics have one
 
-    lower = _numbers(drawn.cholesky, 6, "a lower triangle is needed", "error_covariance_cholesky", scope)
+    key, half = ("error_covariance_cholesky", "lower") if drawn.factored else ("error_covariance", "upper")
+    triangle = _numbers(drawn.covariance, 6, f"a triangle, the {half} one, is needed", key, scope)
     # Chi-squared of three degrees of freedom: this much of a normal distribution is within these standard deviations.
     reach = float(np.sqrt(2.0 * gammaincinv(1.5, min(drawn.confidence, 99.9999) / 100.0)))
 
     def axes() -> tuple[FloatArray, FloatArray]:
-        factor = np.zeros((3, 3))
-        factor[np.tril_indices(3)] = np.nan_to_num(lower(), nan=0.0, posinf=1e6, neginf=-1e6)
-        turn, deviations, _ = np.linalg.svd(factor)
+        matrix, numbers = np.zeros((3, 3)), np.nan_to_num(triangle(), nan=0.0, posinf=1e6, neginf=-1e6)
+        if drawn.factored:
+            matrix[np.tril_indices(3)] = numbers
+            turn, deviations, _ = np.linalg.svd(matrix)
+        else:
+            matrix.T[np.triu_indices(3)] = matrix[np.triu_indices(3)] = numbers
+            variances, turn = np.linalg.eigh(matrix)
+            deviations = np.sqrt(np.maximum(variances, 0.0))
         turn[:, 2] *= np.linalg.det(turn)
         return quaternions.from_matrix(turn), _lengths(reach * deviations)
 
     turned = lambda: poses.compose(pose(), poses.pose(np.zeros(3), axes()[0]))  # noqa: E731
-    return turned, lambda: axes()[1], drawn.cholesky
+    return turned, lambda: axes()[1], drawn.covariance
 
 
 def _numbers(formula: Formula, count: int, needed: str, key: str, scope: FormulaScope) -> Read:

@@ -58,8 +58,9 @@ def boxes_of(frames: int, shapes: Sequence[DrawnShape]) -> FloatArray:
 
 
 def around(points: FloatArray) -> Extent:
-    """Return the extent of points (P, 3) in the fixed frame, without those that are not finite."""
+    """Return the extent of points (P, 3) in the fixed frame, finite ones alone; of none, the origin's."""
     points = points[np.isfinite(points).all(axis=1)]
+    points = points if len(points) else np.zeros((1, 3))
     low, high = points.min(axis=0), points.max(axis=0)
     return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), MIN_RADIUS))
 

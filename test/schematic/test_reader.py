@@ -163,13 +163,18 @@ def test_planes_and_ellipsoids_have_the_sizes_of_elodins_editor() -> None:
     assert ball == LiveEllipsoid()
 
 
-@pytest.mark.parametrize(("confidence", "chi_squared"), [("", 3.6649), ("50", 2.36597), ('"95"', 7.81473)])
-def test_a_covariance_is_the_ellipsoid_of_its_confidence(confidence: str, chi_squared: float) -> None:
+@pytest.mark.parametrize(
+    ("confidence", "chi_squared", "of"),
+    [("", 3.6649, "_cholesky"), ("50", 2.36597, "_cholesky"), ('"95"', 7.81473, "_cholesky"), ("50", 2.36597, "")],
+)
+def test_a_covariance_is_the_ellipsoid_of_its_confidence(confidence: str, chi_squared: float, of: str) -> None:
     """x' C^-1 x is the quantile of chi-squared on its surface (NIST's tables; 3 degrees of freedom)."""
     lower = np.array([[3.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.25, 0.7]])
     triangle = "(3, 0.5, 2, -1, 0.25, 0.7)"
+    if not of:
+        triangle = f"({', '.join(map(repr, (lower @ lower.T)[np.triu_indices(3)].tolist()))})"
     given = f"error_confidence_interval={confidence}" if confidence else ""
-    text = f'object_3d "(0, 0, 0.6, 0.8, 1, 2, 3)" {{ ellipsoid error_covariance_cholesky="{triangle}" {given}; }}'
+    text = f'object_3d "(0, 0, 0.6, 0.8, 1, 2, 3)" {{ ellipsoid error_covariance{of}="{triangle}" {given}; }}'
     drawing = drawing_of(read_schematic(text), ShownSignals(FrameTable(("map",), np.array([-1]), np.array([True]))))
     (pose,), (shape,) = drawing.poses(), drawing.shapes
     body = quaternions.to_matrix(np.array([0.0, 0.0, 0.6, 0.8]))

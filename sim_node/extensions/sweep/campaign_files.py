@@ -20,7 +20,7 @@ from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError
 
 KEPT = ("always", "never", "on-fail")
 # Keys of Elodin's campaigns that have no effect here.
-_WITHOUT_EFFECT = {
+WITHOUT_EFFECT = {
     "": ("scratch_dir", "rampup", "params_delivery", "quality"),
     "resources": ("bind_ip",),
     "retention": ("prune_on_pass", "prune_on_fail", "compact_run_db"),
@@ -178,8 +178,8 @@ def _samples(path: Path, table: _Table) -> list[dict[str, Any]]:
 
 def _distribution(path: Path, table: _Table) -> Callable[[float], Any]:
     """Return what makes a value of a number in [0, 1)."""
-    kind = table.get("dist", _one_of(_DISTRIBUTIONS), "fixed")
-    draw: Callable[[float], Any] = _DISTRIBUTIONS[kind](table)
+    kind = table.get("dist", _one_of(DISTRIBUTIONS), "fixed")
+    draw: Callable[[float], Any] = DISTRIBUTIONS[kind](table)
     table.only(())
     return draw
 
@@ -220,7 +220,7 @@ def _normal(table: _Table) -> Callable[[float], Any]:
     return lambda u: mean + deviation * NormalDist().inv_cdf(min(max(u, 1e-12), 1.0 - 1e-12))
 
 
-_DISTRIBUTIONS: Mapping[str, Callable[[_Table], Callable[[float], Any]]] = {
+DISTRIBUTIONS: Mapping[str, Callable[[_Table], Callable[[float], Any]]] = {
     "fixed": _fixed,
     "choice": _choice,
     "uniform": _uniform,
@@ -247,7 +247,7 @@ class _Table:
             _refuse(path, key, f"a table is needed, found {rows!r}")
         self.rows: Mapping[str, Any] = rows
         self.read: set[str] = set()
-        self.notes = [self._key(name) for name in _WITHOUT_EFFECT.get(key, ()) if name in rows]
+        self.notes = [self._key(name) for name in WITHOUT_EFFECT.get(key, ()) if name in rows]
 
     def get(self, name: str, convert: Callable[[Any], Any], default: Any = _NEEDED) -> Any:
         """Return the value of a key. Raises WorldError if it is wrong, or needed and not there."""
@@ -269,7 +269,7 @@ class _Table:
         """Refuse keys that were not read, and are neither tables that are known nor without effect."""
         known = [*sorted(self.read), *tables]
         for name in self.rows:
-            if name not in known and name not in _WITHOUT_EFFECT.get(self.key, ()):
+            if name not in known and name not in WITHOUT_EFFECT.get(self.key, ()):
                 there = f"{did_you_mean(name, known)} (known: {', '.join(known)})"
                 _refuse(self.path, self._key(name), f"unknown key{there}")
 

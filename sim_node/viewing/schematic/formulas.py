@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 
@@ -135,12 +136,10 @@ def _conversion(
 
 
 def _conversions() -> Iterator[tuple[str, FormulaType]]:
-    for source in (Frame.ENU, Frame.NED, Frame.ECEF):
-        for target in {Frame.ENU, Frame.NED, Frame.ECEF} - {source}:
-            name = f"{source.name}_to_{target.name}".lower()
-            for suffix, vector, of in (("", False, (3, 7)), ("_vector", True, (3,))):
-                on_earth = partial(_conversion, source, target, vector)
-                yield name + suffix, FormulaType(0, _nothing, of, _same, on_earth)
+    for source, target in permutations((Frame.ENU, Frame.NED, Frame.ECEF), 2):
+        name = f"{source.name}_to_{target.name}".lower()
+        for suffix, vector, of in (("", False, (3, 7)), ("_vector", True, (3,))):
+            yield name + suffix, FormulaType(0, _nothing, of, _same, partial(_conversion, source, target, vector))
 
 
 def _formulas() -> Iterator[tuple[str, FormulaType]]:

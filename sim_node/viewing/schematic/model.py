@@ -162,13 +162,16 @@ class LiveEllipsoid:
     Attributes:
         scale: Its three radii, m: a formula of three numbers; None for a ball of 1 m.
         colour: Red, green, blue and opacity, 0 to 1.
-        cholesky: Instead of radii: the lower triangle by rows, six numbers, m, of the Cholesky factor of a covariance.
+        covariance: Instead of radii, six numbers: the lower triangle by rows of the Cholesky factor, m, of a
+            covariance, or the upper triangle by rows of the covariance itself, m^2.
+        factored: Whether they are of the factor.
         confidence: How much of the distribution is inside then, percent.
     """
 
     scale: Formula | None = None
     colour: Colour = GREY
-    cholesky: Formula | None = None
+    covariance: Formula | None = None
+    factored: bool = True
     confidence: float = 70.0
 
 
@@ -329,4 +332,4 @@ class Schematic:
         for thing in self.objects:
             yield thing.pose
             if isinstance(thing.drawn, LiveEllipsoid):
-                yield from (each for each in (thing.drawn.scale, thing.drawn.cholesky) if each is not None)
+                yield from (each for each in (thing.drawn.scale, thing.drawn.covariance) if each is not None)

@@ -10,7 +10,7 @@ from sim_node.viewing.schematic.model import GREY, Colour, Drawn, GlbModel, Live
 from sim_node.world.problems import quoted
 
 DrawnReader = Callable[[Fields], "Drawn | None"]
-_WITHOUT_EFFECT = frozenset({"animate", "icon", "visibility_range", "thruster"})
+WITHOUT_EFFECT = frozenset({"animate", "icon", "visibility_range", "thruster"})
 GLB_SUFFIXES = (".glb", ".gltf")
 # Names for colours, 0 to 255.
 COLOURS: dict[str, tuple[int, int, int]] = {
@@ -26,6 +26,14 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "cyan": (30, 190, 220),
     "mint": (125, 225, 175),
     "turquoise": (50, 205, 195),
+    # Names of Elodin's own palette.
+    "yalk": (255, 230, 50),
+    "slate": (128, 112, 255),
+    "pumpkin": (255, 112, 30),
+    "yolk": (255, 197, 5),
+    "peach": (255, 214, 178),
+    "reddish": (233, 50, 10),
+    "hyperblue": (20, 97, 209),
 }
 
 
@@ -41,7 +49,7 @@ def read_object(fields: Fields) -> Object3d | None:
         if read is not None:
             drawn = read(Fields(child, fields.source, fields.key))
             found += [] if drawn is None else [drawn]
-        elif child.name not in _WITHOUT_EFFECT:
+        elif child.name not in WITHOUT_EFFECT:
             inner = Fields(child, fields.source, fields.key)
             inner.error(f"unknown node{did_you_mean(child.name, DRAWN)} (known: {', '.join(DRAWN)})")
     if not fields.node.children:
@@ -100,13 +108,15 @@ def _solid(kind: str, *lengths: str) -> DrawnReader:
 
 def read_ellipsoid(fields: Fields) -> LiveEllipsoid:
     """Read an ellipsoid of three radii, or of a covariance."""
-    fields.only(("scale", "error_covariance_cholesky", "error_confidence_interval"), ("show_grid", "emissivity"))
-    cholesky = fields.formula("error_covariance_cholesky")
-    if cholesky is None:
+    of_covariance = ("error_covariance_cholesky", "error_covariance")
+    fields.only(("scale", *of_covariance, "error_confidence_interval"), ("show_grid", "emissivity"))
+    name = next((each for each in of_covariance if each in fields.node.properties), None)
+    formula = None if name is None else fields.formula(name)
+    if formula is None:
         return LiveEllipsoid(fields.formula("scale"), read_colour(fields))
     confidence = fields.number("error_confidence_interval", 0.0, 100.0, text=True)
     inside = {} if confidence is None else {"confidence": confidence}
-    return LiveEllipsoid(None, read_colour(fields), cholesky, **inside)
+    return LiveEllipsoid(None, read_colour(fields), formula, factored=name == of_covariance[0], **inside)
 
 
 def _read_plane(fields: Fields) -> Solid:

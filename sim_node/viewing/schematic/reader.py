@@ -40,7 +40,7 @@ PanelReader = Callable[[Fields], "Panel | None"]
 NOT_DRAWN = (*("timeline", "skybox", "environment", "telemetry_mode", "world_mesh", "dashboard"),)
 STYLES = ("line", "point", "bar")
 # Of Elodin's editor.
-_VIEWPORT_WITHOUT_EFFECT = (
+VIEWPORT_WITHOUT_EFFECT = (
     *("show_arrows", "create_frustum", "show_frustums", "show_frustum", "frustums_color", "projection_color"),
     *("frustums_thickness", "show_view_cube", "view_cube_frame", "effects", "cinematic"),
     *("aspect", "aspect_ratio", "ev100", "smoothing"),
@@ -112,9 +112,9 @@ def _read(text: str, source: KdlSource) -> Schematic:
     for node in nodes:
         if node.name == "coordinate":
             continue
-        fields = Fields(node, source) if node.name in _TOP else None
+        fields = Fields(node, source) if node.name in TOP else None
         if fields is None:
-            panel = _panel(node, source, "", _TOP)
+            panel = _panel(node, source, "", TOP)
             panels += [] if panel is None else [panel]
         elif node.name == "object_3d":
             thing = read_object(fields)
@@ -175,7 +175,7 @@ def _no_arguments(fields: Fields) -> None:
 def read_viewport(fields: Fields) -> Viewport:
     """Read a viewport."""
     _no_arguments(fields)
-    fields.only((*_VIEWPORT, "hdr", "frame"), _VIEWPORT_WITHOUT_EFFECT)
+    fields.only((*_VIEWPORT, "hdr", "frame"), VIEWPORT_WITHOUT_EFFECT)
     given = fields.read(_VIEWPORT)
     near, far = given.get("near"), given.get("far")
     if near is not None and far is not None and near >= far:
@@ -382,7 +382,7 @@ PANELS: dict[str, PanelReader] = {
     **dict.fromkeys(("scene", "messages", "parameters"), _plain),
 }
 # What stands at the top only.
-_TOP = ("object_3d", "line_3d", "vector_arrow", "theme", "coordinate")
+TOP = ("object_3d", "line_3d", "vector_arrow", "theme", "coordinate")
 
 
 def _check_size(schematic: Schematic, source: KdlSource) -> None:
