@@ -89,6 +89,8 @@ window title="x" \\
     hierarchy name="F"
     schematic_tree name="Y"
     data_overview name="D"
+    messages name="M"
+    parameters name="N"
     scene name="3D"
 }
 line_3d a.world_pos line_width=2 frame="ENU" \\
