@@ -28,6 +28,9 @@ motions:
 """
 
 
+EQUATOR = "origin: {latitude: 0, longitude: 0, altitude: 0}"
+
+
 def shown(text: str, pose: np.ndarray, selected: str = "", origin: str = "") -> Any:
     """What a panel shows of a drone at a pose."""
     world: World = loads(FRAMES.format(origin=origin))
@@ -63,6 +66,29 @@ def test_a_horizon_has_the_angles_of_aviation() -> None:
     assert found == pytest.approx({"roll": 30.0, "pitch": 20.0, "heading": 0.0}, abs=1e-4)
     east = shown("horizon_gauge drone.world_pos", pose(Rotation.identity()))
     assert east == pytest.approx({"roll": 0.0, "pitch": 0.0, "heading": 90.0}, abs=1e-4)
+
+
+def test_a_gauge_of_an_attitude_in_ned_shows_that_of_a_body_in_frd() -> None:
+    """To the east, the nose 20 degrees up, the right wing 30 degrees down: yaw, pitch and roll of FRD in NED."""
+    turn = Rotation.from_euler("ZYX", [90.0, 20.0, 30.0], degrees=True)
+    found = shown("horizon_gauge drone.world_pos source=NED", pose(turn))
+    assert found == pytest.approx({"roll": 30.0, "pitch": 20.0, "heading": 90.0}, abs=1e-4)
+    body = shown("orientation_gauge drone.world_pos source=NED display=ECEF", pose(turn), origin=EQUATOR)
+    in_enu = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]]) @ turn.as_matrix()
+    assert np.array(body["body"]) == pytest.approx(in_enu.T, abs=1e-6)
+    # At the equator and the first meridian, x is up, y east and z north.
+    assert (body["names"], body["axes"]) == (["X", "Y", "Z"], [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+
+
+def test_a_position_of_other_axes_is_converted() -> None:
+    there = pose(Rotation.identity(), 3.0, 4.0, -5.0)
+    found = shown("geo_position_gauge drone.world_pos source=NED display=ENU", there)
+    assert [value for _, value, _ in found] == [4.0, 3.0, 5.0]
+    earth = pose(Rotation.identity(), 6378137.0 + 7.0, 0.0, 0.0)
+    found = shown("coordinate frame=ECEF\ngeo_position_gauge drone.world_pos", earth, origin=EQUATOR)
+    assert [value for _, value, _ in found] == pytest.approx([0.0, 0.0, -7.0], abs=1e-6)
+    found = shown("geo_position_gauge drone.world_pos source=ECEF", earth)
+    assert found == {"empty": "ECEF as NED needs the origin of the world on Earth, which has none."}
 
 
 def test_what_a_gauge_has_as_neutral_is_level() -> None:

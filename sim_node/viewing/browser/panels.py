@@ -40,7 +40,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -246,7 +246,8 @@ class Panels:
         """Show a schematic, or raise WorldError and go on as before."""
         assert self._last is not None
         frames, in_root, labels, world = self._last
-        signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields)
+        reference = scene_reference(schematic, world)
+        signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields, reference=reference)
         signals.update(in_root, {})
         drawing = drawing_of(schematic, signals)
         viewports = schematic.viewports()
