@@ -4,8 +4,11 @@ Run from the repository: python -m bench.viewer [--out bench/results/viewer.json
 
 A tick is the time that sending all poses takes, beside viser's own way of a node for each frame; then how many
 updates a second a page gets (as a client of the websocket in a process of its own), how much a run as fast as possible
-is slowed by being viewed, how long a tick of it takes for ten pages, and how many pictures a second Chromium draws of
-100 bodies without a graphics card.
+is slowed by being viewed, how long a tick of it takes for ten pages, how many pictures a second Chromium draws of
+100 bodies without a graphics card, and the memory of a page after an hour.
+
+What a page keeps by mistake grows with what it is sent, at the same rate all the time. So its heap is looked at each
+minute, after its garbage is gone, and the line through these is followed to the end of an hour.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import viser
@@ -26,6 +30,7 @@ from websockets.typing import Subprotocol
 
 from bench.pairs import Pairs, figure
 from bench.panels import CHROMIUM, DRAWN, FLAGS
+from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
@@ -42,11 +47,20 @@ WANTED = 30.0
 # Pages that look at a run, and how long a tick of it may take then, ms; bodies, and pictures a second of them.
 PAGES, TICK_MS = 10, 20.0
 BODIES, PICTURES = 100, 10.0
+# Minutes that the heap of a page is looked at, the hour in them, and how large it may be then, MB.
+MINUTES, HOUR, HEAP_MB = 4, 60, 200.0
+# What is on that page: a scene, and panels that keep samples.
+PANELS = """hsplit {
+    scene
+    vsplit { graph "drone/base_link.world_pos"; component_monitor component_name="drone/base_link.world_pos"; }
+    tabs { query_table "drone/base_link.world_pos"; log_stream; parameters; }
+}"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("bench/results/viewer.json"))
+    parser.add_argument("--minutes", type=int, default=MINUTES, help="that the heap of a page is looked at")
     parser.add_argument("--page", help=argparse.SUPPRESS)
     parser.add_argument("--pages", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -67,6 +81,10 @@ def main() -> int:
     if pictures is not None:
         held &= figure(f"pictures of {BODIES} bodies without a graphics card", pictures, "/s", target=PICTURES)
         pairs.rows.append({"name": f"pictures/s of {BODIES} bodies", "rate": pictures, "target": None})
+    heap = heap_of_page(arguments.minutes)
+    if heap is not None:
+        held &= figure("heap of a page after an hour", heap, "MB", limit=HEAP_MB)
+        pairs.rows.append({"name": "heap of a page after an hour", "mb": heap, "target": None})
     pairs.save(arguments.out)
     return 0 if held and not pairs.missed else 1
 
@@ -239,6 +257,32 @@ def pictures_of_bodies() -> float | None:
     stream.close()
     viewer.close()
     return rate
+
+
+def heap_of_page(minutes: int) -> float | None:
+    """The heap of a page's scripts after an hour, MB; None without Chromium."""
+    if CHROMIUM is None:
+        return None
+    from playwright.sync_api import sync_playwright
+
+    heaps = []
+    with Session("quadrotor", view=0) as session, sync_playwright() as playwright:
+        session.start()
+        assert session.viewer is not None
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=False, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 900, "height": 400})
+        page.goto(f"{session.viewer.url}/?layout={quote(PANELS)}", timeout=240_000)
+        page.locator(".plot").first.wait_for(timeout=240_000)
+        engine = page.context.new_cdp_session(page)
+        # In the first minute, it is still loading.
+        for _ in range(minutes + 1):
+            page.wait_for_timeout(60_000)
+            engine.send("HeapProfiler.collectGarbage")
+            heaps.append(engine.send("Runtime.getHeapUsage")["usedSize"] / 1e6)
+        browser.close()
+    grows, first = np.polyfit(np.arange(1, minutes + 1), heaps[1:], 1)
+    print(f"heap each minute, MB: {', '.join(f'{heap:.1f}' for heap in heaps)}")
+    return float(first + max(grows, 0.0) * HOUR)
 
 
 if __name__ == "__main__":

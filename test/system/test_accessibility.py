@@ -61,7 +61,7 @@ PANELS = """vsplit {
         query_table "drone/base_link.world_pos"
     }
 }
-window title=W { rect 20 50 25 40; sensor_view "x"; }"""
+window title=W { rect 40 4 40 22; sensor_view "x"; }"""
 
 
 def test_axe_finds_nothing_serious_on_panels(browser: Any) -> None:

@@ -69,7 +69,7 @@ class AxesOverlay:
         self._links: Any = None
         if len(self._joined):
             ends = self._ends()
-            colours = linear(in_one_colour(ends, _LINK) / 255.0)
+            colours = linear(np.full(ends.shape, _LINK) / 255.0)
             self._links = scene.add_line_segments(
                 f"{node}/links", ends, colours, thickness=_LINK_WIDTH, thickness_units="screen"
             )
@@ -306,7 +306,7 @@ class NameOverlays:
         corners = poses.apply(in_root[:, None], self._boxes[rows])
         middle = corners.mean(axis=1)
         middle[:, 2] = corners[..., 2].max(axis=1) + self._above[rows]
-        return middle
+        return np.asarray(middle)
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
         """Return the label of each row that has one."""

@@ -94,6 +94,8 @@
         break;
       }
     }
+    // What scrolls is scrolled by keys, too: of a folded panel, nothing else has the focus.
+    for (const scrolls of document.querySelectorAll("[data-scrollarea-viewport]")) scrolls.tabIndex = 0;
     for (const image of document.querySelectorAll("img:not([alt])")) image.alt = "image of the camera";
     for (const button of document.querySelectorAll("button")) {
       if (named(button) || button.textContent.trim() || button.title) continue;

@@ -48,6 +48,7 @@ button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider
   --mantine-primary-color-filled: #1864ab !important; --mantine-color-blue-6: #1864ab !important;
 }
 :root[data-mantine-color-scheme="dark"] { --mantine-color-dimmed: #a8adb4 !important; }
+:root[data-mantine-color-scheme="dark"] [role="tab"][aria-selected="true"] * { color: #74b7f5 !important; }
 @media (max-width: 700px) {
   .mantine-Paper-root[style*="position: fixed"],
   .mantine-Paper-root[style*="position: fixed"] [style="width: 20em;"] { width: 100% !important; }
