@@ -76,7 +76,7 @@ def test_axe_finds_nothing_serious(browser: Any, world: str) -> None:
     with Session(world, view=0) as session:
         session.run(0.5)
         assert session.viewer is not None
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 1000, "height": 600})
         page.set_default_timeout(1000.0 * PATIENCE)
         page.goto(session.viewer.url)
         page.locator("#foot button").first.wait_for()
