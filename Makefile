@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress golden pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -118,6 +118,10 @@ stress: .venv/.ready-for-tests
 	timeout 6m $(STRESS) bench.lockstep --over tcp --seconds 1800 --out bench/results/lockstep_stress.json
 	timeout 100m $(STRESS) stress
 	timeout 55m $(STRESS) stress.stops
+
+# The pictures that pages are compared with, in test/data/first_pictures. Look at them before you commit them.
+golden: .venv/.ready-for-tests
+	UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q test/system/test_first_pictures.py -m "nightly or not nightly" $(ARGS)
 
 # The pictures of the README and the docs, drawn by the project itself.
 RENDER = $(BIN)/sim_node render
