@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from zlib import crc32
 
 import hypothesis
 import psutil
@@ -111,8 +112,13 @@ WAITING = {"autopilot", "system"}
 
 
 def mix(items: list[pytest.Item]) -> None:
-    """Spread the modules of the waiting rooms evenly among the others, so that cores are busy from start to end."""
-    items.sort(key=lambda item: item.path)  # each worker collects from another room on
+    """Spread the modules of the waiting rooms evenly among the others, so that cores are busy from start to end.
+
+    Each worker begins with a part of the list. Not in the order of the alphabet, in which the last one has the browsers
+    of `system` and `viewing`, which all wait for in the end.
+    """
+    # Each worker collects from another room on.
+    items.sort(key=lambda item: (crc32(item.nodeid.partition("::")[0].encode()), item.path))
     rooms = {True: 0, False: 0}
     begins: dict[tuple[bool, str], int] = {}
     for item in items:
@@ -153,6 +159,14 @@ def opengl() -> None:
             pass
     except NoOpenGL as error:
         pytest.skip(f"no OpenGL here: {error}")
+
+
+@pytest.fixture
+def one_sun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures of `sim_node render` in this process have hard shadows, a tenth of the work of soft ones."""
+    from sim_node.cli import render
+
+    monkeypatch.setattr(render, "SUNS_OF_A_PICTURE", 1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ def installed(prefix: Path, packages: Sequence[str], *caches: Any) -> Iterator[N
         each.cache_clear()
 
 
-def typestore(packages: Sequence[str]) -> Any:
-    """Return the types of packages as rosbags reads them."""
+@cache
+def typestore(*packages: str) -> Any:
+    """Return the types of packages as rosbags reads them, which takes half a second the first time."""
     store = get_typestore(Stores.ROS2_JAZZY)
     found: dict[str, Any] = {}
     for package in packages:

@@ -41,16 +41,13 @@ def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-STORE = typestore(PACKAGES)
-
-
 class Heard(HeardVehicle):
     """A vehicle under ArduPilot's names; topics are below ap."""
 
     names: ApNames
 
     def __init__(self, autopilot: int = ARDUPILOT) -> None:
-        super().__init__(STORE, autopilot)
+        super().__init__(typestore(*PACKAGES), autopilot)
         self.names = ApNames(self.vehicle, FrameNames(), self.send, readers())
 
 
@@ -318,9 +315,8 @@ def test_status_and_origin_with_heartbeats() -> None:
 def test_kinds_of_vehicles_are_those_of_the_firmware(kind: int, firmware: int) -> None:
     [status] = Heard().give(heartbeat(0, kind=kind))["status"]
     names = {1: "ROVER", 2: "ARDUCOPTER", 3: "ARDUPLANE", 4: "ANTENNATRACKER", 7: "ARDUSUB", 12: "BLIMP"}
-    assert (
-        status.vehicle_type == firmware == getattr(STORE.types["ardupilot_msgs/msg/Status"], f"APM_{names[firmware]}")
-    )
+    constants = typestore(*PACKAGES).types["ardupilot_msgs/msg/Status"]
+    assert status.vehicle_type == firmware == getattr(constants, f"APM_{names[firmware]}")
 
 
 def command_of(number: int, beat: Heartbeat) -> Any:

@@ -271,11 +271,11 @@ def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
 def test_a_flight_is_the_same_each_time_and_after_a_reset(run: Callable[..., Run]) -> None:
     """The world's seed is the only thing that it depends on."""
     first, second = run(), run()
-    path = first.path(3.0)
-    assert path[-1, 2] > 2.0
-    np.testing.assert_array_equal(path, second.path(3.0))
+    path = first.path(2.0)
+    assert path[-1, 2] > 1.0
+    np.testing.assert_array_equal(path, second.path(2.0))
     first.simulation.reset()
-    np.testing.assert_array_equal(path, first.path(3.0))
+    np.testing.assert_array_equal(path, first.path(2.0))
 
 
 class Relay:
@@ -365,16 +365,16 @@ def test_a_link_that_is_cut_changes_nothing(cuts: int, run: Callable[..., Run]) 
 
 
 def test_it_is_started_again_in_flight_and_flies_on(run: Callable[..., Run]) -> None:
-    flown = run()
-    flown.path(4.0)
+    flown = run("{take_off: 3, wait: 0.2, waypoints: [[3, 0, 4]], after: hold}")
+    flown.path(3.5)
     assert flown.place[2] > 2.5
     for _ in range(2):
         process = only_autopilot()
         process.send_signal(signal.SIGKILL)
-        heights = flown.path(1.5)[:, 2]
+        heights = flown.path(1.2)[:, 2]
         assert heights.min() > 2.5
-    flown.path(9.0)
-    np.testing.assert_allclose(flown.place, [6.0, 6.0, 4.0], atol=0.3)
+    flown.simulation.run(5.0)
+    np.testing.assert_allclose(flown.place, [3.0, 0.0, 4.0], atol=0.3)
     assert flown.peer.wait.lost == 2
 
 
@@ -386,7 +386,12 @@ def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run])
         lines: list[str] = []
         reader = threading.Thread(target=lambda: lines.extend(iter(second.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
         reader.start()
-        until(lambda: flown.path(0.1).size and any("is rejected" in line for line in flown.said), "a refusal")
+        # In steps that leave the processor to the second one, which takes a second to start.
+        until(
+            lambda: flown.path(0.02).size and any("is rejected" in line for line in flown.said),
+            "a refusal",
+            poll_s=0.1,
+        )
         assert any("a second one" in line and "is rejected" in line for line in flown.said)
     finally:
         second.terminate()
@@ -470,7 +475,7 @@ def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) 
     """What they have made of the flight, a reset of the world mends."""
     flown, chance = run("none"), random.Random(3)
     with flying(flown) as ground:
-        for number in range(4000):
+        for number in range(2000):
             with suppress(EncodeError):
                 data = anything(chance.choice(FROM_GROUND), chance, number, target=ground.system)
                 ground._socket.sendto(data, ground._to)

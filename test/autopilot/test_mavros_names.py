@@ -44,16 +44,13 @@ def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-STORE = typestore(PACKAGES)
-
-
 class Heard(HeardVehicle):
     """A vehicle under MAVROS' names."""
 
     names: MavrosVehicle
 
     def __init__(self, autopilot: int = PX4) -> None:
-        super().__init__(STORE, autopilot, frames=FrameNames("map", "v/odom", "v/base_link"))
+        super().__init__(typestore(*PACKAGES), autopilot, frames=FrameNames("map", "v/odom", "v/base_link"))
         self.names = MavrosVehicle(self.vehicle, FrameNames(), self.send)
 
 

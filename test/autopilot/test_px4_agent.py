@@ -8,11 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from dialect_messages import installed
+from dialect_messages import installed, typestore
 from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import all as mavlink
-from test_px4_names import STORE, TILTED, Heard, attitude, heartbeat
+from test_px4_names import TILTED, Heard, attitude, heartbeat
 
 from sim_node.mavlink.codec import EncodeError, MavlinkMessage, frame_bytes
 from sim_node.mavlink.parser import Parser
@@ -119,7 +119,7 @@ def received(name: str, fields: dict[str, Any]) -> MavlinkMessage:
 
 def as_message(topic: str, fields: Any) -> Any:
     """A message of an input, with the fields that are given and zeros for the others."""
-    kind = STORE.types[f"px4_msgs/msg/{INPUT_TYPES[topic]}"]
+    kind = typestore("px4_msgs").types[f"px4_msgs/msg/{INPUT_TYPES[topic]}"]
     names = {name for name in kind.__dataclass_fields__ if not name.isupper() and name != "__msgtype__"}
     assert set(fields) <= names, "fields of its definition"
     return SimpleNamespace(**{**dict.fromkeys(names, 0), **fields})
@@ -184,7 +184,7 @@ def test_any_numbers_become_frames_or_nothing(numbers: list[float], small: int) 
     outputs = FmuOutputs()
     outputs.system = 1
     for index, (name, output) in enumerate(OUTPUTS.items()):
-        kind = STORE.types[output.topic.type.replace("/", "/msg/")]
+        kind = typestore("px4_msgs").types[output.topic.type.replace("/", "/msg/")]
         values: dict[str, Any] = {}
         for at, (field, of) in enumerate(kind.__dataclass_fields__.items()):
             number = numbers[at % 8]

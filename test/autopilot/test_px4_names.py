@@ -43,16 +43,13 @@ def _definitions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-STORE = typestore(("px4_msgs",))
-
-
 class Heard(HeardVehicle):
     """A vehicle under PX4's names; topics are below fmu/out."""
 
     names: Px4Names
 
     def __init__(self, autopilot: int = PX4) -> None:
-        super().__init__(STORE, autopilot, system=3)
+        super().__init__(typestore("px4_msgs"), autopilot, system=3)
         self.names = Px4Names(self.vehicle, self.send, readers())
 
 
@@ -146,7 +143,9 @@ def test_modes_are_those_of_the_heartbeat(name: str) -> None:
     others |= {each: f"AUTO_{each}" for each in ("MISSION", "RTL", "LAND", "TAKEOFF")}
     others |= {"RTGS": "AUTO_LOITER", "RATTITUDE": "MANUAL"}
     _, main, sub = mavutil.px4_map[name]
-    expected = getattr(STORE.types["px4_msgs/msg/VehicleStatus"], f"NAVIGATION_STATE_{others.get(name, name)}")
+    expected = getattr(
+        typestore("px4_msgs").types["px4_msgs/msg/VehicleStatus"], f"NAVIGATION_STATE_{others.get(name, name)}"
+    )
     assert nav_state(Heartbeat(PX4, 2, 1, main << 16 | sub << 24, 4)) == expected
 
 

@@ -12,7 +12,7 @@ from waiting import PATIENCE
 # Imports what takes long, and forks a process for each moment, which then sends itself the signal.
 PROGRAM = """
 import json, os, signal, sys
-import mujoco, numpy, yaml
+import mujoco, numba, numpy, scipy.spatial.transform, yaml
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 

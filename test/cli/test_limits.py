@@ -33,7 +33,7 @@ WORDS = {
     "bridge": "bridge --url udpin:127.0.0.1:0",
     "autopilot": "autopilot --world guided --sim tcp:127.0.0.1:9",
     "view": "view orbit --port 0",
-    "render": "render orbit -o orbit.png",
+    "render": "render orbit --size 64x48 -o orbit.png",
     "rviz": "rviz orbit -o orbit.rviz",
     "tree": "tree orbit",
     "lookup": "lookup orbit map drone/base_link",

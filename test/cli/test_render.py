@@ -64,7 +64,7 @@ def test_a_picture_is_written_and_reported(world: str, tmp_path: Path, capsys: p
         assert abs(column(np.asarray(image)) - (0.5 * (WIDTH - 1) + FOCAL / 6.0)) < 1.0
 
 
-@pytest.mark.usefixtures("opengl")
+@pytest.mark.usefixtures("opengl", "one_sun")
 def test_a_camera_of_the_world_gives_its_own_size(world: str, tmp_path: Path) -> None:
     out = tmp_path / "seen.png"
     assert main(["render", world, "--camera", "CAM_WEST", "-o", str(out)]) == 0
@@ -88,7 +88,7 @@ def test_a_film_shows_the_motion_at_its_times(world: str, tmp_path: Path) -> Non
         assert abs(column(image) - (0.5 * (WIDTH - 1) - FOCAL * y / 6.0)) < 1.5
 
 
-@pytest.mark.usefixtures("opengl")
+@pytest.mark.usefixtures("opengl", "one_sun")
 def test_a_bag_is_drawn_in_the_world_that_it_carries(world: str, tmp_path: Path) -> None:
     """By its transforms: at 2 s the ball is at y = -1. The world's own file is gone by then."""
     bag, out = tmp_path / "bag", tmp_path / "there.png"
@@ -99,7 +99,7 @@ def test_a_bag_is_drawn_in_the_world_that_it_carries(world: str, tmp_path: Path)
         assert abs(column(np.asarray(image)) - (0.5 * (WIDTH - 1) + FOCAL / 6.0)) < 1.0
 
 
-@pytest.mark.usefixtures("opengl")
+@pytest.mark.usefixtures("opengl", "one_sun")
 def test_a_bag_without_a_world_is_drawn_as_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Stamps of the wall clock; times are from the first. From x = -6 one looks along x; base goes from x = 0 to 4 m.
 
@@ -124,11 +124,12 @@ def test_a_bag_without_a_world_is_drawn_as_axes(tmp_path: Path, capsys: pytest.C
 
 @pytest.mark.usefixtures("opengl")
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
-    """A vehicle in gusts, in two processes."""
-    out = [tmp_path / f"{name}.png" for name in "ab"]
-    asked = ["formation", "--at", "0.5", "--seed", "7", "--size", "320x180", "--trail", "alpha/base_link", "--time"]
-    assert main(["render", *asked, "-o", str(out[0])]) == 0
-    subprocess.run([sys.executable, "-m", "sim_node.cli.main", "render", *asked, "-o", out[1]], check=True)
+    """A vehicle in gusts, in two processes: two pictures of a film, which have one sun each."""
+    out = [tmp_path / f"{name}.webp" for name in "ab"]
+    asked = ["formation", "--from", "0.5", "--duration", "0.1", "--fps", "20", "--seed", "7"]
+    asked += ["--size", "320x180", "--trail", "alpha/base_link", "--time"]
+    assert main(["render", *asked, "--video", str(out[0])]) == 0
+    subprocess.run([sys.executable, "-m", "sim_node.cli.main", "render", *asked, "--video", out[1]], check=True)
     assert out[0].read_bytes() == out[1].read_bytes()
 
 
@@ -228,7 +229,8 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
-    asked = ["render", world, *EYE, "--duration", "60", "--video", str(tmp_path / "film.mp4")]
+    # Long enough to be drawn for some seconds; all of it is simulated first.
+    asked = ["render", world, *EYE, "--duration", "8", "--video", str(tmp_path / "film.mp4")]
     process = subprocess.Popen([sys.executable, "-m", "sim_node.cli.main", *asked], stderr=subprocess.PIPE)
     stderr = process.stderr
     assert stderr is not None

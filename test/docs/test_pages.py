@@ -127,7 +127,7 @@ def recordings() -> Recordings:
     return {}
 
 
-@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.usefixtures("ros_domain", "one_sun")
 @pytest.mark.parametrize("block", blocks("console"), ids=str)
 def test_a_command_prints_what_its_page_shows(block: Block, recordings: Recordings, tmp_path: Path) -> None:
     """Lines that start with `$ ` are run below a folder that holds the shipped worlds; what follows is their output.

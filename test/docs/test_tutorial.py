@@ -48,7 +48,7 @@ def follow(page: Path, folder: Path) -> None:
                 assert shows(expected, found), f"{where}: {command} printed\n{found}"
 
 
-@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.usefixtures("ros_domain", "one_sun")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_can_be_followed_literally(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -55,12 +55,12 @@ def readable(folder: Path) -> int:
 
 
 def test_a_disk_that_fails_is_reported_by_what_is_in_the_bag(tmp_path: Path) -> None:
-    """A file that may not grow beyond 1 MB fails as a full disk does, with an error of the system's."""
+    """A file that may not grow beyond 256 kB fails as a full disk does, with an error of the system's."""
 
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))
 
-    command = [*RUN, "--speed", "max", "--duration", "20", "--compression", "none", "--record", str(tmp_path / "bag")]
+    command = [*RUN, "--speed", "max", "--duration", "6", "--compression", "none", "--record", str(tmp_path / "bag")]
     ran = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, timeout=PATIENCE)
     assert ran.returncode == 1, ran.stderr
     assert "recording stopped" in ran.stderr

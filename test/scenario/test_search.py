@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from in_process import exit_code
 
-pytest.importorskip("cmaes", reason="needs cmaes, of the extra learn")
+# To import it takes longer than to look for it, in each process that collects tests.
+pytestmark = pytest.mark.skipif(find_spec("cmaes") is None, reason="needs cmaes, of the extra learn")
 
 # Thrown upwards, a ball has the height v^2 / (2 g) above its start.
 THROW = """

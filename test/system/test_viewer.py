@@ -174,7 +174,7 @@ def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
     raise AssertionError(f"waited in vain; the foot says {text!r}")
 
 
-def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browser: Any) -> None:
+def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_players(world: Path, browser: Any) -> None:
     with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
         url = url_of(viewer)
         asked: list[str] = []
@@ -201,6 +201,25 @@ def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browse
         # Nothing but this machine was asked for anything.
         hosts = {urlparse(each.removeprefix("blob:")).netloc for each in asked if not each.startswith("data:")}
         assert hosts == {urlparse(url).netloc}
+
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press(".")
+        step = shown_time(page, lambda time_s, words: time_s > 0.0 and "paused" in words)
+        assert step == 0.02  # a sixtieth of a second, in whole steps of the world
+        page.keyboard.press("?")
+        page.get_by_text("play or pause").wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_text("play or pause").wait_for(state="hidden")
+        page.keyboard.press(" ")
+        shown_time(page, lambda time_s, words: time_s > 1.0 and "Live" in words)
+        page.keyboard.press("Home")
+        assert shown_time(page, lambda _, words: "looking back, paused" in words) < 1.0
+        page.keyboard.press("l")
+        shown_time(page, lambda time_s, words: time_s > 1.0 and "looking back" not in words)
+        page.keyboard.press("k")
+        shown_time(page, lambda _, words: "paused" in words)
+        assert viewer.stop(signal.SIGINT) == 0, viewer.output
+        page.get_by_text("ended").wait_for()
 
 
 def foreign_transform(parent: str, child: str, position: np.ndarray, at_s: float) -> Any:
@@ -252,10 +271,12 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
     with program(sim_node("run", world, "--no-ros", "--view", "0")) as viewer:
         url = url_of(viewer)
         small = (400, 300)  # nobody looks at what is drawn
-        opened(browser, url, size=small).close()
         first, second = (opened(browser, url, size=small) for _ in range(2))
         for page in (first, second):
             shown_time(page, lambda time_s, _: time_s > 0.5)
+        first.close()
+        gone_s = shown_time(second, lambda time_s, _: True)
+        shown_time(second, lambda time_s, _: time_s > gone_s)
         family = [psutil.Process(viewer.process.pid), *psutil.Process(viewer.process.pid).children(recursive=True)]
         code = viewer.stop(signal.SIGINT)
         assert code == 0, viewer.output
@@ -329,25 +350,3 @@ def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(b
         loop.click()
         page.wait_for_selector('button[aria-label="Loop"][aria-pressed="false"]')
         assert viewer.stop(signal.SIGINT) == 0, viewer.output
-
-
-def test_keys_are_those_of_video_players(world: Path, browser: Any) -> None:
-    with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
-        page = opened(browser, url_of(viewer))
-        page.keyboard.press(".")
-        step = shown_time(page, lambda time_s, words: time_s > 0.0 and "paused" in words)
-        assert step == 0.02  # a sixtieth of a second, in whole steps of the world
-        page.keyboard.press("?")
-        page.get_by_text("play or pause").wait_for()
-        page.keyboard.press("Escape")
-        page.get_by_text("play or pause").wait_for(state="hidden")
-        page.keyboard.press(" ")
-        shown_time(page, lambda time_s, words: time_s > 1.0 and "Live" in words)
-        page.keyboard.press("Home")
-        assert shown_time(page, lambda _, words: "looking back, paused" in words) < 1.0
-        page.keyboard.press("l")
-        shown_time(page, lambda time_s, words: time_s > 1.0 and "looking back" not in words)
-        page.keyboard.press("k")
-        shown_time(page, lambda _, words: "paused" in words)
-        assert viewer.stop(signal.SIGINT) == 0, viewer.output
-        page.get_by_text("ended").wait_for()

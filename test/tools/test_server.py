@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Coroutine
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import psutil
@@ -16,19 +16,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
-from mcp.client import Client
 from PIL import Image
 
 from sim_node.extensions.assistants import TOOLS, Access, FlightLimits, Graph, ToolRefused
 from sim_node.extensions.assistants.commands import MAX_JSON, fitted
 from sim_node.extensions.assistants.journal import Journal
-from sim_node.extensions.assistants.server import server_of
 from sim_node.messages.topic import Qos
 from sim_node.recording.channels import RecordedTopic
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
 from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.writer import BagWriter
+
+# It takes a second to import, which each process that collects tests would spend.
+if TYPE_CHECKING:
+    from mcp.client import Client
 
 
 def no_graph() -> Graph:
@@ -37,6 +39,10 @@ def no_graph() -> Graph:
 
 def talk(access: Access, act: Callable[[Client], Coroutine[Any, Any, None]]) -> list[dict[str, Any]]:
     """Connect the official client, let it act, and return what the journal has."""
+    from mcp.client import Client
+
+    from sim_node.extensions.assistants.server import server_of
+
     kept = StringIO()
 
     async def run() -> None:

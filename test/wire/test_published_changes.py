@@ -204,7 +204,7 @@ def test_changes_leave_no_growth() -> None:
     worlds = [Simulation(yard("table", "table/IMU", "arm")), Simulation(yard())]
     first = [simulation.snapshot() for simulation in worlds]
     threads = threading.active_count()
-    for number in range(300):
+    for number in range(100):
         place = number % 2
         for sink in run.sinks:
             sink.open(worlds[place].world, worlds[place].frames)

@@ -62,11 +62,11 @@ class Transfer(Transaction):
             return False
         # Sent for a message that arrived twice, or that belongs to an earlier transfer.
         if message.fields.type != INVALID_SEQUENCE:
-            self.end(False, _words(message.fields.type))
+            self.end(False, result_words(message.fields.type))
         return True
 
 
-def _words(result: int) -> str:
+def result_words(result: int) -> str:
     """Return `no space` for MAV_MISSION_NO_SPACE."""
     return enum_name("MAV_MISSION_RESULT", result).removeprefix("MAV_MISSION_").lower().replace("_", " ")
 
@@ -166,7 +166,7 @@ class Upload(Transfer):
         if self._uploads < (MAX_ERRORS if self._error == FAILED else MAX_UPLOADS):
             return self.start(now_ns)
         if self._error is not None:
-            return self.end(False, _words(self._error))
+            return self.end(False, result_words(self._error))
         left = f"after item {self._requested + 1} of {len(self._lists[0][1])}"
         return self.end(False, f"the autopilot stopped asking {left}")
 

@@ -398,13 +398,12 @@ class _MissionUpload(Effect):
 
     def _acknowledged(self, run: Simulation, lasting: Lasting, result: int) -> None:
         """Go on with the next list, or begin the mission."""
-        from sim_node.mavlink.codec import enum_name
+        from sim_node.mavlink.mission.transfer import result_words
 
         state: Any = lasting.arguments
         if result:
             timetable_of(run).drop(lasting.kind, lasting.of)
-            words = enum_name("MAV_MISSION_RESULT", result).removeprefix("MAV_MISSION_").lower().replace("_", " ")
-            fail_later(run, lasting, f"the mission is refused: {words}")
+            fail_later(run, lasting, f"the mission is refused: {result_words(result)}")
             return
         del state["lists"][0]
         state["sent"], state["asked"] = 0, run.steps
