@@ -34,6 +34,8 @@ SHIPPED = (
     *("hover_in_gusts", "motor_out", "gps_loss", "magnetometer_disturbed", "link_loss", "geofence"),
     *("ferry_landing", "low_battery", "person_in_the_way", "slipping_part"),
 )
+# Of a run, which may be starved for minutes on a busy machine: that would be an error, and is none of the scenario.
+TIMEOUT_S = 4 * 3600.0
 HEADER = "| Scenario | Runs | Verdicts | Different hashes | Least robustness |\n|---|---|---|---|---|\n"
 
 
@@ -77,6 +79,7 @@ def turn(scenario: Scenario, folder: Path, arguments: argparse.Namespace, until:
         vary=(variation("seed", "0"),),
         workers=arguments.workers,
         autopilot=arguments.autopilot,
+        timeout=TIMEOUT_S,
         keep=1,
     )
     judged = [done]
