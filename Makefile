@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress reliability pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress reliability golden pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -123,6 +123,10 @@ stress: .venv/.ready-for-tests
 # judged stays judged: end it at any time, and go on. ARGS="--autopilot px4 --runs 200 -n 1 hover_in_gusts" selects.
 reliability: .venv/.ready-for-tests
 	$(BIN)/python tools/reliability.py $(ARGS)
+
+# The pictures that pages are compared with, in test/data/first_pictures. Look at them before you commit them.
+golden: .venv/.ready-for-tests
+	UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q test/system/test_first_pictures.py -m "nightly or not nightly" $(ARGS)
 
 # The pictures of the README and the docs, drawn by the project itself.
 RENDER = $(BIN)/sim_node render

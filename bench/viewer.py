@@ -230,7 +230,7 @@ def pictures_of_bodies() -> float | None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=False, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.goto(viewer.url, timeout=240_000)
-        page.locator("#foot button").first.wait_for(timeout=240_000)
+        page.locator("#foot button:visible").first.wait_for(timeout=240_000)
         page.wait_for_timeout(5000)
         rate: float = page.evaluate(DRAWN, 1e3 * SECONDS)
         browser.close()

@@ -96,7 +96,16 @@ def missing(vehicle: Vehicle, error: ImportError) -> Problem:
 
 
 def _outputs(vehicle: Vehicle) -> object:
-    return len(vehicle.rotors) if isinstance(vehicle, Multirotor) else vehicle.channels
+    return vehicle.channels, vehicle.servos if isinstance(vehicle, Multirotor) else ()
+
+
+def _places(vehicle: Multirotor, kind: str) -> tuple[tuple[int, int], ...]:
+    """Return the numbers of the rotors, or of the servos, of a vehicle, and the channel that commands each."""
+    return tuple(
+        (int(role.removeprefix(f"{kind}_")), channel)
+        for channel, role in enumerate(vehicle.channels)
+        if role.startswith(f"{kind}_")
+    )
 
 
 class VehicleCoSimulator:
@@ -136,7 +145,7 @@ class VehicleCoSimulator:
         self._vehicle, self._restarts = simulation.vehicles[vehicle.name], 0
         self._start = simulation.part_state(vehicle.name) if vehicle.autopilot.reset_vehicle else None
         self._apply = self._command_of(vehicle)
-        self._outputs = len(vehicle.rotors) if isinstance(vehicle, Multirotor) else len(vehicle.channels)
+        self._outputs = len(vehicle.channels)
         self._report = report
         made: type[LockstepAutopilot] = kind
         if vehicle.autopilot.installed:
@@ -191,14 +200,26 @@ class VehicleCoSimulator:
             self._report(self.wait.describe())
 
     def _command_of(self, vehicle: Vehicle) -> Callable[[Sequence[float]], None]:
-        """Return what applies commands: as motor commands, or as the twist that a base's channels stand for."""
+        """Return what applies commands: to motors and servos, or as the twist that a base's channels stand for."""
         handle = self._vehicle
         if isinstance(vehicle, Multirotor):
+            motors, servos = _places(vehicle, "rotor"), _places(vehicle, "servo")
+            joints = self._simulation.joints
+            if vehicle.channels == vehicle.roles and not vehicle.servos:
 
-            def turn_rotors(commands: Sequence[float]) -> None:
-                handle.command[:] = commands
+                def turn_rotors(commands: Sequence[float]) -> None:
+                    handle.command[:] = commands
 
-            return turn_rotors
+                return turn_rotors
+
+            def move(commands: Sequence[float]) -> None:
+                for number, channel in motors:
+                    handle.command[number] = commands[channel]
+                for number, channel in servos:
+                    servo = vehicle.servos[number]
+                    joints[servo.joint].target = servo.low + commands[channel] * (servo.high - servo.low)
+
+            return move
         channels = BaseChannels(vehicle.channels, vehicle.shape, vehicle.limits.linear, vehicle.limits.angular)
 
         # In lockstep: they act until others come, and an autopilot that is lost commands zeros.

@@ -24,11 +24,20 @@ from sim_node.world.locate import share
 # Of a package with many short interfaces: all of them in one file, each below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
 _CMAKE = "CMakeLists.txt"
+# The type of a field, if it is a message without a package before it.
+_OF_SAME_PACKAGE = re.compile(r"^\s*([A-Z]\w*)(?:\[[^\]]*\])?\s+[a-z]\w*", re.MULTILINE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare PACKAGE."""
+    """Declare PACKAGE and --from."""
     parser.add_argument("package", metavar="PACKAGE", choices=BUILT, help=", ".join(BUILT))
+    parser.add_argument(
+        "--from",
+        dest="folder",
+        metavar="DIR",
+        type=Path,
+        help="take the interfaces that a checkout has: of the package, or of PX4 for px4_msgs",
+    )
 
 
 @command("build", add_arguments)
@@ -36,12 +45,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Build the package into this Python's environment, unless it is there."""
     package, prefix = arguments.package, Path(sys.prefix)
     definitions = interface_texts(package)
+    if arguments.folder is not None:
+        definitions = of_checkout(definitions, arguments.folder)
     digest = hashlib.sha256("".join(name + text for name, text in sorted(definitions.items())).encode()).hexdigest()
     stamp = prefix / "build" / f"{package}.built"
     if (found := importlib.util.find_spec(package)) is not None:
         # That of a sourced ROS 2 has no stamp, and is never replaced.
         if not stamp.exists() or stamp.read_text() == digest:
-            print(f"{package} is there: {next(iter(found.submodule_search_locations or ['?']))}")
+            there = f"{package} is there: {next(iter(found.submodule_search_locations or ['?']))}"
+            if arguments.folder is not None and not stamp.exists():
+                raise UsageError(f"{there}; --from replaces what sim_node has built only")
+            print(there)
             return 0
     elif os.environ.get("ROS_DISTRO"):
         raise UsageError(missing_message(package))
@@ -81,6 +95,41 @@ def interface_texts(package: str) -> dict[str, str]:
         template = folder.with_name("CMakeLists.in").read_text(encoding="utf-8")
         texts[_CMAKE] = template.replace("@PACKAGE@", package).replace("@DEPENDENCIES@", needed)
     return texts
+
+
+def of_checkout(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the files of a package with the interfaces of a checkout.
+
+    Args:
+        texts: The files of the package.
+        folder: The checkout, with interfaces anywhere below msg, srv and action, as PX4 has them.
+
+    Returns:
+        The files: the same interfaces, without those that the checkout lacks, which are named, and with the messages
+        that the others consist of.
+
+    Raises:
+        UsageError: There is no such folder, or it has none of them.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--from {folder}: no such folder")
+    kinds = ("msg", "srv", "action")
+    theirs = {f"{kind}/{path.name}": path for kind in kinds for path in sorted((folder / kind).rglob(f"*.{kind}"))}
+    wanted = [name for name in texts if name.partition("/")[0] in kinds]
+    found = {name: text for name, text in texts.items() if name not in wanted}
+    if missing := [name for name in wanted if name not in theirs]:
+        if len(missing) == len(wanted):
+            raise UsageError(
+                f"--from {folder}: has no {wanted[0]}; needs a checkout of the package or, for px4_msgs, of PX4"
+            )
+        print(f"not in {folder}: {', '.join(missing)}")
+    waiting = [name for name in wanted if name in theirs]
+    while waiting:
+        name = waiting.pop()
+        found[name] = theirs[name].read_text(encoding="utf-8")
+        parts = (f"msg/{kind}.msg" for kind in _OF_SAME_PACKAGE.findall(found[name]))
+        waiting += [part for part in parts if part in theirs and part not in found and part not in waiting]
+    return found
 
 
 def _compile(source: Path, build: Path, log: Path) -> None:

@@ -283,10 +283,13 @@ class BagView(PlaybackTarget):
 
     def _set_scene(self, era: BagEra) -> None:
         shapes: tuple[DrawnShape, ...] = ()
+        look = None
         try:
             if self._worlds is not None:
-                shapes = shapes_on(self._worlds[self._worlds.place_at(era.start_ns)], era.table)
+                look = self._worlds[self._worlds.place_at(era.start_ns)]
+                shapes = shapes_on(look, era.table)
         except WorldError as error:
             self._report(f"the bag's world is not shown: {shown(str(error), MAX_LINE)}")
         shapes += self._drawings.robots(era.table, {shape.row for shape in shapes})
-        self._viewer.set_scene(era.table, era.first, shapes, self._frames.places, sources=self._drawings.types)
+        places, types = self._frames.places, self._drawings.types
+        self._viewer.set_scene(era.table, era.first, shapes, places, sources=types, look=look)

@@ -10,8 +10,8 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.schematic import FormulaScope, UnknownName, Viewport, bound, bound_pose
-from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic import FormulaScope, UnknownName, Viewport, bound_pose
+from sim_node.viewing.schematic.binding import bound_vector, problem_of
 from sim_node.viewing.schematic.eql import Formula
 
 _UP = np.array([0.0, 0.0, 1.0])
@@ -42,12 +42,15 @@ class ViewportCamera:
     def __init__(self, viewport: Viewport, scope: FormulaScope) -> None:
         assert viewport.pos is not None
         self._viewport = viewport
-        self._pose = _bound(viewport.pos, scope, "pos")
-        self._target = None if viewport.look_at is None else _bound(viewport.look_at, scope, "look_at")
+        frame = viewport.frame
+        self._pose = _bound(viewport.pos, scope, "pos", frame)
+        self._target = None if viewport.look_at is None else _bound(viewport.look_at, scope, "look_at", frame)
+        # What is up for a pose: z, or in axes whose z is down, against it.
+        self._own_up = -_UP if frame == "NED" else _UP
         self._up = None
         if viewport.up is not None:
             try:
-                self._up = bound(viewport.up, scope).read
+                self._up = bound_vector(viewport.up, scope, frame)
             except UnknownName as error:
                 raise problem_of(viewport.up, "viewport.up", error) from None
         given = (viewport.pos, viewport.look_at, viewport.up)
@@ -57,9 +60,9 @@ class ViewportCamera:
         """Return where it is now; None while that is not known, or if it looks at itself."""
         pose = self._pose()
         turn = pose[3:]
-        up = quaternions.rotate(turn, _UP) if self._target is None or self._viewport.rolls else _UP
-        if self._up is not None and np.linalg.norm(self._up()[-3:]) > 0.0:
-            up = self._up()[-3:]
+        up = quaternions.rotate(turn, self._own_up) if self._target is None or self._viewport.rolls else _UP
+        if self._up is not None and np.linalg.norm(self._up()) > 0.0:
+            up = self._up()
         target = poses.apply(pose, np.array([1.0, 0.0, 0.0])) if self._target is None else self._target()[:3]
         if not np.isfinite([pose[:3], target, up]).all() or np.linalg.norm(target - pose[:3]) < 1e-9:
             return None
@@ -71,9 +74,9 @@ class ViewportCamera:
         return math.radians(self._viewport.fov)
 
 
-def _bound(formula: Formula, scope: FormulaScope, key: str) -> Callable[[], FloatArray]:
+def _bound(formula: Formula, scope: FormulaScope, key: str, frame: str) -> Callable[[], FloatArray]:
     try:
-        return bound_pose(formula, scope)
+        return bound_pose(formula, scope, frame)
     except UnknownName as error:
         raise problem_of(formula, f"viewport.{key}", error) from None
 

@@ -67,7 +67,7 @@ def drawing_of(schematic: Schematic, scope: FormulaScope) -> ObjectDrawing:
 
 def _pose(thing: Object3d, scope: FormulaScope) -> Callable[[], FloatArray]:
     try:
-        return bound_pose(thing.pose, scope)
+        return bound_pose(thing.pose, scope, thing.frame, thing.frame_orientation)
     except UnknownName as error:
         raise problem_of(thing.pose, "object_3d", error) from None
 

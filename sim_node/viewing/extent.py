@@ -27,9 +27,14 @@ class Extent(NamedTuple):
     radius: float
 
 
-def points_of(in_root: FloatArray, shapes: Sequence[DrawnShape], places: FloatArray) -> FloatArray:
-    """Return points (P, 3) around frames at poses (N, 7) in the fixed frame, shapes on them, and places (K, 3)."""
-    corners = [in_root[:, :3], places]
+def points_of(
+    in_root: FloatArray, shapes: Sequence[DrawnShape], places: FloatArray, rows: BoolArray | slice = slice(None)
+) -> FloatArray:
+    """Return points (P, 3) around frames at poses (N, 7) in the fixed frame, shapes on them, and places (K, 3).
+
+    rows (N,): the frames whose origins count.
+    """
+    corners = [in_root[rows, :3], places]
     solid = [shape for shape in shapes if shape.kind not in ("plane", "terrain")]
     # A landscape is looked at only if there is nothing else.
     solid = solid or [shape for shape in shapes if shape.kind == "terrain"]
@@ -60,20 +65,19 @@ def around(points: FloatArray) -> Extent:
 
 
 def places_of(world: World, layout: Layout) -> FloatArray:
-    """Return points (P, 3) in the fixed frame around everything a world has and will have, without planes.
+    """Return points (P, 3) in the fixed frame around a world's shapes and all that will move, without planes.
 
     Keyframes and waypoints count with all their positions, shapes with their sizes. What rotates on a joint may do so
     in any direction: it counts as a sphere, what stands still as a box. Motion of slides and falling bodies is not
     predicted.
     """
-    return np.concatenate(list(_corners(world, layout)))
+    return np.concatenate([np.zeros((0, 3)), *_corners(world, layout)])
 
 
 def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
     """Yield points (K, 3) that bound the world."""
     frames = layout.frames
     rooted = frames.in_root(layout.poses)
-    yield rooted[frames.still, :3]
     motions = dict(layout.moving)
     tops, lengths = _swings(layout)
     known = _on_keyframes(layout, tops)

@@ -16,6 +16,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.schematic_pictures import ViewportFraming, horizontal, viewport_named
+from sim_node.viewing.shown_signals import scene_reference
 from sim_node.viewing.view import DEFAULT_FOV, View, fitted, looking
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
@@ -88,7 +89,7 @@ def framing_of_viewport(name: str, size: tuple[int, int], world: World, content:
         return lambda now: view
     points = content.points()
     reach = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
-    framing = ViewportFraming(viewport, content.frames, size, reach)
+    framing = ViewportFraming(viewport, content.frames, size, reach, scene_reference(world.schematic, world))
 
     def checked(now: FloatArray) -> View:
         try:

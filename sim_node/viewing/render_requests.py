@@ -141,7 +141,7 @@ def render_source(
     frames = layout.frames
     _check(times_ns, source)
     size = size_of(request.camera, request.size, world)
-    schematic = DrawnSchematic(world.schematic, frames)
+    schematic = DrawnSchematic(world, frames)
     try:
         renderer = Renderer(world, layout, size, schematic.add_meshes)
     except ValueError as error:

@@ -13,7 +13,7 @@ from sim_node.viewing.cameras import Sight, ViewportCamera
 from sim_node.viewing.rviz_displays import PLUGINS, Properties
 from sim_node.viewing.rviz_layout import point
 from sim_node.viewing.schematic import Viewport
-from sim_node.viewing.shown_signals import WORLD_POS, ShownSignals
+from sim_node.viewing.shown_signals import WORLD_POS, ShownSignals, scene_reference
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import Layout
 
@@ -33,7 +33,7 @@ def viewport_views(world: World, layout: Layout, prefix: str) -> Iterator[Proper
     frames, in_root = layout.frames, layout.frames.in_root(layout.poses)
     for viewport in world.schematic.viewports():
         if viewport.name and viewport.pos is not None:
-            signals = ShownSignals(frames)
+            signals = ShownSignals(frames, reference=scene_reference(world.schematic, world))
             sight = _sight(viewport, signals, in_root)
             if sight is not None:
                 yield _view(viewport, signals, frames, in_root, sight, prefix)

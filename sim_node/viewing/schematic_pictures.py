@@ -21,7 +21,7 @@ from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.mujoco_shapes import add_drawn_mesh, compilable_parts
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.schematic import Schematic, Viewport
-from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.viewing.shown_signals import SceneReference, ShownSignals, scene_reference
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable, World, WorldError, WorldWarning
 from sim_node.world.problems import quoted
@@ -54,13 +54,16 @@ class ViewportFraming:
         frames: The frames that its formulas can name.
         size: Width and height, pixels.
         reach: How far away things are, m.
+        reference: What poses are relative to.
 
     Raises:
         WorldError: A formula names something else.
     """
 
-    def __init__(self, viewport: Viewport, frames: FrameTable, size: tuple[int, int], reach: float) -> None:
-        self._signals = ShownSignals(frames)
+    def __init__(
+        self, viewport: Viewport, frames: FrameTable, size: tuple[int, int], reach: float, reference: SceneReference
+    ) -> None:
+        self._signals = ShownSignals(frames, reference=reference)
         self._camera = ViewportCamera(viewport, self._signals)
         across = horizontal(self._camera.vertical_fov, size)
         near = viewport.near or _NEAR
@@ -100,12 +103,13 @@ class DrawnSchematic:
     What cannot be drawn causes a WorldWarning. Renderers of these pictures need `add_meshes`.
 
     Args:
-        schematic: The schematic, or None.
+        world: The world, for its schematic.
         frames: The frames that formulas can name.
     """
 
-    def __init__(self, schematic: Schematic | None, frames: FrameTable) -> None:
-        self._signals = ShownSignals(frames)
+    def __init__(self, world: World, frames: FrameTable) -> None:
+        schematic = world.schematic
+        self._signals = ShownSignals(frames, reference=scene_reference(schematic, world))
         self._drawings: list[tuple[ObjectDrawing, list[_Part]]] = []
         count = 0
         for thing in () if schematic is None else schematic.objects:

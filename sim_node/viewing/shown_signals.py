@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.schematic import FormulaSignal
-from sim_node.viewing.schematic.formulas import POSE_LABELS
+from sim_node.viewing.schematic.formulas import POSE_LABELS, Origin
+from sim_node.viewing.schematic.model import Schematic
 from sim_node.world import FrameTable, World
 from sim_node.world.part import PARTS, NamedNumbers
 
@@ -21,6 +23,27 @@ SENSOR = "sensor/"
 _NO_POSE = np.full(7, np.nan)
 # Poses [x y z qx qy qz qw] in the order of formulas.
 _AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
+
+
+class SceneReference(NamedTuple):
+    """What poses in formulas are relative to.
+
+    Attributes:
+        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
+        base: The frame that poses of frames are given in; empty for the fixed frame.
+    """
+
+    origin: Origin | None = None
+    base: str = ""
+
+
+def scene_reference(schematic: Schematic | None, world: World | None) -> SceneReference:
+    """Return what poses in the formulas of a schematic are relative to, in a world or in what has none."""
+    origin = None if schematic is None else schematic.origin
+    if world is not None and world.origin is not None:
+        at = world.origin
+        origin = (at.latitude, at.longitude, at.altitude)
+    return SceneReference(origin, "" if schematic is None else schematic.base)
 
 
 class ShownFields(Protocol):
@@ -49,8 +72,10 @@ class ShownSignals:
         world: The world, for what its kinds of parts name.
         lenient: Whether frames may come later: until then their poses are unknown.
         fields: Fields of topics; None where there are no topics.
+        reference: What poses are relative to; None for that of the world.
 
     Attributes:
+        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
         columns: The columns that signals read, of those in a Snapshot.
         sensors: The sensors that signals read.
     """
@@ -63,8 +88,12 @@ class ShownSignals:
         *,
         lenient: bool = False,
         fields: ShownFields | None = None,
+        reference: SceneReference | None = None,
     ) -> None:
+        reference = scene_reference(None, world) if reference is None else reference
+        self.origin = reference.origin
         self._rows = {name: row for row, name in enumerate(frames.names)}
+        self._base = self._rows.get(reference.base)
         self._labels = dict(labels or {})
         self._in_root = np.full((len(frames), 7), np.nan)
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
@@ -120,4 +149,8 @@ class ShownSignals:
                 self._values[name] = values
 
     def _pose(self, row: int) -> FloatArray:
-        return self._in_root[row, _AS_TRANSFORM]
+        pose: FloatArray = self._in_root[row]
+        if self._base is not None:
+            pose = poses.relative(self._in_root[self._base], pose)
+        transform: FloatArray = pose[_AS_TRANSFORM]
+        return transform

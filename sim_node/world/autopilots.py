@@ -19,6 +19,8 @@ Vehicle: TypeAlias = Multirotor | Base
 # The kinds of parts that can have an autopilot.
 VEHICLES = ("vehicles", "bases")
 
+# The type that can move other joints than rotors and wheels.
+SERVO_OUTPUTS = "ardupilot"
 # Types that listen on the ports of another type.
 SHARED_PORTS = {BUILTIN: "px4"}
 # Kinds of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
@@ -65,13 +67,35 @@ def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
         outputs, what = _outputs(vehicle)
         if outputs > known.max_rotors:
             yield vehicle, "autopilot", f"{autopilot.type} supports at most {known.max_rotors} {what}, found {outputs}"
-        if autopilot.channels and isinstance(vehicle, Multirotor):
-            yield vehicle, "autopilot.channels", "its rotors are commanded in their order; only a base has channels"
+        if isinstance(vehicle, Multirotor):
+            yield from _servo_faults(world, vehicle, autopilot)
         has = {sensor.type for sensor in sensors_on(world, vehicle.body)}
         missing = [kind for kind in known.sensors if kind not in has]
         if missing:
             message = f"{autopilot.type} needs sensors fixed to {quoted(vehicle.body)}: {', '.join(missing)}"
             yield vehicle, "autopilot", f"{message} {'is' if len(missing) == 1 else 'are'} missing"
+
+
+def _servo_faults(world: World, vehicle: Multirotor, autopilot: Autopilot) -> Iterator[tuple[Vehicle, str, str]]:
+    """Yield what is wrong with the servos of a vehicle with rotors, and with the channels of its autopilot."""
+    if autopilot.type != SERVO_OUTPUTS:
+        key = "autopilot.channels" if autopilot.channels else "servos" if vehicle.servos else ""
+        if key:
+            message = f"{autopilot.type} commands the rotors in their order, and nothing else"
+            yield vehicle, key, f"{message}; allowed with {SERVO_OUTPUTS}"
+        return
+    allowed = (*vehicle.roles, "none")
+    for number, role in enumerate(autopilot.channels):
+        key = f"autopilot.channels[{number}]"
+        if role not in allowed:
+            yield vehicle, key, f"found {quoted(role)}; allowed: {', '.join(allowed)}{did_you_mean(role, allowed)}"
+        elif role in autopilot.channels[:number] and role != "none":
+            yield vehicle, key, f"a second channel commands {quoted(role)}"
+    actuated = {each.joint for each in world.actuators}
+    for number, servo in enumerate(vehicle.servos):
+        if servo.joint not in actuated:
+            message = f"no actuator of a joint {quoted(servo.joint)}{did_you_mean(servo.joint, actuated)}"
+            yield vehicle, f"servos[{number}].joint", message
 
 
 def _port_fault(url: str, vehicle: Vehicle, listening: dict[str, str]) -> str:
@@ -86,7 +110,8 @@ def _port_fault(url: str, vehicle: Vehicle, listening: dict[str, str]) -> str:
 
 
 def _outputs(vehicle: Vehicle) -> tuple[int, str]:
-    return (len(vehicle.rotors), "rotors") if isinstance(vehicle, Multirotor) else (len(vehicle.channels), "channels")
+    plain = isinstance(vehicle, Multirotor) and vehicle.channels == vehicle.roles and not vehicle.servos
+    return len(vehicle.channels), "rotors" if plain else "channels"
 
 
 def link_fault(url: str) -> str:
@@ -154,4 +179,5 @@ class VehicleParts(Kind[Multirotor]):
 
     def renamed(self, part: Multirotor, rename: Rename) -> Multirotor:
         """Return it on the same body."""
-        return replace(part, name=rename.under(part.name), body=rename.frame(part.body))
+        servos = tuple(replace(each, joint=rename.under(each.joint)) for each in part.servos)
+        return replace(part, name=rename.under(part.name), body=rename.frame(part.body), servos=servos)

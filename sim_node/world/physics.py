@@ -10,7 +10,7 @@ from typing import Any
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_MASS
-from sim_node.world.declared import Fault, declared, faults, given, place_of, places_of
+from sim_node.world.declared import Fault, declared, faults, given, place_of, places_of, rule
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
 from sim_node.world.quantities import Flag, Number, Plain, Time, Vector, Whole, Word
 from sim_node.world.readers.keys import Form, Keys, flag
@@ -75,6 +75,12 @@ class Physics:
     options: Mapping[str, Any] = given(None, "Further options of MuJoCo by its names", default_factory=dict)
     place: Place = place_of(default=NO_PLACE)
     places: Mapping[str, Place] = places_of()
+
+    @rule
+    def sleeps_with_its_integrator(self) -> Iterator[Fault]:
+        """Yield that bodies do not sleep with an integrator."""
+        if self.flags.get("sleep") and self.integrator == "rk4":
+            yield "flags.sleep", "bodies do not sleep with the integrator rk4; allowed: implicitfast, implicit, euler"
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:

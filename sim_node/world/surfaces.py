@@ -23,7 +23,7 @@ CONES = ("pyramidal", "elliptic")
 # Parts of MuJoCo's pipeline that `physics.flags` switches on or off, by MuJoCo's names.
 FLAGS = (
     *("equality", "frictionloss", "limit", "clampctrl", "warmstart", "filterparent", "refsafe", "midphase"),
-    *("eulerdamp", "nativeccd", "multiccd", "island"),
+    *("eulerdamp", "nativeccd", "multiccd", "island", "sleep"),
 )
 # With pyramidal cones, and with elliptic ones at impratio 1, shapes creep on slopes that they should stick to.
 STICKING_CONE, STICKING_IMPRATIO = "elliptic", 10.0

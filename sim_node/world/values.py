@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -32,6 +32,25 @@ MAX_LISTED = 12
 def value_at(world: World, path: str) -> Number:
     """Return the number at a key path. Raises WorldError with the nearest key if there is none."""
     return _Tree(world).number(path)
+
+
+def numbers_of(world: World) -> dict[str, Number]:
+    """Return all numbers of a world that its file would give, by the key paths of `value_at`."""
+    return dict(_numbers(_Tree(world).sections, ""))
+
+
+def _numbers(value: Any, path: str) -> Iterator[tuple[str, Number]]:
+    """Yield the numbers in data and their paths."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _numbers(each, f"{path}.{shown_key(key)}".lstrip("."))
+    elif isinstance(value, list):
+        labels = [_label(entry) for entry in value]
+        for index, each in enumerate(value):
+            is_name = labels.count(labels[index]) == 1 and labels[index] and not set(labels[index]) & set("[]")
+            yield from _numbers(each, f"{path}[{labels[index] if is_name else index}]")
+    elif _is_number(value):
+        yield path, value
 
 
 def with_values(world: World, values: Mapping[str, Number]) -> World:

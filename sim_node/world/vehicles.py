@@ -45,6 +45,7 @@ from sim_node.world.quantities import (
     ListOf,
     Name,
     Number,
+    Numbers,
     OrNone,
     PartOf,
     PathOf,
@@ -208,6 +209,8 @@ for _name, _type in {
     AUTOPILOT_TYPES.add(_name)(_type)
 
 
+# Widths of servo outputs from one end to the other, us.
+PULSES = (1000.0, 2000.0)
 # What the built-in autopilot can be like; the first is the default.
 LIKE = ("px4", "ardupilot")
 
@@ -234,8 +237,15 @@ class Autopilot:
     )
     channels: tuple[str, ...] = given(
         ListOf(Text()),
-        "What its output channels command on a base, from channel 1 on; those of its type if none are given",
+        "What its output channels command, from channel 1 on; those of its type if none are given",
         default=(),
+        omit=True,
+    )
+    pulses: tuple[float, float] = given(
+        Numbers(2, 3000.0, 0.0),
+        "Widths of ArduPilot's servo outputs that are a command's lower end, and 1",
+        "us",
+        default=PULSES,
         omit=True,
     )
     reset_vehicle: bool = given(
@@ -255,6 +265,14 @@ class Autopilot:
             yield "in_process", f"{self.type} has a process of its own; only {BUILTIN} flies in that of the run"
         elif self.in_process and not self.start:
             yield "in_process", "with start: false, you start it in a process of its own; give one or the other"
+
+    @rule
+    def has_servo_outputs(self) -> Iterator[Fault]:
+        """Yield that its outputs are no pulses, or that these have no width."""
+        if self.pulses != PULSES and self.type != "ardupilot":
+            yield "pulses", f"the outputs of {self.type} are no pulses; only those of ardupilot are"
+        elif not self.pulses[0] < self.pulses[1]:
+            yield "pulses", f"the first, {self.pulses[0]:g}, is not below the second, {self.pulses[1]:g}"
 
     @rule
     def can_tell_that_it_started_again(self) -> Iterator[Fault]:
@@ -303,7 +321,19 @@ class Rotors(ListOf):
 
 ROTOR_KEYS = keys_of(Rotor, partial=True)
 SHARED_ROTOR_KEYS = keys_of(Rotor, but=("position",), partial=True)
-_DRAG = PerAxis(3, MAX_DRAG, 0.0)
+_DRAG, _ANGLE = PerAxis(3, MAX_DRAG, 0.0), Number(-1e6, 1e6)
+
+
+@declared
+class Servo:
+    """A joint of a vehicle with rotors that its autopilot moves: a control surface, a gimbal.
+
+    A command c in [0, 1] sets the target of the joint's actuator to low + c (high - low).
+    """
+
+    joint: str = given(Text(), "The joint, which has an actuator")
+    low: float = given(_ANGLE, "Target at the command 0, in the unit of the actuator", default=-0.5)
+    high: float = given(_ANGLE, "Target at the command 1", default=0.5)
 
 
 @declared(spread={"drag": Nested(("drag_linear", "drag_quadratic"), "Drag along its axes.")})
@@ -329,7 +359,27 @@ class Multirotor:
         default=None,
     )
     autopilot: Autopilot | None = given(OrNone(Autopilot), "An autopilot in a separate process, or None", default=None)
+    servos: tuple[Servo, ...] = given(
+        ListOf(PartOf(Servo), 0, MAX_ROTORS),
+        "Joints that its autopilot moves, on the channels after those of its rotors",
+        default=(),
+        omit=True,
+    )
     place: Place = place_of(default=NO_PLACE)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """What channels of its autopilot can command: its rotors, then its servos, each by its number from 0."""
+        return tuple(
+            f"{kind}_{number}"
+            for kind, each in (("rotor", self.rotors), ("servo", self.servos))
+            for number in range(len(each))
+        )
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """What the channels of its autopilot command: its roles in their order, unless the world says otherwise."""
+        return (() if self.autopilot is None else self.autopilot.channels) or self.roles
 
 
 _ON_BODY = keys_of(Multirotor)

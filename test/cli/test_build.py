@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.cli.build import interface_texts
+from sim_node.cli.build import interface_texts, of_checkout
 from sim_node.cli.main import main
 from sim_node.packages import BUILT, missing_message
 
@@ -48,3 +48,27 @@ def test_what_lacks_a_package_names_the_command(monkeypatch: pytest.MonkeyPatch)
         assert missing_message(package) == f"{package} is not installed: sim_node build {package}"
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
     assert missing_message("tf2_msgs").endswith("sudo apt install ros-jazzy-tf2-msgs")
+
+
+def test_interfaces_of_a_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As PX4 has them: some in a folder of their own, with parts that ours lacks."""
+    folder = tmp_path / "msg" / "versioned"
+    folder.mkdir(parents=True)
+    (folder / "VehicleStatus.msg").write_text(
+        "# of v7\nuint32 MESSAGE_VERSION = 7\nCell[4]  cells # each\nuint8 state\n"
+    )
+    (folder / "Other.msg").write_text("uint8 state\n")
+    (folder.parent / "Cell.msg").write_text("Ion ion\n")
+    (folder.parent / "Ion.msg").write_text("float32 charge\n")
+    found = of_checkout(interface_texts("px4_msgs"), tmp_path)
+    assert found.keys() == OF_CMAKE | {"msg/VehicleStatus.msg", "msg/Cell.msg", "msg/Ion.msg"}
+    assert found["msg/Ion.msg"] == "float32 charge\n"
+    assert "msg/VehicleCommand.msg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("folder", "words"), [("missing", "no such folder"), (".", "needs a checkout of the package")])
+def test_a_folder_that_is_no_checkout(
+    folder: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["build", "tf2_msgs", "--from", str(tmp_path / folder)]) == 2
+    assert words in capsys.readouterr().err

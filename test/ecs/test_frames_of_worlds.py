@@ -14,6 +14,9 @@ import sim_node.extensions.elodin as el
 from sim_node.cli.main import main
 from sim_node.extensions.elodin import jax
 from sim_node.simulation import Simulation
+from sim_node.viewing.cameras import ViewportCamera
+from sim_node.viewing.drawn_objects import drawing_of
+from sim_node.viewing.shown_signals import ShownSignals, scene_reference
 from sim_node.world import load
 
 ORIGIN = (47.4, 8.5, 400.0)
@@ -80,9 +83,28 @@ def test_a_recording_has_the_frame_of_its_poses(tmp_path: Path, capsys: pytest.C
     assert (found["target_convention"], found["source_convention"]) == ("ENU", "FLU")
 
 
-def test_viewports_in_other_axes_are_warned_of(tmp_path: Path) -> None:
+@pytest.mark.parametrize("frame", ["NED", "ECEF"])
+def test_what_a_schematic_draws_in_such_a_world_stands_where_its_entities_stand(tmp_path: Path, frame: str) -> None:
+    """On pages, which have the components, and in pictures, which have poses of frames alone."""
+    position = [10.0, 20.0, -30.0] if frame == "NED" else [*map(float, pymap3d.geodetic2ecef(47.41, 8.52, 1500.0))]
     script = tmp_path / "script.py"
-    text = SCRIPT.format(frame="NED", origin=ORIGIN, attitude=[0.0, 0.0, 0.0, 1.0], position=[0.0, 0.0, 0.0])
-    script.write_text(text.replace("w.run(", "w.schematic('viewport name=\"chase\"')\nw.run("))
-    with pytest.warns(UserWarning, match=r"viewports are placed in map \(ENU\), not in map_ned"):
-        load(script)
+    text = SCRIPT.format(frame=frame, origin=ORIGIN, attitude=[0.0, 0.0, 0.6, 0.8], position=position)
+    drawn = "viewport pos=ball.world_pos; object_3d ball.world_pos { sphere radius=1; }"
+    script.write_text(text.replace("w.run(", f"w.schematic({drawn!r})\nw.run("))
+    world = load(script)
+    simulation = Simulation(world)
+    snapshot = simulation.snapshot()
+    in_root = simulation.frames.in_root(snapshot.poses)
+    expected = in_root[simulation.frames.index("ball")]
+    assert world.schematic is not None
+    components = {"component/world_pos": (simulation.columns["component/world_pos"], in_root)}
+    for of in (world, None):
+        signals = ShownSignals(simulation.frames, {}, of, reference=scene_reference(world.schematic, world))
+        drawing = drawing_of(world.schematic, signals)
+        camera = ViewportCamera(world.schematic.viewports()[0], signals)
+        signals.update(in_root, components)
+        assert drawing.poses()[0, :3] == pytest.approx(expected[:3], abs=1e-6)
+        assert abs(np.dot(drawing.poses()[0, 3:], expected[3:])) == pytest.approx(1.0, abs=1e-12)
+        sight = camera.sight()
+        assert sight is not None
+        assert sight.position == pytest.approx(expected[:3], abs=1e-6)

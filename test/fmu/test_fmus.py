@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from drifter import POSE, build, described
+from in_process import exit_code
+from nightly import rows
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
 
 from sim_node.extensions.fmu import FmuFault, description_of, fmus_of, start_fmus
+from sim_node.extensions.fmu.output_sink import published_outputs
+from sim_node.session.graph_names import graph_names
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry import quaternions
 from sim_node.world import WorldError, load
@@ -44,7 +48,8 @@ def written(folder: Path, text: str = WORLD, version: str = "2.0", **how: Any) -
     return path
 
 
-@pytest.mark.parametrize("version", ["2.0", "3.0"])
+# FMI 3 runs in test_structural_parameters_size_arrays, too.
+@pytest.mark.parametrize("version", rows(["2.0", "3.0"], ["2.0"]))
 def test_fmus_of_both_versions_compute_their_solutions_and_feed_each_other(tmp_path: Path, version: str) -> None:
     simulation = Simulation(written(tmp_path, version=version))
     lines: list[str] = []
@@ -62,6 +67,61 @@ def test_fmus_of_both_versions_compute_their_solutions_and_feed_each_other(tmp_p
     assert simulation.columns["twist"][row] == pytest.approx([0, 3, 0, 0, 0, -0.5], abs=1e-9)
     assert not lines
     simulation.close()
+
+
+def test_structural_parameters_size_arrays(tmp_path: Path) -> None:
+    text = WORLD.replace("speed: 3.0", "speed: 3.0, length: 4").replace("OUTPUTS", json.dumps(POSE))
+    simulation = Simulation(written(tmp_path, text, version="3.0"))
+    lines: list[str] = []
+    fmus = start_fmus(simulation, lines.append)
+    simulation.step(100)
+    assert fmus["one"].values["line"] == pytest.approx([0.0, 3.0, 6.0, 9.0], abs=1e-12)
+    assert fmus["two"].values["line"] == [0.0, 0.0]
+    assert lines == []
+    for length, message in (("-1", "0 to 1000000 is needed, found -1"), ("2.5", "of the type UInt64; a whole number")):
+        with pytest.raises(WorldError, match=f"fmus.one.start.length: .*{message}"):
+            Simulation(written(tmp_path, text.replace("length: 4", f"length: {length}"), version="3.0"))
+
+
+def test_outputs_are_topics_of_a_run_and_its_recording(tmp_path: Path) -> None:
+    path, bag = written(tmp_path), tmp_path / "bag"
+    command = ["run", str(path), "--no-ros", "--duration", "0.5", "--processes", "--record", str(bag)]
+    assert exit_code(command) == 0
+    found = {}
+    with AnyReader([bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
+        for connection, time_ns, data in reader.messages():
+            if connection.topic == "/one/sum":
+                found[time_ns] = reader.deserialize(data, connection.msgtype).data
+    # The step of 0.02 s ends at every other tick; until then the output stays.
+    steps = np.array(list(found)) // 20_000_000
+    assert (min(found), max(found)) == (0, 500_000_000)
+    assert list(found.values()) == pytest.approx(2.0 * 0.02 * steps, abs=1e-12)
+    topics = {each.topic.name: each.topic.type for each in published_outputs(load(path))}
+    assert topics["one/vehicle_state_state_pose_position_x"] == "std_msgs/msg/Float64"
+    assert set(topics) >= {"one/sum", "two/sum"}
+    assert [each.name for each in graph_names(load(path)) if each.name == "/two/sum"] == ["/two/sum"]
+
+
+def test_each_output_has_the_message_of_its_type_and_a_topic_of_its_own(tmp_path: Path) -> None:
+    variables = dict.fromkeys(("a.b", "a_b", "On", "n", "text", "row"), "output")
+    text = described("3.0", variables=variables)
+    for name, kind in (("On", "Boolean"), ("n", "Int32"), ("text", "String"), ("row", "Float64")):
+        text = text.replace(f'<Float64 name="{name}"', f'<{kind} name="{name}"')
+    text = text.replace(
+        '<Float64 name="row" valueReference="5" causality="output"/>',
+        '<Float64 name="row" valueReference="5" causality="output"><Dimension start="2"/></Float64>',
+    )
+    with zipfile.ZipFile(tmp_path / "typed.fmu", "w") as archive:
+        archive.writestr("modelDescription.xml", text)
+    path = tmp_path / "world.yaml"
+    path.write_text("world: w\nfmus: {unit: {file: typed.fmu}}")
+    world = load(path)
+    assert [(each.topic.name, each.topic.type.split("/")[-1]) for each in published_outputs(world)] == [
+        ("unit/a_b", "Float64"),
+        ("unit/a_b_1", "Float64"),
+        ("unit/On", "Bool"),
+        ("unit/n", "Int64"),
+    ]
 
 
 def test_a_frame_keeps_its_pose_between_two_steps_of_its_fmu(tmp_path: Path) -> None:
@@ -82,7 +142,7 @@ def test_without_leave_no_fmu_starts_and_frames_stay(tmp_path: Path) -> None:
     assert simulation.snapshot().poses[simulation.frames.index("craft")].tolist() == [0, 0, 0, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("version", rows(["2.0", "3.0"], ["3.0"]))
 def test_a_run_goes_back_to_a_saved_state_and_on_to_the_same_numbers(tmp_path: Path, version: str) -> None:
     simulation = Simulation(written(tmp_path, version=version))
     fmus = start_fmus(simulation)
@@ -123,23 +183,28 @@ def test_a_spawned_part_does_not_disturb_the_fmus_of_a_run(tmp_path: Path) -> No
     assert fmus_of(simulation)["one"].is_running
 
 
-@pytest.mark.parametrize(
-    ("start", "line"),
-    [
-        ("crash_at: 0.5", r"FMU one crashed \(SIGABRT\); its last line: the wing is off \(at 0.5 s\); the run goes on"),
-        ("fail_at: 0.5", r"FMU one failed: .*fmi2DoStep.* \(at 0.5 s\); the run goes on without it"),
-        ("turn: 1e309", r"FMU one gave craft a pose that is not finite"),
-    ],
-)
-def test_an_fmu_that_breaks_ends_with_a_line_and_not_with_the_run(tmp_path: Path, start: str, line: str) -> None:
-    simulation = Simulation(written(tmp_path, WORLD.replace("turn: 0.5, input: 2.0", f"input: 2.0, {start}")))
+def test_fmus_that_break_end_with_a_line_and_not_with_the_run(tmp_path: Path) -> None:
+    broken = {
+        "crash_at: 0.5": r"crashed \(SIGABRT\); its last line: the wing is off \(at 0.5 s\); the run goes on",
+        "fail_at: 0.7": r"failed: .*fmi2DoStep.* \(at 0.7 s\); the run goes on without it",
+        "turn: 1e309": r"gave strayed a pose that is not finite",
+    }
+    names = ("crashed", "failed", "stray")
+    more = "".join(
+        f"  {name}: {{file: drifter.fmu, step: 0.02, start: {{{start}}}}}\n"
+        for name, start in zip(names, broken, strict=True)
+    )
+    frame = "fmu_frames:\n  - {frame: strayed, fmu: stray, outputs: OUTPUTS}\n"
+    simulation = Simulation(written(tmp_path, WORLD.replace("fmu_frames:\n", more + frame)))
     lines: list[str] = []
     fmus = start_fmus(simulation, lines.append)
     simulation.step(100)
-    assert len(lines) == 1
-    assert re.match(line, lines[0]), lines[0]
-    assert not fmus["one"].is_running
+    assert len(lines) == 3
+    for name, line in zip(names, broken.values(), strict=True):
+        assert any(re.match(f"FMU {name} {line}", each) for each in lines), lines
+        assert not fmus[name].is_running
     assert fmus["two"].is_running
+    assert fmus["two"].values["sum"] == pytest.approx(0.02 * 0.04 * 49 * 50 / 2, abs=1e-12)
     assert simulation.time_ns == 1_000_000_000
 
 
@@ -224,11 +289,10 @@ def test_an_included_world_brings_no_fmus(tmp_path: Path) -> None:
     assert Simulation(world).frames.index("a/craft") >= 0
 
 
-def test_the_command_starts_fmus_only_if_processes_may_start(tmp_path: Path) -> None:
+def test_the_command_starts_fmus_only_if_processes_may_start(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, WORLD.replace("input: 2.0", "input: 2.0, crash_at: 0.2"))
-    command = [str(Path(sys.executable).with_name("sim_node")), "run", str(path), "--no-ros", "--duration", "0.5"]
-    without = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "not starting the FMUs one, two; use --processes" in without.stdout + without.stderr
-    with_them = subprocess.run([*command, "--processes"], capture_output=True, text=True, check=False)
-    assert with_them.returncode == 0
-    assert (with_them.stdout + with_them.stderr).count("FMU one crashed (SIGABRT)") == 1
+    command = ["run", str(path), "--no-ros", "--duration", "0.5"]
+    assert exit_code(command) == 0
+    assert "not starting the FMUs one, two; use --processes" in "".join(capfd.readouterr())
+    assert exit_code([*command, "--processes"]) == 0
+    assert "".join(capfd.readouterr()).count("FMU one crashed (SIGABRT)") == 1

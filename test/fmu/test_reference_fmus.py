@@ -75,6 +75,21 @@ def test_a_reference_fmu_gives_its_reference_outputs(
     simulation.close()
 
 
+def test_structural_parameters_of_the_state_space_size_its_matrices(built: dict[str, Path], tmp_path: Path) -> None:
+    """A double integrator: a state that grows by the other one, which its input moves. It steps by Euler's rule."""
+    (tmp_path / "StateSpace.fmu").write_bytes((built["3.0"] / "StateSpace.fmu").read_bytes())
+    world = tmp_path / "world.yaml"
+    start = "m: 1, n: 2, r: 1, A: [0, 1, 0, 0], B: [0, 1], C: [1, 0], D: [0], x0: [5, 3], u: [0]"
+    world.write_text(f"world: w\ntime: {{step: 1}}\nfmus: {{unit: {{file: StateSpace.fmu, start: {{{start}}}}}}}\n")
+    simulation = Simulation(world)
+    lines: list[str] = []
+    unit = start_fmus(simulation, lines.append)["unit"]
+    simulation.step(4)
+    assert lines == []
+    assert unit.values["y"] == pytest.approx([5.0 + 4 * 3.0])
+    simulation.close()
+
+
 def _numbers(value: object) -> list[float | str]:
     """Return the numbers of an output, or of a cell of a table; a text that is none as it is."""
     if isinstance(value, list):

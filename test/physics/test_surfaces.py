@@ -412,6 +412,26 @@ def test_solver_options_reach_mujoco() -> None:
     assert not plain.disableflags & mujoco.mjtDisableBit.mjDSBL_WARMSTART
 
 
+@pytest.mark.parametrize("way", ["force", "twist", "pose"])
+def test_a_body_that_sleeps_wakes_when_it_is_moved(way: str) -> None:
+    box = free("box", Geometry("box", np.array([0.1, 0.1, 0.1]), 1.0), q=at(0, 0, 0.1))
+    simulation = Simulation(world(plane(), box, integrator="implicitfast", flags={"sleep": True}))
+    simulation.run(1.0)
+    engine = engine_of(simulation)
+    assert engine.data.ntree_awake == 0
+    body = simulation.bodies["box"]
+    if way == "force":
+        body.apply_force([0.0, 0.0, 1e3])
+    elif way == "twist":
+        body.twist = [0.0, 0.0, 2.0, 0.0, 0.0, 0.0]
+    else:
+        body.pose = at(0, 0, 1.0)
+    before = body.pose[2]
+    simulation.run(0.1)
+    # It flies or falls, but does not stay where it is.
+    assert abs(simulation.bodies["box"].pose[2] - before) > 0.02
+
+
 def test_friction_makes_cones_elliptic_unless_a_cone_is_given() -> None:
     ball = free("ball", Geometry("sphere", np.array([0.1]), 1.0, surface=Surface(sliding=0.5)), q=at(0, 0, 1))
     default = engine_of(Simulation(world(plane(), ball))).model.opt

@@ -20,6 +20,8 @@ TURN = Rotation.from_euler("ZYX", [50.0, -20.0, 35.0], degrees=True)
 class Known:
     """Signals by name."""
 
+    origin: tuple[float, float, float] | None = None
+
     def __init__(self, **more: FormulaSignal) -> None:
         pose = np.concatenate([TURN.as_quat(), POSITION])
         self.of = {f"{name}.world_pos": FormulaSignal(POSE_LABELS, lambda: pose) for name in ENTITIES} | more

@@ -12,7 +12,7 @@ import pytest
 
 from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.schematic.objects import _WITHOUT_EFFECT, DRAWN
-from sim_node.viewing.schematic.reader import _VIEWPORT, _VIEWPORT_WITHOUT_EFFECT, NOT_DRAWN, PANELS
+from sim_node.viewing.schematic.reader import _TOP, _VIEWPORT, _VIEWPORT_WITHOUT_EFFECT, NOT_DRAWN, PANELS
 from sim_node.world import WorldError
 
 # Every node and property that schematics may have, and what Elodin's editor has besides.
@@ -37,7 +37,9 @@ tabs name="all" active=#true share=0.5 {
         viewport fov=60
     }
 }
-object_3d a.world_pos frame="ENU" \\
+coordinate frame="NED" lat=47.0 lon=8.0 alt=400 \\
+    body="earth"
+object_3d a.world_pos frame="ENU" frame_orientation="ECEF" \\
     orientation="x" {
     sphere radius=1.5 {
         color 10 20 30 40
@@ -146,7 +148,7 @@ def test_every_token_of_a_schematic_counts_or_is_reported(tmp_path: Path) -> Non
 
 
 def test_the_schematic_has_all_that_is_read() -> None:
-    assert {*PANELS, *DRAWN, *_VIEWPORT, "object_3d"} <= set(TOKEN.findall(TEXT))
+    assert {*PANELS, *DRAWN, *_VIEWPORT, *_TOP} <= set(TOKEN.findall(TEXT))
 
 
 def test_whatever_only_elodins_editor_shows_is_reported() -> None:

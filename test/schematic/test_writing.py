@@ -22,6 +22,7 @@ formulas = st.sampled_from(
         "a.world_pos.rotate_x(3)",
     ]
 ).map(formula)
+axes = st.sampled_from(["ENU", "NED", "ECEF"])
 numbers = st.floats(-1e6, 1e6)
 
 
@@ -31,7 +32,12 @@ def made(of: type[Panel], /, **given: st.SearchStrategy[object]) -> st.SearchStr
 
 leaves = st.one_of(
     made(
-        Viewport, pos=st.none() | formulas, look_at=st.none() | formulas, fov=st.floats(1, 170), show_grid=st.booleans()
+        Viewport,
+        pos=st.none() | formulas,
+        look_at=st.none() | formulas,
+        fov=st.floats(1, 170),
+        show_grid=st.booleans(),
+        frame=axes,
     ),
     made(
         GraphPanel,
@@ -45,7 +51,8 @@ leaves = st.one_of(
         DataPanel,
         kind=st.just("orientation_gauge"),
         formula=formulas,
-        display=st.sampled_from(["ENU", "NED"]),
+        display=st.sampled_from(["ENU", "NED", "ECEF"]),
+        source=axes,
         reference=st.tuples(*[st.floats(-1, 1)] * 4),
     ),
     made(DataPanel, kind=st.sampled_from(["sensor_view", "video_stream", "action_pane"]), of=names.filter(bool)),

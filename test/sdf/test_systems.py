@@ -11,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node import Simulation
+from sim_node.extensions.sdf.derivative_wings import Coefficients, ControlSurface, DerivativeWing
 from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS, system_name
+from sim_node.extensions.sdf.water import DERIVATIVES as HYDRODYNAMIC
+from sim_node.extensions.sdf.water import Derivatives, Hydrodynamics
 from sim_node.extensions.sdf.wings import Air, LiftDrag, Surfaces, wrenches
 from sim_node.world import load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Element, XmlAttribute
+from sim_node.world.vehicles import Servo
 from sim_node.world.writers.yaml import to_yaml
 
 
@@ -266,3 +270,218 @@ class TestNames:
 
     def test_no_system_is_both_known_and_missing(self) -> None:
         assert not set(SYSTEMS) & set(MISSING)
+
+
+PLANE = {
+    "CL0": 0.15188, "CLa": 5.015, "CD0": 0.029, "Cem0": 0.075, "Cema": -0.463966, "CYb": -0.258244, "CYa": 0.02,
+    "Cella": 0.01, "Cena": -0.03, "CLb": 0.04, "Cellb": -0.03925, "Cemb": 0.02, "Cenb": 0.100826, "CYp": 0.065861,
+    "Cellp": -0.487407, "Cenp": -0.040416, "CDq": 0.055166, "CLq": 7.971792, "Cemq": -12.14014, "CYr": 0.230299,
+    "Cellr": 0.078165, "Cenr": -0.089947, "Cema_stall": -0.3,
+}  # fmt: skip
+
+
+def scalar_plane(
+    of: dict[str, float], velocity: np.ndarray, rate: np.ndarray, angle: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the force and the moment of PLANE with an area of 0.34 m^2, AR 6.5, eff 0.97, stall 0.34 and a chord of
+    0.22 m, in axes forwards, left and up: one number after the other, as AdvancedLiftDrag.cc has it.
+    """
+    u, v, w = float(velocity[0]), -float(velocity[1]), -float(velocity[2])
+    speed, stall, area, ratio, chord = math.hypot(u, w), 0.34, 0.34, 6.5, 0.22
+    span = math.sqrt(area * ratio)
+    alpha, beta = math.atan2(w, u), math.atan2(v, u)
+    before, after = math.exp(-15.0 * (alpha - stall)), math.exp(15.0 * (alpha + stall))
+    sigma = (1 + before + after) / ((1 + before) * (1 + after))
+    degrees = math.degrees(angle)
+    lift = (1 - sigma) * (of["CL0"] + of["CLa"] * alpha)
+    lift += sigma * 2 * math.copysign(1.0, alpha) * math.sin(alpha) ** 2 * math.cos(alpha)
+    lift += of["CLb"] * beta + degrees * 0.0107
+    plate = 2 / (1 + math.exp(-0.224 - 0.115 * 6.5))
+    drag = (1 - sigma) * (of["CD0"] + lift**2 / (math.pi * ratio * 0.97))
+    drag += sigma * abs(plate * (0.5 - 0.5 * math.cos(2 * alpha))) + degrees * 0.0003
+    side = of["CYa"] * alpha + of["CYb"] * beta
+    roll = of["Cella"] * alpha + of["Cellb"] * beta
+    pitch = of["Cemb"] * beta - degrees * 0.0258
+    yaw = of["Cena"] * alpha + of["Cenb"] * beta
+    half = [rate[0] * span / 2, -rate[1] * chord / 2, -rate[2] * span / 2]
+    pressure = 0.5 * 1.2041 * speed**2
+
+    def total(steady: float, name: str) -> float:
+        turning = sum(of.get(f"{name}{key}", 0.0) * float(value) for key, value in zip("pqr", half, strict=True))
+        return area * (pressure * steady + 0.5 * 1.2041 * speed * turning)
+
+    forward, right, down = np.array([1.0, 0, 0]), np.array([0, -1.0, 0]), np.array([0, 0, -1.0])
+    along = (u * forward + w * down) / speed
+    force = total(lift, "CL") * -np.cross(along, right) - total(drag, "CD") * along + total(side, "CY") * right
+    turn = total(roll, "Cell") * span * forward + total(pitch, "Cem") * chord * right
+    return force, turn + total(yaw, "Cen") * span * down
+
+
+class TestAdvancedLiftDrag:
+    @given(
+        alpha=st.floats(-3.0, 3.0), beta=st.floats(-1.2, 1.2), speed=st.floats(0.1, 80.0), angle=st.floats(-0.5, 0.5),
+        rate=st.tuples(*[st.floats(-3.0, 3.0)] * 3),
+    )  # fmt: skip
+    @settings(max_examples=200, deadline=None)
+    def test_a_plane_is_as_gazebos(
+        self, alpha: float, beta: float, speed: float, angle: float, rate: tuple[float, float, float]
+    ) -> None:
+        wing = DerivativeWing(
+            "b", derivatives=PLANE, area=0.34, aspect_ratio=6.5, efficiency=0.97, chord=0.22, alpha_stall=0.34,
+            surfaces=(ControlSurface("c", lift=0.0107, drag=0.0003, pitch=-0.0258),),
+        )  # fmt: skip
+        velocity = speed * np.array(
+            [math.cos(alpha) * math.cos(beta), -math.sin(beta), -math.sin(alpha) * math.cos(beta)]
+        )
+        found = Coefficients(wing).wrench(velocity, np.array(rate), np.array([angle]))
+        expected = scalar_plane(PLANE, velocity, np.array(rate), angle)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-9, atol=1e-9 * speed**2)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-9 * speed**2)
+
+    def test_its_pitching_moment_has_all_terms_if_they_are_wanted(self) -> None:
+        given = {"Cem0": 0.1, "Cema": -0.5, "Cema_stall": -0.2}
+        wing = DerivativeWing("b", derivatives=given, alpha_stall=0.3, whole_pitch=True, density=2.0)
+        for alpha, expected in ((0.2, 0.1 - 0.1), (0.5, 0.1 - 0.15 - 0.04), (-0.5, 0.1 + 0.15 + 0.04)):
+            velocity = np.array([math.cos(alpha), 0.0, -math.sin(alpha)])
+            _, moment = Coefficients(wing).wrench(velocity, np.zeros(3), np.zeros(0))
+            # Of an area and a chord of 1; it pitches up about the axis to the right.
+            np.testing.assert_allclose(moment, [0.0, -expected, 0.0], atol=1e-12)
+
+    def test_a_plug_in_is_a_force_that_world_files_have(self) -> None:
+        text = "".join(f"<{key}>{value}</{key}>" for key, value in PLANE.items())
+        plugin = (
+            f'<plugin filename="gz-sim-advanced-lift-drag-system" name="gz::sim::systems::AdvancedLiftDrag">{text}'
+            "<link_name>base</link_name><AR>6.5</AR><eff>0.97</eff><area>0.34</area><mac>0.22</mac>"
+            "<control_surface><name>j1</name><index>0</index><direction>-1</direction><CD_ctrl>1</CD_ctrl>"
+            "<CY_ctrl>2</CY_ctrl><CL_ctrl>3</CL_ctrl><Cell_ctrl>4</Cell_ctrl><Cem_ctrl>5</Cem_ctrl><Cen_ctrl>6</Cen_ctrl>"
+            "</control_surface></plugin></model>"
+        )
+        links = f'<link name="base">{mass(1, 1)}</link><link name="flap">{mass(0.1, 0.1)}</link>'
+        links += '<joint name="j1" type="revolute"><parent>base</parent><child>flap</child><axis/></joint>'
+        world = read(f'<sdf version="1.9"><model name="quad">{links}{plugin}</sdf>')
+        (force,) = (each for each in world.forces if isinstance(each, DerivativeWing))
+        assert force.derivatives == PLANE
+        assert force.surfaces == (ControlSurface("quad/flap", -1.0, -2.0, -3.0, -4.0, -5.0, -6.0),)
+        assert loads(to_yaml(world)).forces == world.forces
+
+
+def free(plugins: str, links: str = "", weight: float = 10.0, more: str = "") -> Simulation:
+    """Return a run of a model with a body in a world without gravity."""
+    model = f'<model name="m"><link name="base">{mass(weight, 1.0)}</link>{links}{plugins}</model>'
+    return Simulation(
+        read(f'<sdf version="1.9"><world name="w"><gravity>0 0 0</gravity>{more}{model}</world></sdf>'), seed=0
+    )
+
+
+HYDRO = '<plugin filename="x" name="gz::sim::systems::Hydrodynamics"><link_name>base</link_name>{}</plugin>'
+
+
+class TestWater:
+    @given(state=st.tuples(*[st.floats(-5.0, 5.0)] * 6), seed=st.integers(0, 10**6))
+    @settings(max_examples=200, deadline=None)
+    def test_its_forces_are_the_sums_of_its_derivatives(self, state: tuple[float, ...], seed: int) -> None:
+        random = np.random.default_rng(seed)
+        names = random.choice(sorted(HYDRODYNAMIC), 20, replace=False)
+        given = {str(name): float(random.normal()) for name in names}
+        found = Derivatives([Hydrodynamics("b", derivatives=given, coriolis="none")]).wrenches(np.array([state]))[0]
+        expected = np.zeros(6)
+        for i, force in enumerate("xyzkmn"):
+            for j, first in enumerate("UVWPQR"):
+                expected[i] += given.get(f"{force}{first}", 0.0) * state[j]
+                for k, second in enumerate("UVWPQR"):
+                    expected[i] += given.get(f"{force}{first}{second}", 0.0) * state[j] * state[k]
+                    expected[i] += given.get(f"{force}{first}abs{second}", 0.0) * state[j] * abs(state[k])
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+    def test_coriolis_forces_are_those_of_kirchhoff_and_gazebos_the_opposite(self) -> None:
+        added = np.array([3.0, 5.0, 7.0, 0.2, 0.3, 0.4])
+        given = {f"{i}Dot{j}": -float(m) for i, j, m in zip("xyzkmn", "UVWPQR", added, strict=True)}
+        state = np.array([0.5, -1.0, 2.0, 0.3, -0.7, 1.1])
+        momentum, v, w = added * state, state[:3], state[3:]
+        # d(momentum)/dt in turning axes: Lamb, Hydrodynamics, art. 124.
+        linear, angular = -np.cross(w, momentum[:3]), -np.cross(v, momentum[:3]) - np.cross(w, momentum[3:])
+        for kind, sign in (("fossen", 1.0), ("gazebo", -1.0)):
+            found = Derivatives([Hydrodynamics("b", derivatives=given, coriolis=kind)]).wrenches(state[None])[0]
+            np.testing.assert_allclose(found, sign * np.concatenate([linear, angular]), atol=1e-12)
+
+    @pytest.mark.parametrize("added", [1.0, 10.0, 200.0])
+    def test_a_pushed_body_moves_as_one_of_its_mass_and_its_added_mass(self, added: float) -> None:
+        simulation = free(HYDRO.format(f"<xDotU>{-added}</xDotU>"))
+        simulation.bodies["m/base"].apply_force([2.0, 0.0, 0.0])
+        simulation.run(0.5)
+        before = simulation.bodies["m/base"].twist[0]
+        simulation.run(0.5)
+        assert simulation.bodies["m/base"].twist[0] - before == pytest.approx(1.0 / (10.0 + added), rel=1e-6)
+
+    def test_a_body_in_a_current_is_taken_along(self) -> None:
+        simulation = free(HYDRO.format("<xU>-20</xU><default_current>0.5 0 0</default_current>"))
+        simulation.run(1.0)
+        assert simulation.bodies["m/base"].twist[0] == pytest.approx(0.5 * (1.0 - math.exp(-2.0)), rel=2e-3)
+
+    def test_a_thruster_pushes_by_the_square_of_its_speed_in_both_directions(self) -> None:
+        links = f'<link name="prop">{mass(0.1, 1e-4)}</link><joint name="j" type="revolute"><parent>base</parent>'
+        links += "<child>prop</child><axis><xyz>1 0 0</xyz></axis></joint>"
+        thruster = (
+            '<plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster"><joint_name>j</joint_name>'
+            "<thrust_coefficient>0.004</thrust_coefficient><fluid_density>1000</fluid_density>"
+            "<propeller_diameter>0.2</propeller_diameter><use_angvel_cmd>1</use_angvel_cmd></plugin>"
+        )
+        for speed in (30.0, -30.0):
+            simulation = free(thruster, links)
+            simulation.joints["m/prop"].target = speed
+            simulation.run(1.0)
+            expected = 1000.0 * 0.004 * 0.2**4 * speed * abs(speed) / 10.1
+            assert simulation.bodies["m/base"].twist[0] == pytest.approx(expected, rel=5e-3)
+        assert loads(to_yaml(simulation.world)).forces == simulation.world.forces
+
+
+class TestWind:
+    def test_what_has_enable_wind_follows_it_with_the_time_of_its_factor(self) -> None:
+        plugin = '<plugin filename="gz-sim-wind-effects-system" name="gz::sim::systems::WindEffects">'
+        plugin += "<force_approximation_scaling_factor>2</force_approximation_scaling_factor></plugin>"
+        wind = "<wind><linear_velocity>3 0 0</linear_velocity></wind>"
+        for flag, expected in (("", 0.0), ("<enable_wind>1</enable_wind>", 3.0 * (1.0 - math.exp(-2.0)))):
+            simulation = free(flag, more=wind + plugin)
+            simulation.run(1.0)
+            assert simulation.bodies["m/base"].twist[0] == pytest.approx(expected, rel=2e-3)
+
+
+class TestArduPilot:
+    def test_blades_that_it_turns_are_rotors_and_other_joints_servos(self) -> None:
+        links = f'<link name="base">{mass(1.5, 0.02)}</link><link name="flap">{mass(0.01, 1e-3)}</link>'
+        plugins, controls = "", ""
+        flap = '<joint name="hinge" type="revolute"><parent>base</parent><child>flap</child><axis/></joint>'
+        for k, turn in enumerate((1, -1)):
+            links += f'<link name="r{k}"><pose>{0.2 - 0.4 * k} 0 0.1 0 0 0</pose>{mass(0.02, 1e-4)}</link>'
+            links += f'<joint name="j{k}" type="revolute"><parent>base</parent><child>r{k}</child><axis/></joint>'
+            for side in (1, -1):
+                plugins += (
+                    '<plugin filename="x" name="gz::sim::systems::LiftDrag"><a0>0.3</a0><cla>4.25</cla><cda>0.1</cda>'
+                    f"<area>0.002</area><air_density>1.2</air_density><cp>{side * 0.08} 0 0</cp><cma>0</cma>"
+                    f"<forward>0 {side * turn} 0</forward><upward>0 0 1</upward><link_name>r{k}</link_name></plugin>"
+                )
+            controls += (
+                f'<control channel="{2 - k}"><jointName>j{k}</jointName><useForce>1</useForce><multiplier>{turn * 800}'
+                "</multiplier><servo_min>1100</servo_min><servo_max>1900</servo_max><type>VELOCITY</type>"
+                "<p_gain>0.2</p_gain></control>"
+            )
+        controls += (
+            '<control channel="4"><jointName>hinge</jointName><multiplier>2</multiplier><offset>-0.5</offset>'
+            "<servo_min>1100</servo_min><servo_max>1900</servo_max><type>POSITION</type><p_gain>3</p_gain></control>"
+        )
+        text = f'<plugin filename="x" name="ArduPilotPlugin"><fdm_port_in>9022</fdm_port_in>{controls}</plugin>'
+        world = read(f'<sdf version="1.9"><model name="m">{links}{flap}{text}{plugins}</model></sdf>')
+        (vehicle,) = world.vehicles
+        autopilot = vehicle.autopilot
+        assert autopilot is not None
+        assert (autopilot.instance, autopilot.pulses) == (2, (1100.0, 1900.0))
+        assert autopilot.channels == ("none", "rotor_1", "rotor_0", "none", "servo_0")
+        assert [each.spin for each in vehicle.rotors] == ["ccw", "cw"]
+        assert not world.forces
+        assert vehicle.servos == (Servo("m/flap", -1.0, 1.0),)
+        # Of each blade: density / 2 (w r)^2 area times the slopes times a0, and the arm of its drag.
+        for rotor in vehicle.rotors:
+            assert rotor.thrust_coefficient == pytest.approx(2 * 0.6 * 0.08**2 * 0.002 * 4.25 * 0.3, rel=1e-9)
+            assert rotor.moment_coefficient == pytest.approx(0.08 * 0.1 / 4.25, rel=1e-9)
+            assert rotor.time_constant_up == pytest.approx(1e-4 / 0.2)
+        np.testing.assert_allclose([each.position for each in vehicle.rotors], [[0.2, 0, 0.1], [-0.2, 0, 0.1]])

@@ -1,6 +1,7 @@
 /* An FMU of FMI 2, or of FMI 3 with -DFMI3: the functions that a co-simulation calls, no others.
    It drifts north and turns about the vertical at constant rates, which has a solution in closed form,
-   and adds up its input. It can crash, fail and hang at a time. */
+   and adds up its input. It can crash, fail and hang at a time. That of FMI 3 has an array, sized in its configuration
+   mode: the way north at 0, 1, 2, ... times the speed. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { SPEED, TURN, INPUT, SUM, NORTH, EAST, DOWN, QX, QY, QZ, QW, CRASH_AT, FAIL_AT, HANG_AT, COUNT };
-typedef struct { double v[COUNT]; double time; } Unit;
+enum { SPEED, TURN, INPUT, SUM, NORTH, EAST, DOWN, QX, QY, QZ, QW, CRASH_AT, FAIL_AT, HANG_AT, COUNT, LINE };
+typedef struct { double v[COUNT]; double time; uint64_t length; bool configured; } Unit;
 
 static void update(Unit *u) {
     u->v[NORTH] = u->v[SPEED] * u->time;
@@ -20,6 +21,7 @@ static void update(Unit *u) {
 
 static void *begin(void) {
     Unit *u = calloc(1, sizeof(Unit));
+    u->length = 2;
     u->v[CRASH_AT] = u->v[FAIL_AT] = u->v[HANG_AT] = 1e9;
     update(u);
     return u;
@@ -67,7 +69,19 @@ int fmi3DoStep(void *u, double time, double step, bool keep, bool *event, bool *
     *last = time + step;
     return advance(u, time, step);
 }
-int fmi3GetFloat64(void *u, const unsigned *vr, size_t n, double *v, size_t m) { return get(u, vr, n, v); }
+int fmi3EnterConfigurationMode(Unit *u) { u->configured = true; return 0; }
+int fmi3ExitConfigurationMode(Unit *u) { u->configured = false; return 0; }
+int fmi3SetUInt64(Unit *u, const unsigned *vr, size_t n, const uint64_t *v, size_t m) {
+    if (!u->configured || n != 1 || vr[0] != COUNT) return 3;
+    u->length = v[0];
+    return 0;
+}
+int fmi3GetFloat64(Unit *u, const unsigned *vr, size_t n, double *v, size_t m) {
+    if (vr[0] != LINE) return get(u, vr, n, v);
+    if (m != u->length) return 3;
+    for (size_t i = 0; i < m; i++) v[i] = i * u->v[NORTH];
+    return 0;
+}
 int fmi3SetFloat64(void *u, const unsigned *vr, size_t n, const double *v, size_t m) { return set(u, vr, n, v); }
 int fmi3GetFMUState(void *u, void **state) { return copy(u, state); }
 int fmi3SetFMUState(void *u, void *state) { return put(u, state); }

@@ -5,7 +5,9 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+import tempfile
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,11 @@ def described(version: str, *, saves: bool = True, variables: dict[str, str] | N
         listed.append(
             f"<ScalarVariable {own}{fixed}>{number}" if version == "2.0" else f"<Float64 {own}{fixed}{start}/>"
         )
+    if version == "3.0" and variables is None:
+        length, count = len(VARIABLES), 'causality="structuralParameter" variability="fixed" start="2"'
+        listed.append(f'<UInt64 name="length" valueReference="{length}" {count}/>')
+        line = f'name="line" valueReference="{length + 1}" causality="output"'
+        listed.append(f'<Float64 {line}><Dimension valueReference="{length}"/></Float64>')
     if version == "3.0":
         listed.append('<Float64 name="time" valueReference="99" causality="independent" variability="continuous"/>')
     state, flag = "FMUstate" if version == "2.0" else "FMUState", str(saves).lower()
@@ -51,21 +58,28 @@ def described(version: str, *, saves: bool = True, variables: dict[str, str] | N
 
 
 def build(folder: Path, version: str = "2.0", *, saves: bool = True, name: str = "drifter.fmu") -> Path:
-    """Compile the FMU, or skip the test where nothing compiles C."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    library = folder / "drifter.so"
-    source = Path(__file__).with_name("drifter.c")
-    flags = ["-DFMI3"] if version == "3.0" else []
-    rest = folder / "rest.c"
-    rest.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in _functions(version, source.read_text())))
-    subprocess.run([compiler, "-shared", "-fPIC", *flags, "-o", library, source, rest, "-lm"], check=True)
+    """Write the FMU into a folder, or skip the test where nothing compiles C."""
     system = {"2.0": "linux64", "3.0": f"{platform.machine()}-linux"}[version]
     with zipfile.ZipFile(folder / name, "w") as archive:
         archive.writestr("modelDescription.xml", described(version, saves=saves))
-        archive.write(library, f"binaries/{system}/drifter.so")
+        archive.writestr(f"binaries/{system}/drifter.so", _library(version))
     return folder / name
+
+
+@cache
+def _library(version: str) -> bytes:
+    """Compile the library."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = Path(__file__).with_name("drifter.c")
+    flags = ["-DFMI3"] if version == "3.0" else []
+    with tempfile.TemporaryDirectory() as folder:
+        library, rest = Path(folder, "drifter.so"), Path(folder, "rest.c")
+        functions = _functions(version, source.read_text())
+        rest.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in functions))
+        subprocess.run([compiler, "-shared", "-fPIC", *flags, "-o", library, source, rest, "-lm"], check=True)
+        return library.read_bytes()
 
 
 def _functions(version: str, source: str) -> list[str]:

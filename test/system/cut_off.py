@@ -21,13 +21,17 @@ from waiting import until
 DOWN_S, RATE, LIMIT_S = 3.0, 20.0, 60.0
 
 
+def set_network(state: str) -> None:
+    subprocess.run(["ip", "link", "set", "lo", state], check=True)
+
+
 def cut(seconds: float) -> tuple[float, float]:
     """Take the network down for a while: from when to when, s of the monotonic clock."""
-    subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+    set_network("down")
     began = time.monotonic()
     time.sleep(seconds)
     ended = time.monotonic()
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    set_network("up")
     return began, ended
 
 
@@ -82,6 +86,14 @@ def base(words: list[str]) -> None:
     end()
     program.send_signal(signal.SIGINT)
     sys.exit(program.wait())
+
+
+def simulation(words: list[str]) -> None:
+    """Command all topics of a simulation, in this process, from another one."""
+    import commanded
+
+    with commanded.graph() as graph:
+        commanded.interrupt(graph, lambda _: set_network("down"), lambda _: set_network("up"))
 
 
 def bridge(words: list[str]) -> None:
@@ -144,4 +156,4 @@ def bridge(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    {"base": base, "bridge": bridge}[sys.argv[1]](sys.argv[2:])
+    {"base": base, "simulation": simulation, "bridge": bridge}[sys.argv[1]](sys.argv[2:])

@@ -113,6 +113,18 @@ include:
         **{f"PX4_PARAM_PWM_MAIN_FUNC{number}": str(100 + number) for number in range(1, 5)},
     },
 )  # fmt: skip
+# The iris of ardupilot_gazebo, which says itself that ArduPilot flies it; parameters as upstream starts it.
+IRIS = Kind(
+    "ardupilot", "ARDUPILOT_DIR", 0.001, {"hold": (4, 0), "mission": (3, 0), "land": (9, 0)},
+    """
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+include:
+  - {{file: iris_with_ardupilot, prefix: v, pose: {{position: [0, 0, 0.195], rpy_deg: [0, 0, 90]}}}}
+""",
+    stands=0.195, base="v/iris_with_ardupilot/iris_with_standoffs/base_link",
+    program="arducopter", defaults=("copter.parm", "gazebo-iris.parm"),
+)  # fmt: skip
 # A model with a name of its own is started by its simulator; this one is to wait for ours.
 PX4_ROVER = Kind(
     "px4", "PX4_DIR", 0.004, _PX4_MODES, ROVER, 0.0,

@@ -20,14 +20,31 @@ pytestmark = [
 
 
 def serious(page: Any) -> list[str]:
-    page.add_script_tag(path=str(AXE))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert found["passes"]
-    return [
-        f"{each['impact']}: {each['id']}: {each['nodes'][0]['html'][:200]}"
-        for each in found["violations"]
-        if each["impact"] in ("serious", "critical")
-    ]
+    """What is found in each of its frames: views are pages of their own."""
+    said = []
+    for frame in page.frames:
+        frame.add_script_tag(path=str(AXE))
+        found = frame.evaluate("axe.run(document, {resultTypes: ['violations'], iframes: false})")
+        assert found["passes"]
+        said += [
+            f"{each['impact']}: {each['id']}: {each['nodes'][0]['html'][:200]}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+    return said
+
+
+# The title of the panel, which a click unfolds.
+FOLDED = '.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]'
+
+
+def opened(browser: Any, session: Session, size: tuple[int, int]) -> Any:
+    assert session.viewer is not None
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.set_default_timeout(1000.0 * PATIENCE)
+    page.goto(session.viewer.url)
+    page.locator("#foot .play").first.wait_for()
+    return page
 
 
 # Panels of all kinds but views, which are pages of their own.
@@ -39,7 +56,10 @@ PANELS = """vsplit {
         orientation_gauge "drone/base_link.world_pos"
         hierarchy
     }
-    tabs { log_stream; inspector; data_overview; schematic_tree; query_table "drone/base_link.world_pos"; }
+    tabs {
+        log_stream; messages; parameters; inspector; data_overview; schematic_tree
+        query_table "drone/base_link.world_pos"
+    }
 }
 window title=W { rect 20 50 25 40; sensor_view "x"; }"""
 
@@ -70,30 +90,36 @@ def test_axe_finds_nothing_serious_on_panels(browser: Any) -> None:
             page.get_by_role("button", name="Dark" if scheme == "light" else "Light").click()
 
 
-@pytest.mark.parametrize("world", ["lidar_room", "viewports"])
-def test_axe_finds_nothing_serious(browser: Any, world: str) -> None:
-    """On the page of a run, with each of its tabs, and on that of a schematic; light and dark."""
-    with Session(world, view=0) as session:
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["large", "phone"])
+def test_axe_finds_nothing_serious_on_any_tab(browser: Any, size: tuple[int, int]) -> None:
+    """On the page of a run, with each of its tabs, light and dark."""
+    with Session("lidar_room", view=0) as session:
         session.run(0.5)
-        assert session.viewer is not None
-        page = browser.new_page()
-        page.set_default_timeout(1000.0 * PATIENCE)
-        page.goto(session.viewer.url)
-        page.locator("#foot button").first.wait_for()
+        page = opened(browser, session, size)
         page.wait_for_timeout(1000)
         assert serious(page) == []
-        if not page.get_by_role("tab").count():
-            page.get_by_role("button", name="Dark").click()
-            page.wait_for_selector('html[data-mantine-color-scheme="dark"]')
-            assert serious(page) == []
-        for dark in (False, True) if page.get_by_role("tab").count() else ():
+        if size[0] < 700:
+            page.locator(FOLDED).first.click()
+        for dark in (False, True):
             page.get_by_role("tab", name="Look").first.click()
             page.get_by_role("checkbox", name="Dark").first.set_checked(dark)
-            scheme = "dark" if dark else "light"
-            page.wait_for_selector(f'[data-mantine-color-scheme="{scheme}"]', state="attached")
-            page.wait_for_timeout(1000)
-            assert serious(page) == []
+            page.wait_for_selector(f'[data-mantine-color-scheme="{"dark" if dark else "light"}"]', state="attached")
             for number in range(page.get_by_role("tab").count()):
                 page.get_by_role("tab").nth(number).click()
                 page.wait_for_timeout(1000)
-                assert serious(page) == []
+                assert serious(page) == [], page.get_by_role("tab").nth(number).inner_text()
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["large", "phone"])
+def test_axe_finds_nothing_serious_on_a_schematic(browser: Any, size: tuple[int, int]) -> None:
+    """With its views, and with the scene beside it, light and dark."""
+    with Session("viewports", view=0) as session:
+        session.run(0.5)
+        page = opened(browser, session, size)
+        for view in ("Panels", "Both"):
+            page.get_by_role("button", name=view).click()
+            for scheme in ("Dark", "Light"):
+                page.get_by_role("button", name=scheme, exact=True).click()
+                page.wait_for_selector(f'html[data-mantine-color-scheme="{scheme.lower()}"]')
+                page.wait_for_timeout(1000)
+                assert serious(page) == [], (view, scheme)

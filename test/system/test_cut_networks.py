@@ -69,6 +69,10 @@ def test_a_base_stops_and_goes_on(tmp_path: Path) -> None:
     assert drives.count(True) >= 2, drives
 
 
+def test_every_command_topic_of_a_simulation_ends_and_begins_again(tmp_path: Path) -> None:
+    cut_off("simulation", folder=tmp_path)
+
+
 def test_setpoints_of_every_topic_end_and_begin_again(tmp_path: Path) -> None:
     """Counted at the autopilot, which is on a serial line."""
     lines = cut_off("bridge", *SETPOINTS, *TURNS, folder=tmp_path).splitlines()

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("px4_msgs", reason="needs sim_node build px4_msgs")
 
+from claims import free_port
 from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from processes import sim_node
 from px4_msgs.msg import (
+    ArmingCheckReply,
+    ArmingCheckRequest,
     OffboardControlMode,
+    RegisterExtComponentReply,
+    RegisterExtComponentRequest,
     TrajectorySetpoint,
     VehicleCommand,
     VehicleCommandAck,
+    VehicleControlMode,
     VehicleLocalPosition,
     VehicleStatus,
 )
@@ -142,17 +152,136 @@ def test_our_names_serve_a_px4_that_has_an_agent(tmp_path: Path) -> None:
     world = tmp_path / "idle.yaml"
     world.write_text(WORLD, encoding="utf-8")
     names = ("-p", "names:=px4", "-p", "px4_namespace:=px4_7")
-    bridge = sim_node("bridge", "--url", "fmu:px4_7", "--ros-args", "-p", "use_sim_time:=true", "-p", "tf_parent:=none")
+    with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
+        run.wait_for("topics below")
+        fly_behind_an_agent(ears, "px4_7")
+
+
+needs_agent = pytest.mark.skipif("PX4_AGENT" not in os.environ, reason="set PX4_AGENT to eProsima's MicroXRCEAgent")
+
+
+@contextmanager
+def px4_behind_an_agent(namespace: str) -> Iterator[Listener]:
+    """PX4 in lockstep with a world, its topics on the graph, with px4_msgs of that PX4."""
+    port = str(free_port())
+    behind = {"PX4_UXRCE_DDS_PORT": port, "PX4_UXRCE_DDS_NS": namespace}
     with (
-        program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run,
-        program(bridge) as node,
+        program([os.environ["PX4_AGENT"], "udp4", "-p", port]),
+        program(sim_node("fly", "px4", "--no-view", "--names", "enu"), **behind) as run,
         listener() as ears,
     ):
-        run.wait_for("topics below")
+        run.wait_for("in lockstep")
+        yield ears
+
+
+@needs_px4
+@needs_agent
+@pytest.mark.usefixtures("autopilots")
+def test_our_names_serve_px4_itself_behind_its_agent() -> None:
+    """No MAVLink is between PX4 and the bridge."""
+    with px4_behind_an_agent("px4_7") as ears:
+        fly_behind_an_agent(ears, "px4_7")
+
+
+@needs_px4
+@needs_agent
+@pytest.mark.usefixtures("autopilots")
+def test_a_mode_of_a_program_flies_px4_itself() -> None:
+    """By the messages that px4-ros2-interface-lib exchanges with PX4: registered, checked before arming, selected."""
+    with px4_behind_an_agent("px4_7") as ears:
+
+        def topic(way: str, name: str, kind: Any) -> str:
+            version = kind.MESSAGE_VERSION
+            return f"/px4_7/fmu/{way}/{name}" + (f"_v{version}" if version else "")
+
+        def publisher(name: str, kind: Any) -> Any:
+            return ears.node.create_publisher(kind, topic("in", name, kind), PX4)
+
+        states = ears.subscribe(VehicleStatus, topic("out", "vehicle_status", VehicleStatus), PX4)
+        places = ears.subscribe(VehicleLocalPosition, topic("out", "vehicle_local_position", VehicleLocalPosition), PX4)
+        acks = ears.subscribe(VehicleCommandAck, topic("out", "vehicle_command_ack", VehicleCommandAck), PX4)
+        replies = ears.subscribe(
+            RegisterExtComponentReply, topic("out", "register_ext_component_reply", RegisterExtComponentReply), PX4
+        )
+        requests = publisher("register_ext_component_request", RegisterExtComponentRequest)
+        answers = publisher("arming_check_reply", ArmingCheckReply)
+        controls = publisher("config_control_setpoints", VehicleControlMode)
+        setpoints = publisher("trajectory_setpoint", TrajectorySetpoint)
+        commands = publisher("vehicle_command", VehicleCommand)
+        ears.spin_until(lambda: states and states[-1][1].pre_flight_checks_pass, "PX4 to be ready")
+
+        request = RegisterExtComponentRequest(request_id=4711, register_arming_check=True, register_mode=True)
+        request.name[:8] = np.frombuffer(b"Our mode", dtype=request.name.dtype)
+        request.px4_ros2_api_version = RegisterExtComponentRequest.LATEST_PX4_ROS2_API_VERSION
+        requests.publish(request)
+        ears.spin_until(lambda: replies and replies[-1][1].request_id == 4711, "a reply to the registration")
+        reply = replies[-1][1]
+        assert reply.success
+        assert reply.mode_id >= VehicleStatus.NAVIGATION_STATE_EXTERNAL1
+
+        def check(asked: ArmingCheckRequest) -> None:
+            answer = ArmingCheckReply(request_id=asked.request_id, registration_id=reply.arming_check_id)
+            answer.can_arm_and_run = answer.mode_req_local_position = True
+            answers.publish(answer)
+
+        ears.node.create_subscription(
+            ArmingCheckRequest, topic("out", "arming_check_request", ArmingCheckRequest), check, PX4
+        )
+        control = VehicleControlMode(source_id=reply.mode_id, flag_multicopter_position_control_enabled=True)
+        for flag in (
+            "position",
+            "velocity",
+            "altitude",
+            "climb_rate",
+            "acceleration",
+            "attitude",
+            "rates",
+            "allocation",
+        ):
+            setattr(control, f"flag_control_{flag}_enabled", True)
+        controls.publish(control)
+        unset = [math.nan] * 3
+        target = TrajectorySetpoint(position=[2.0, -3.0, -6.0], velocity=unset, acceleration=unset, jerk=unset)
+        target.yaw, target.yawspeed = 0.0, math.nan
+        timer = ears.node.create_timer(0.05, lambda: setpoints.publish(target))
+
+        def order(command: int, **params: float) -> None:
+            message = VehicleCommand(command=command, target_system=states[-1][1].system_id, target_component=1)
+            for name, value in params.items():
+                setattr(message, name, value)
+
+            def accepted() -> bool:
+                controls.publish(control)
+                commands.publish(message)
+                ears.spin_for(0.2)
+                return any((ack.command, ack.result) == (command, 0) for _, ack in acks)
+
+            ears.spin_until(accepted, lambda: f"command {command}; {[(a.command, a.result) for _, a in acks]}")
+
+        # PX4 leaves the ground by its own modes only, and by offboard setpoints.
+        order(VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(VehicleStatus.NAVIGATION_STATE_AUTO_TAKEOFF))
+        order(VehicleCommand.VEHICLE_CMD_COMPONENT_ARM_DISARM, param1=1.0)
+        ears.spin_until(lambda: places[-1][1].z < -2.0, "in the air")
+        acks.clear()
+        order(VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(reply.mode_id))
+        ears.spin_until(
+            lambda: np.allclose([getattr(places[-1][1], axis) for axis in "xyz"], target.position, atol=0.3),
+            lambda: f"the place; at {places[-1][1]}, {states[-1][1]}",
+        )
+        assert states[-1][1].nav_state == reply.mode_id
+        ears.node.destroy_timer(timer)
+        order(VehicleCommand.VEHICLE_CMD_NAV_LAND)
+        ears.spin_until(lambda: states[-1][1].arming_state == 1, "landed and disarmed")
+
+
+def fly_behind_an_agent(ears: Listener, namespace: str) -> None:
+    """A drone of the world that is vehicle1 of a bridge to a PX4's topics: to a place by setpoints, and land."""
+    words = ("--url", f"fmu:{namespace}", "--ros-args", "-p", "use_sim_time:=true", "-p", "tf_parent:=none")
+    with program(sim_node("bridge", *words)) as node:
         node.wait_for("topics below vehicle1")
         poses = ears.subscribe(PoseStamped, "/vehicle1/local_position/pose", qos_profile_sensor_data)
         fixes = ears.subscribe(NavSatFix, "/vehicle1/global_position/raw/fix", qos_profile_sensor_data)
-        places = ears.subscribe(VehicleLocalPosition, "/px4_7/fmu/out/vehicle_local_position", PX4)
+        places = ears.subscribe(VehicleLocalPosition, f"/{namespace}/fmu/out/vehicle_local_position_v1", PX4)
         truths = ears.subscribe(TFMessage, "/tf", 100)
 
         def ask(name: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from sim_node.session import Session
 from sim_node.viewing.schematic import read_schematic
@@ -275,6 +275,36 @@ def test_a_graph_has_values_at_the_pointer_a_zoom_and_the_colours_that_the_brows
         page.wait_for_function(f"{span} > {0.9 * before}")
         page.get_by_role("button", name="Light").click()
         page.wait_for_selector('html[data-mantine-color-scheme="light"]')
+
+
+SETTING = """
+world: setting
+time: {step: 0.01}
+bodies: [{name: ball, parent: map, joint: free, pose: {position: [0, 0, 9]}, geometry: [{sphere: 0.3}],
+  inertial: {mass: 2, inertia: [0.1, 0.1, 0.1]}}]
+sensors: [{name: ball/imu, parent: ball, type: imu}]
+schematic: "tabs { parameters; messages; }"
+"""
+
+
+def test_numbers_of_the_world_are_set_and_messages_read_in_panels(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "setting.yaml"
+    path.write_text(SETTING, encoding="utf-8")
+    with Session(path, view=0) as session:
+        session.start()
+        page = opened(browser, url_of(session), (700, 400))
+        page.get_by_label("Filter").fill("ball mass")
+        mass = page.get_by_label("bodies[ball].inertial.mass")
+        mass.fill("-1")
+        mass.press("Enter")
+        page.locator("#foot .state", has_text="mass").wait_for()
+        mass.fill("3.5")
+        mass.press("Enter")
+        until(lambda: session.loop.simulation.world.at("bodies[ball].inertial.mass") == 3.5)
+        page.get_by_role("button", name="Messages", exact=True).click()
+        topic = page.get_by_label("Topic")
+        topic.select_option(next(each for each in topic.locator("option").all_inner_texts() if "imu" in each))
+        page.locator("pre", has_text="linear_acceleration").wait_for()
 
 
 def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> None:

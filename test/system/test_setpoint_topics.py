@@ -12,11 +12,10 @@ import pytest
 import rclpy
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticStatus
-from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from peer import HOME, CoSimulator, peer
-from processes import sim_node
+from publishing import publisher
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64, String
@@ -240,20 +239,23 @@ def test_a_mission_with_numbers_that_mavlink_cannot_hold_is_refused(flown: Flown
     assert not flown.autopilot.of("MISSION_COUNT", since)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def test_a_publisher_of_another_process_that_dies(flown: Flown, number: signal.Signals) -> None:
-    """5 m/s, as a planner sends it. DDS keeps a publisher that was killed for 20 s more."""
-    topic = "setpoint_velocity/cmd_vel"
-    values = "{header: {frame_id: map}, twist: {linear: {x: 5.0}}}"
-    began = time.monotonic()
-    command = sim_node("pub", f"/vehicle1/{topic}", "geometry_msgs/msg/TwistStamped", values, "-r", "20")
-    with program(command) as publisher:
-        flown.ears.spin_until(lambda: len(flown.sent(began)) > 20, "the stream")
-        assert flown.sent(began)[-1].vy == 5.0
-        publisher.process.send_signal(number)
-        died = time.monotonic()
-        flown.until_result(topic, "stopped: no message for 0.5 s", died)
-        flown.assert_nothing_more()
-        # What it had published by then, and the last one again. 400 before.
-        assert len(flown.sent(died)) <= RATE * TIMEOUT_S + 6
-        publisher.process.kill()
+@pytest.mark.parametrize("topic", [*SETPOINTS, *TURNS])
+def test_publishers_of_another_process_that_are_stopped_go_on_and_are_killed(flown: Flown, topic: str) -> None:
+    """DDS keeps a publisher that was killed for 20 s more."""
+    message = valid(topic)
+    if topic == "setpoint_velocity/cmd_vel":
+        message.twist.linear.x = 5.0
+    pair = [(THRUST, Float64(data=0.5))] if topic in TURNS else []
+    with publisher((f"/vehicle1/{name}", each) for name, each in [*pair, (topic, message)]) as process:
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            began = time.monotonic()
+            flown.ears.spin_until(lambda: len(flown.sent(began)) > 20, "the stream")  # noqa: B023
+            if topic == "setpoint_velocity/cmd_vel":
+                assert flown.sent(began)[-1].vy == 5.0
+            process.send_signal(number)
+            cut = time.monotonic()
+            flown.until_result(topic, "stopped: no message for 0.5 s", cut)
+            flown.assert_nothing_more()
+            # What it had published by then, and the last one again. 400 before.
+            assert len(flown.sent(cut)) <= RATE * TIMEOUT_S + 6
+            process.send_signal(signal.SIGCONT)

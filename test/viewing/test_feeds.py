@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.markers import arrow
+from sim_node.viewing.browser.panel import without_noise
 from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.world import World, WorldError, loads
@@ -27,6 +28,9 @@ motions:
 """
 
 
+EQUATOR = "origin: {latitude: 0, longitude: 0, altitude: 0}"
+
+
 def shown(text: str, pose: np.ndarray, selected: str = "", origin: str = "") -> Any:
     """What a panel shows of a drone at a pose."""
     world: World = loads(FRAMES.format(origin=origin))
@@ -41,6 +45,16 @@ def shown(text: str, pose: np.ndarray, selected: str = "", origin: str = "") -> 
     return feed()
 
 
+def test_what_is_rounding_is_shown_as_nothing_and_what_is_small_as_it_is() -> None:
+    """The sine of pi is 1e-16 in doubles; a micrometre is a position."""
+    turned = shown(
+        "component_monitor component_name=drone.world_pos", np.array([1e-6, 1e-17, 5, 0, 0, np.sin(np.pi), 1])
+    )
+    values = {label: value for label, value, _ in turned}
+    assert (values["x"], values["y"], values["z"], values["q2"]) == (1e-6, 0.0, 5.0, 0.0)
+    assert without_noise([1e15, -1e-17, 1e-9]).tolist() == [1e15, 0.0, 1e-9]
+
+
 def pose(turn: Rotation, *position: float) -> np.ndarray:
     return np.concatenate([position or (0.0, 0.0, 0.0), turn.as_quat()])
 
@@ -52,6 +66,29 @@ def test_a_horizon_has_the_angles_of_aviation() -> None:
     assert found == pytest.approx({"roll": 30.0, "pitch": 20.0, "heading": 0.0}, abs=1e-4)
     east = shown("horizon_gauge drone.world_pos", pose(Rotation.identity()))
     assert east == pytest.approx({"roll": 0.0, "pitch": 0.0, "heading": 90.0}, abs=1e-4)
+
+
+def test_a_gauge_of_an_attitude_in_ned_shows_that_of_a_body_in_frd() -> None:
+    """To the east, the nose 20 degrees up, the right wing 30 degrees down: yaw, pitch and roll of FRD in NED."""
+    turn = Rotation.from_euler("ZYX", [90.0, 20.0, 30.0], degrees=True)
+    found = shown("horizon_gauge drone.world_pos source=NED", pose(turn))
+    assert found == pytest.approx({"roll": 30.0, "pitch": 20.0, "heading": 90.0}, abs=1e-4)
+    body = shown("orientation_gauge drone.world_pos source=NED display=ECEF", pose(turn), origin=EQUATOR)
+    in_enu = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]]) @ turn.as_matrix()
+    assert np.array(body["body"]) == pytest.approx(in_enu.T, abs=1e-6)
+    # At the equator and the first meridian, x is up, y east and z north.
+    assert (body["names"], body["axes"]) == (["X", "Y", "Z"], [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+
+
+def test_a_position_of_other_axes_is_converted() -> None:
+    there = pose(Rotation.identity(), 3.0, 4.0, -5.0)
+    found = shown("geo_position_gauge drone.world_pos source=NED display=ENU", there)
+    assert [value for _, value, _ in found] == [4.0, 3.0, 5.0]
+    earth = pose(Rotation.identity(), 6378137.0 + 7.0, 0.0, 0.0)
+    found = shown("coordinate frame=ECEF\ngeo_position_gauge drone.world_pos", earth, origin=EQUATOR)
+    assert [value for _, value, _ in found] == pytest.approx([0.0, 0.0, -7.0], abs=1e-6)
+    found = shown("geo_position_gauge drone.world_pos source=ECEF", earth)
+    assert found == {"empty": "ECEF as NED needs the origin of the world on Earth, which has none."}
 
 
 def test_what_a_gauge_has_as_neutral_is_level() -> None:
@@ -95,6 +132,20 @@ def test_numbers_have_units_and_the_selected_frame_its_pose() -> None:
     assert shown("hierarchy", there, selected="drone")["selected"] == "drone"
     assert "drone.world_pos" in shown("data_overview", there)["signals"]
     assert shown('sensor_view "front"', there) == {"empty": "There is no camera front."}
+
+
+def test_parameters_are_the_numbers_of_the_world() -> None:
+    world = loads(FRAMES.format(origin=""))
+    (panel,) = read_schematic("parameters").data_panels()
+    context = FeedContext(
+        ShownSignals(lay_out(world).frames, {}, world), lay_out(world).frames, world, str, lambda: None
+    )
+    feed, empty = feed_of(panel, context._replace(shown=world)), feed_of(panel, context)
+    assert feed is not None
+    assert empty is not None
+    assert ["motions[drone].keyframes[1].position[0]", 1.0] in feed()["numbers"]
+    assert not feed()["can_set"]
+    assert "of a run or of a bag" in empty()["empty"]
 
 
 @pytest.mark.parametrize(

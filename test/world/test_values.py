@@ -20,6 +20,7 @@ from sim_node.world.bodies import Marker
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.loops import ContactExclusion
 from sim_node.world.values import Number
+from sim_node.world.values import numbers_of as listed_numbers
 
 WORLDS = sorted(shipped_worlds())
 
@@ -214,3 +215,11 @@ def test_what_is_no_number_is_refused() -> None:
         World("w").with_values({"time.step": "0.1"})  # type: ignore[dict-item]  # refused when it runs, too
     with pytest.raises(TypeError, match="found True"):
         World("w").with_values({"time.step": True})
+
+
+@pytest.mark.parametrize("name", ["quadrotor", "lidar_room", "arm"])
+def test_all_numbers_are_found_by_the_paths_under_which_they_are_listed(name: str) -> None:
+    world = world_of(name)
+    found = listed_numbers(world)
+    assert len(found) > 50
+    assert {path: world.at(path) for path in found} == found

@@ -336,7 +336,7 @@ ROTORS = "rotors: [{position: [0, 0, 0], spin: ccw, thrust_coefficient: 1e-5, mo
         ("{name: v, body: b}", "2:12: vehicles[0]: rotors is missing"),
         (
             f"{{name: v, body: b, model: iris, {ROTORS}}}",
-            "2:31: vehicles[0].model: unknown key (known: name, body, rotors, drag, pilot, autopilot, rotor)",
+            "2:31: vehicles[0].model: unknown key (known: name, body, rotors, drag, pilot, autopilot, servos, rotor)",
         ),
         ("{name: v, body: b, rotors: [{position: [0, 0, 0]}]}", "2:40: vehicles[0].rotors[0]: max_speed is missing"),
     ],

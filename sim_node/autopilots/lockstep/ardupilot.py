@@ -15,26 +15,31 @@ from sim_node.autopilots.lockstep.samples import MAX_RANGES, GroundTruthSource, 
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu
 from sim_node.world.autopilots import Vehicle
+from sim_node.world.vehicles import PULSES
 
 _HEADER = struct.Struct("<HHI")
 # The first word of a packet gives the number of channels.
 _CHANNELS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
-# Microseconds: range of a servo output, from 0 to 1. A width of 0 is an output that is off.
-PWM_LOW, PWM_HIGH = 1000, 2000
 
 
 class Servos(NamedTuple):
-    """A servo packet: the rate (Hz) at which the autopilot runs, the frame number, pulse widths in microseconds."""
+    """A servo packet: the rate (Hz) at which the autopilot runs, the frame number, pulse widths in microseconds.
+
+    A width of 0 is an output that is off.
+    """
 
     rate: int
     frame: int
     pwm: tuple[int, ...]
 
-    def command(self, channel: int, low: float = 0.0) -> float:
-        """Return the command of a channel, from `low` to 1; 0 for one that is not in the packet, or off."""
+    def command(self, channel: int, low: float = 0.0, pulses: tuple[float, float] = PULSES) -> float:
+        """Return the command of a channel, from `low` to 1; 0 for one that is not in the packet, or off.
+
+        pulses: the widths that are `low` and 1.
+        """
         if channel >= len(self.pwm) or not self.pwm[channel]:
             return 0.0
-        part = (self.pwm[channel] - PWM_LOW) / (PWM_HIGH - PWM_LOW)
+        part = (self.pwm[channel] - pulses[0]) / (pulses[1] - pulses[0])
         return min(max(low + (1.0 - low) * part, low), 1.0)
 
 
@@ -97,14 +102,15 @@ class ArduPilot:
         instance: The instance number, from 0, which determines the port.
         outputs: Number of its output channels that the vehicle uses.
         low: The least command of a channel.
+        pulses: Widths of its outputs that are this one, and 1, us.
     """
 
     sample_source: ClassVar[type[SampleSource]] = GroundTruthSource
 
-    def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
+    def __init__(self, instance: int, outputs: int, low: float = 0.0, pulses: tuple[float, float] = PULSES) -> None:
         self.address = (HOST, FIRST_PORT + PORTS_PER_INSTANCE * instance)
         self.wait = LockstepWait(f"ArduPilot {instance} (udp {HOST}:{self.address[1]})")
-        self._outputs, self._low = outputs, low
+        self._outputs, self._low, self._pulses = outputs, low, pulses
         self._socket: socket.socket | None = None
         self._peer: tuple[str, int] | None = None
         self._servos: Servos | None = None
@@ -125,7 +131,7 @@ class ArduPilot:
             The autopilot, not open yet.
         """
         assert vehicle.autopilot is not None
-        return cls(vehicle.autopilot.instance, *outputs_of(vehicle))
+        return cls(vehicle.autopilot.instance, *outputs_of(vehicle), vehicle.autopilot.pulses)
 
     def open(self) -> None:
         """Listen. Raises OSError if the port is in use."""
@@ -168,7 +174,7 @@ class ArduPilot:
 
     def _commands(self) -> Commands:
         assert self._servos is not None
-        return tuple(self._servos.command(channel, self._low) for channel in range(self._outputs))
+        return tuple(self._servos.command(channel, self._low, self._pulses) for channel in range(self._outputs))
 
     def _next(self, seconds: float) -> bool:
         """Return whether a packet that requests a new step was received."""

@@ -79,9 +79,10 @@ class LockstepAutopilot(Protocol):
 def outputs_of(vehicle: Vehicle) -> tuple[int, float]:
     """Return how many output channels of an autopilot a vehicle uses, and their least command.
 
-    Rotors turn one way, so that their commands are 0 to 1; those of bases are -1 to 1.
+    Rotors turn one way, so that their commands, and those of servos beside them, are 0 to 1; those of bases are -1 to
+    1.
     """
-    return (len(vehicle.rotors), 0.0) if isinstance(vehicle, Multirotor) else (len(vehicle.channels), -1.0)
+    return len(vehicle.channels), 0.0 if isinstance(vehicle, Multirotor) else -1.0
 
 
 @dataclass

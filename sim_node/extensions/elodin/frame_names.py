@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_node.spatial.frames import Frame, convert_transform
+from sim_node.spatial.frames import Frame
+from sim_node.spatial.frames.conversions import axes_in_enu
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.spatial.geometry.poses import IDENTITY
 from sim_node.world.model import DEFAULT_FIXED_FRAME
@@ -28,6 +29,11 @@ class Reference(NamedTuple):
     pose: FloatArray
 
     @property
+    def axes(self) -> str:
+        """Its axes: ENU, NED or ECEF."""
+        return next(axes for axes, name in REFERENCES.items() if name == self.name)
+
+    @property
     def is_root(self) -> bool:
         """Whether it is the root of the tree itself."""
         return self.name == FIXED_FRAME
@@ -46,9 +52,7 @@ def reference_of(axes: str, origin: tuple[float, float, float] | None = None) ->
     """
     if axes == "ENU":
         return Reference(FIXED_FRAME, IDENTITY)
-    # A body at the origin of these axes, and along them.
-    pose = convert_transform(IDENTITY, (Frame[axes], Frame.FLU), (Frame.ENU, Frame.FLU), origin)
-    return Reference(REFERENCES[axes], pose)
+    return Reference(REFERENCES[axes], axes_in_enu(Frame[axes], origin))
 
 
 def frame_name(entity: str) -> str:

@@ -18,7 +18,7 @@ from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import MIN_STEP_NS, Origin, StaticFrame, TimeGrid, World
-from sim_node.world.problems import Place, Problem, Where, WorldError
+from sim_node.world.problems import Place, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
@@ -69,9 +69,6 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
     elif not any(frame.name == WORLD for frame in frames):
         also = (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
     schematic = _schematic(captured, path, roots, report)
-    if schematic is not None and schematic.viewports() and not reference.is_root:
-        message = f"viewports are placed in {FIXED_FRAME} (ENU), not in {reference.name}"
-        report.warnings.append(Problem(Where(shown), "World", message))
     return World(
         path.stem,
         FIXED_FRAME,
@@ -119,7 +116,7 @@ def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> 
     if not isinstance(captured.entities, Scenery):
         return None
     try:
-        return schematic_of(captured.entities, path, roots, report)
+        return schematic_of(captured.entities, path, roots, report, captured.reference)
     except WorldError as error:
         report.errors.extend(error.problems)
         return None

@@ -9,10 +9,21 @@ from pathlib import Path
 from sim_node.extensions.elodin.assets import Asset, Glb, Material, Mesh
 from sim_node.extensions.elodin.components import EntityId
 from sim_node.extensions.elodin.errors import EcsError, shown_path
-from sim_node.extensions.elodin.frame_names import WORLD_POS
+from sim_node.extensions.elodin.frame_names import WORLD_POS, Reference
 from sim_node.extensions.elodin.scenery import Scenery
 from sim_node.viewing.schematic.eql import Formula, NameNode
-from sim_node.viewing.schematic.model import GREY, Colour, Drawn, GlbModel, Object3d, Schematic, Solid
+from sim_node.viewing.schematic.model import (
+    GREY,
+    Colour,
+    Drawn,
+    GlbModel,
+    Object3d,
+    Panel,
+    Schematic,
+    Solid,
+    Split,
+    Viewport,
+)
 from sim_node.viewing.schematic.reader import read_schematic
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Where
@@ -22,7 +33,9 @@ from sim_node.world.readers.report import Report
 _KINDS = {"cuboid": "box", "sphere": "sphere"}
 
 
-def schematic_of(scenery: Scenery, script: Path, roots: Roots, report: Report) -> Schematic | None:
+def schematic_of(
+    scenery: Scenery, script: Path, roots: Roots, report: Report, reference: Reference
+) -> Schematic | None:
     """Return the schematic of a world in Python, or None if it has none.
 
     Args:
@@ -30,20 +43,35 @@ def schematic_of(scenery: Scenery, script: Path, roots: Roots, report: Report) -
         script: The script; paths are relative to it.
         roots: The folders that may be read.
         report: Where faults are recorded.
+        reference: The frame that its poses are in, and formulas that name no axes.
     """
+    axes = reference.axes
     texts = [
-        read_schematic(text, file, path=path, roots=replace(roots, fetch=roots.fetch or fetch), report=report)
+        read_schematic(
+            text, file, path=path, roots=replace(roots, fetch=roots.fetch or fetch), report=report, frame=axes
+        )
         for text, file, path, fetch in _texts(scenery, script)
     ]
-    panels = tuple(panel.drawn(scenery.names) for panel in scenery.panels)
-    objects = tuple(_objects(scenery, script, roots))
+    panels = tuple(_in_axes(panel.drawn(scenery.names), axes) for panel in scenery.panels)
+    objects = tuple(replace(each, frame=axes) for each in _objects(scenery, script, roots))
     found = Schematic(
         (*panels, *(panel for each in texts for panel in each.panels)),
         (*objects, *(thing for each in texts for thing in each.objects)),
         tuple(marker for each in texts for marker in each.markers),
         next((each.dark for each in texts if each.dark is not None), None),
+        next((each.origin for each in texts if each.origin is not None), None),
+        "" if reference.is_root else reference.name,
     )
     return found if found.panels or found.objects or found.markers else None
+
+
+def _in_axes(panel: Panel, axes: str) -> Panel:
+    """Return a panel whose viewports are in axes."""
+    if isinstance(panel, Viewport):
+        return replace(panel, frame=axes)
+    if isinstance(panel, Split):
+        return replace(panel, panels=tuple(_in_axes(each, axes) for each in panel.panels))
+    return panel
 
 
 def _texts(scenery: Scenery, script: Path) -> Iterator[tuple[str, str, Path, bool]]:

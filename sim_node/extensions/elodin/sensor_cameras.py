@@ -265,7 +265,7 @@ class _Stage:
         layout = lay_out(world)
         self._frames, self._start = layout.frames, layout.poses
         size = max(each.size[0] for each in cameras), max(each.size[1] for each in cameras)
-        self._schematic = DrawnSchematic(world.schematic, layout.frames)
+        self._schematic = DrawnSchematic(world, layout.frames)
         self._renderer = Renderer(world, layout, size, self._schematic.add_meshes)
         self._framebuffer = Framebuffer(size)
         self._prepared = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -25,6 +25,11 @@ TYPES: Mapping[str, type] = {
 NOUNS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
 
 
+STRUCTURAL = "structuralParameter"
+# Of an array, at most: more is a mistake in what sizes it.
+MAX_SIZE = 1_000_000
+
+
 class FmuFault(ValueError):
     """A file is no FMU that can be run here; the message says why."""
 
@@ -38,12 +43,14 @@ class Variable:
         type: Its type, as FMI calls it.
         causality: input, output, parameter, ...
         size: How many values it has; None for a scalar.
+        dimensions: Of an array, its lengths: numbers, or the names of the structural parameters that they are.
     """
 
     name: str
     type: str
     causality: str
     size: int | None = None
+    dimensions: tuple[int | str, ...] = ()
 
     def takes(self, value: object) -> str:
         """Return why it cannot have a value.
@@ -58,14 +65,17 @@ class Variable:
         if wanted is None:
             return f"is of the type {self.type}, which has no values here"
         each = value if isinstance(value, (list, tuple)) else [value]
-        if len(each) != (self.size or 1):
-            return f"has {self.size or 1} values, found {len(each)}"
+        size = 1 if self.size is None else self.size
+        if len(each) != size:
+            return f"has {size} values, found {len(each)}"
         fits = all(
             isinstance(one, (bool if wanted is bool else str if wanted is str else (int, float)))
             and (wanted is bool or not isinstance(one, bool))
             and (wanted is not int or float(one) % 1.0 == 0.0)
             for one in each
         )
+        if fits and self.causality == STRUCTURAL and not all(one in range(MAX_SIZE + 1) for one in each):
+            return f"is a structural parameter; 0 to {MAX_SIZE} is needed, found {value!r}"
         return "" if fits else f"is of the type {self.type}; {NOUNS[wanted]} is needed, found {value!r}"
 
 
@@ -78,12 +88,35 @@ class Description:
         model: Its name.
         variables: Its variables by name.
         saves: Whether its state can be saved and put back.
+        lengths: The values of its structural parameters, by name.
     """
 
     version: str
     model: str
     variables: Mapping[str, Variable]
     saves: bool
+    lengths: Mapping[str, int] = field(default_factory=dict)
+
+    def started(self, values: Mapping[str, object]) -> Description:
+        """Return the description with the sizes that arrays have for values at the start.
+
+        Args:
+            values: Values by variable; those that are not structural parameters, or do not fit, have no effect.
+
+        Returns:
+            The description.
+        """
+        given = {
+            name: int(value)  # type: ignore[call-overload]  # it fits
+            for name, value in values.items()
+            if name in self.lengths and not self.variables[name].takes(value)
+        }
+        lengths = {**self.lengths, **given}
+        sized = {
+            name: replace(each, size=_size(each.dimensions, lengths)) if each.dimensions else each
+            for name, each in self.variables.items()
+        }
+        return replace(self, variables=sized, lengths=lengths) if given else self
 
     @property
     def outputs(self) -> tuple[Variable, ...]:
@@ -131,21 +164,27 @@ def _read(path: Path, changed_ns: int) -> Description:
         raise FmuFault("is an FMU without co-simulation, which is needed")
     listed = root.find("ModelVariables")
     elements = [] if listed is None else list(listed)
-    # Of structural parameters, by which arrays may be sized.
-    starts = {each.get("valueReference", ""): each.get("start", "1") for each in elements}
-    found = [_variable(each, version, starts) for each in elements]
+    sizing = [each for each in elements if each.get("causality") == STRUCTURAL]
+    lengths = {each.get("name", ""): int(each.get("start", "1")) for each in sizing}
+    names = {each.get("valueReference", ""): each.get("name", "") for each in sizing}
+    found = [_variable(each, version, names, lengths) for each in elements]
     state = "FMUState" if version == "3.0" else "FMUstate"
     saves = all(about.get(f"can{verb}{state}") in ("true", "1") for verb in ("GetAndSet", "Serialize"))
-    return Description(version, root.get("modelName", ""), {each.name: each for each in found}, saves)
+    return Description(version, root.get("modelName", ""), {each.name: each for each in found}, saves, lengths)
 
 
-def _variable(element: Element, version: str, starts: Mapping[str, str]) -> Variable:
+def _variable(element: Element, version: str, names: Mapping[str, str], lengths: Mapping[str, int]) -> Variable:
     """Return a variable. FMI 2 has its type as an element below it, and no arrays."""
     kind = element.tag
-    sizes = [
-        int(each.get("start") or starts.get(each.get("valueReference", ""), "1"))
+    dimensions: tuple[int | str, ...] = tuple(
+        int(each.get("start", "0")) or names.get(each.get("valueReference", ""), 1)
         for each in element.findall("Dimension")
-    ]
+    )
     if version == "2.0":
         kind = next((each.tag for each in element if each.tag in TYPES), "unknown")
-    return Variable(element.get("name", ""), kind, element.get("causality", "local"), prod(sizes) if sizes else None)
+    size = _size(dimensions, lengths) if dimensions else None
+    return Variable(element.get("name", ""), kind, element.get("causality", "local"), size, dimensions)
+
+
+def _size(dimensions: tuple[int | str, ...], lengths: Mapping[str, int]) -> int:
+    return prod(lengths[each] if isinstance(each, str) else each for each in dimensions)

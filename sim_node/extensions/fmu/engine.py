@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.extensions.fmu.description import TYPES, Description, Variable, description_of
-from sim_node.extensions.fmu.part import OF_POSE, Fmu, FmuFrame, FmuInput, Fmus
+from sim_node.extensions.fmu.part import OF_POSE, OUTPUT, Fmu, FmuFrame, FmuInput, Fmus
 from sim_node.simulation.columns import Array, Column, Columns
 from sim_node.simulation.physics.engine import Engine, engine
 from sim_node.simulation.sensors.truth import FrameState
@@ -256,7 +256,7 @@ class FmuEngine:
     ) -> None:
         folder = Path(world.source).resolve().parent if world.source else Path.cwd()
         step_ns = world.time.step_ns
-        self.units = [Unit(each, description_of(each.file), step_ns, folder) for each in fmus]
+        self.units = [Unit(each, description_of(each.file).started(each.start), step_ns, folder) for each in fmus]
         self._by_name = {unit.name: unit for unit in self.units}
         self._frames, self._at = frames, 0
         names = tuple(each.frame for each in frames)
@@ -269,7 +269,7 @@ class FmuEngine:
         self._shown = [(unit, each) for unit in self.units for each in unit.description.outputs if _is_number(each)]
         outputs = tuple(f"{unit.name}/{each.name}" for unit, each in self._shown)
         columns.compute(
-            Column("fmu/output", outputs, state=False, meaning="numbers of outputs; NaN before the start"),
+            Column(OUTPUT, outputs, state=False, meaning="numbers of outputs; NaN before the start"),
             self._outputs,
         )
         columns.compute(

@@ -28,6 +28,8 @@ from sim_node.world.readers.yaml_values import Value
 
 # Without a slash, which separates it from a variable.
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+# The column with the outputs that are numbers or truth values.
+OUTPUT = "fmu/output"
 # The numbers of a pose, in its order.
 OF_POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
@@ -91,7 +93,7 @@ class Fmu:
     )
     start: Mapping[str, Any] = given(
         Other(lambda about: by_name(about, ANYTHING), _data),
-        "Values of parameters, inputs and others at the start, by variable",
+        "Values of parameters, inputs and others at the start, by variable; structural parameters size arrays",
         default_factory=dict,
         omit=True,
     )
@@ -156,7 +158,7 @@ def descriptions(world: World) -> dict[str, Description]:
     found = {}
     for each in Fmus.of(world):
         with suppress(FmuFault, OSError):
-            found[each.name] = description_of(each.file)
+            found[each.name] = description_of(each.file).started(each.start)
     return found
 
 
@@ -209,8 +211,6 @@ def _variable_faults(
     for name, value in of.start.items():
         if name not in variables:
             yield "start", name, f"no variable {quoted(name)}{did_you_mean(name, variables)}"
-        elif variables[name].causality == "structuralParameter":
-            yield "start", name, "is a structural parameter, which cannot be set here"
         elif fault := variables[name].takes(value):
             yield "start", name, fault
     for name, source in of.inputs.items():

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from sim_node.session.run_parts import RUN_PARTS, Attendant, RunPart
+from sim_node.session.run_parts import RUN_PARTS, Attendant, OwnedTopic, RunPart, RunTarget
 
 if TYPE_CHECKING:
-    from sim_node.simulation import Simulation
+    from sim_node.simulation import Simulation, Sink
+    from sim_node.world import World
 
 
 class FmuRuns(RunPart):
-    """The FMUs of a world."""
+    """The FMUs of a world: their outputs on topics, and their start."""
+
+    noun = "FMUs"
+
+    def sinks(self, target: RunTarget) -> Iterable[Sink]:
+        """Return the sink of their outputs."""
+        from sim_node.extensions.fmu.output_sink import FmuOutputSink
+
+        return (FmuOutputSink(target.outlet, prefix=target.prefix, stamp=target.stamp),)
+
+    def topics(self, world: World, prefix: str = "") -> Iterable[OwnedTopic]:
+        """Return the topics of their outputs."""
+        if not world.parts.get("fmus"):
+            return
+        from sim_node.extensions.fmu.output_sink import published_outputs
+
+        for fmu, variable, topic in published_outputs(world, prefix):
+            yield OwnedTopic(topic, f"the output {variable.name} of FMU {fmu.name}", fmu.place)
 
     def attend(self, simulation: Simulation, *, shown: bool) -> Attendant | None:
         """Return what starts them, if there are any."""

@@ -87,13 +87,21 @@ class Unit:
             instanceName=order["name"],
         )
         self._fmu.instantiate()
-        self._set(order["start"])
+        structural = {name: value for name, value in order["start"].items() if self._is_structural(name)}
+        if structural:  # they size arrays, before any of these is set
+            self._fmu.enterConfigurationMode()
+            self._set(structural)
+            self._fmu.exitConfigurationMode()
+        self._set({name: value for name, value in order["start"].items() if name not in structural})
         if self._version == "2.0":
             self._fmu.setupExperiment(startTime=0.0)
             self._fmu.enterInitializationMode()
         else:
             self._fmu.enterInitializationMode(startTime=0.0)
         self._fmu.exitInitializationMode()
+
+    def _is_structural(self, name: str) -> bool:
+        return bool(self._variables[name].causality == "structuralParameter")
 
     def carry_out(self, order: dict[str, Json]) -> None:
         """Set inputs, make a step, save the state, or put one back."""

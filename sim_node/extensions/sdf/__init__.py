@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.locate import manifest
@@ -17,7 +18,7 @@ from sim_node.world.readers.unread import mark
 from sim_node.world.readers.yaml_include import include_reader
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table
-from sim_node.world.vehicles import Autopilot, Pilot
+from sim_node.world.vehicles import Autopilot, Multirotor, Pilot
 
 __all__ = ["read_sdf"]
 
@@ -75,4 +76,14 @@ def read_included(path: Path, shown: Path, report: Report, table: Table, context
         table.value.error(f"{', '.join(given)}: needs one model that flies in {path.name}, found {len(world.vehicles)}")
         return world
     # What an autopilot or a pilot commands has no topics for its rotors.
-    return replace(world, vehicles=(replace(world.vehicles[0], **given),), vehicle_commands=())
+    return replace(world, vehicles=(_flown(world.vehicles[0], given),), vehicle_commands=())
+
+
+def _flown(vehicle: Multirotor, given: dict[str, Any]) -> Multirotor:
+    """Return a vehicle that an include's pilot and autopilot fly, instead of the autopilot that its file has."""
+    own, wanted = vehicle.autopilot, given.get("autopilot")
+    if own is None or wanted is None or own.type != wanted.type:
+        return replace(vehicle, **{"autopilot": None, **given}, servos=())
+    default = Autopilot(own.type)
+    kept = {key: getattr(own, key) for key in ("channels", "pulses") if getattr(wanted, key) == getattr(default, key)}
+    return replace(vehicle, **{**given, "autopilot": replace(wanted, **kept)})

@@ -1,8 +1,11 @@
-"""The force `lift_drag` of world files. `wings`, which says what it is and applies it, is imported with the first."""
+"""Gazebo's forces in world files: `lift_drag` and others. The module of each is imported with the first one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_elements import ForceElement, force_element
@@ -14,28 +17,41 @@ from sim_node.world.model import World
 if TYPE_CHECKING:
     from mujoco import MjData
 
-    from sim_node.extensions.sdf.wings import LiftDrag
     from sim_node.simulation.physics.compiled import Compiled
 
-TYPE = "lift_drag"
+
+class LateForce(NamedTuple):
+    """A type of force: the module that has it, its class, and the class of the force element."""
+
+    module: str
+    kind: str
+    element: str
+
+    def load(self, name: str) -> Any:
+        """Return a class of the module."""
+        return getattr(import_module(f"sim_node.extensions.sdf.{self.module}"), name)
 
 
-def _kind() -> type[LiftDrag]:
-    from sim_node.extensions.sdf.wings import LiftDrag
+FORCES = {
+    "lift_drag": LateForce("wings", "LiftDrag", "Wings"),
+    "stability_derivatives": LateForce("derivative_wings", "DerivativeWing", "DerivativeWings"),
+    "hydrodynamics": LateForce("water", "Hydrodynamics", "Waters"),
+    "thruster": LateForce("water", "Thruster", "Thrusters"),
+}
 
-    return LiftDrag
+
+def _opener(name: str, of: LateForce) -> Callable[..., ForceElement | None]:
+    def open_forces(
+        world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+    ) -> ForceElement | None:
+        if not any(force.type == name for force in world.forces):
+            return None
+        made: ForceElement = of.load(of.element)(world, compiled, data, wind, columns)
+        return made
+
+    return open_forces
 
 
-declared_force(TYPE, _kind)
-
-
-@force_element(TYPE)
-def open_lift_drag(
-    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
-) -> ForceElement | None:
-    """Return the force element of a world's surfaces."""
-    if not any(force.type == TYPE for force in world.forces):
-        return None
-    from sim_node.extensions.sdf.wings import Wings
-
-    return Wings(world, compiled, data, wind)
+for _name, _of in FORCES.items():
+    declared_force(_name, partial(_of.load, _of.kind))
+    force_element(_name)(_opener(_name, _of))

@@ -104,37 +104,41 @@ Add = Callable[[SdfPlugin], None]
 class GazeboSystem(NamedTuple):
     """What a system is here: in words, and the function that adds it; None for one that has no effect.
 
-    ignored: its elements that have no effect.
+    ignored: its elements that have no effect. turn: those with a lower one are added
+    before it, because it makes something else of them (1), or looks at what has become of all (2).
     """
 
     about: str
     add: Add | None = None
     ignored: tuple[str, ...] = ()
+    turn: int = 0
 
 
 # By class. A system that is a part of a run here, or of what is not simulated, has no function.
 SYSTEMS: Registry[str, GazeboSystem] = Registry(
     "system of Gazebo",
     shipped=tuple(
-        f"sim_node.extensions.sdf.{name}" for name in ("system_drives", "system_forces", "system_sensors", "plugins")
+        f"sim_node.extensions.sdf.{name}"
+        for name in ("system_drives", "system_forces", "system_water", "system_autopilots", "system_sensors", "plugins")
     ),
 )
 
 
-def system(name: str, about: str, ignored: str = "") -> Callable[[Add], Add]:
+def system(name: str, about: str, ignored: str = "", *, turn: int = 0) -> Callable[[Add], Add]:
     """Register a function of an SdfPlugin as what a system of Gazebo is here.
 
     Args:
         name: Its class.
         about: What it is here.
         ignored: The elements of it that have no effect.
+        turn: Those with a lower one are added before it.
 
     Returns:
         The decorator.
     """
 
     def enter(add: Add) -> Add:
-        SYSTEMS.add(name, module=add.__module__)(GazeboSystem(about, add, tuple(ignored.split())))
+        SYSTEMS.add(name, module=add.__module__)(GazeboSystem(about, add, tuple(ignored.split()), turn))
         return add
 
     return enter
@@ -155,9 +159,9 @@ SYSTEMS.add(
 )(GazeboSystem("of Gazebo's windows"))
 # Systems that move something and have no equivalent here.
 MISSING = (
-    *("AdvancedLiftDrag", "MulticopterVelocityControl", "VelocityControl", "TrajectoryFollower", "TriggeredPublisher"),
-    *("DetachableJoint", "TouchPlugin", "LinearBatteryPlugin", "WindEffects", "Thruster", "BuoyancyEngine"),
-    *("JointTrajectoryController", "ArduPilotPlugin", "MotorFailureSystem"),
+    *("MulticopterVelocityControl", "VelocityControl", "TrajectoryFollower", "TriggeredPublisher"),
+    *("DetachableJoint", "TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
+    *("JointTrajectoryController", "MotorFailureSystem"),
     *("DopplerVelocityLogSystem", "KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
     *("WheelSlip", "ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
     *("SpacecraftThrusterModel", "GimbalController"),
@@ -183,21 +187,27 @@ def system_name(plugin: Element) -> str:
 
 def add_plugins(reading: SdfReading, found: SdfMechanism, world: SdfScope, around: SdfSurroundings) -> None:
     """Add what the systems of a world and its models become. One that is not valid is left out with a warning."""
+    named = [(SdfPlugin(each, scope, reading, found, around), system_name(each)) for scope, each in _plugins(world)]
+    rows = [(plugin, name, SYSTEMS.get(name)) for plugin, name in named]
+    for plugin, name, of in sorted(rows, key=lambda row: 0 if row[2] is None else row[2].turn):
+        _add(plugin, name, of)
+
+
+def _plugins(world: SdfScope) -> Iterator[tuple[SdfScope, Element]]:
+    """Yield the plug-ins of a world, its models, and their links, joints, sensors and visuals, each with its scope."""
     for scope in world.within():
         for element in scope.element.all("plugin"):
-            _add(SdfPlugin(element, scope, reading, found, around))
+            yield scope, element
         for entry in scope.entries.values():
             if entry.kind not in ("link", "joint"):
                 continue
             owners = (entry.element, *(part for part in entry.element.children if part.tag in ("sensor", "visual")))
             for element in (each for owner in owners for each in owner.children if each.tag == "plugin"):
-                _add(SdfPlugin(element, scope, reading, found, around))
+                yield scope, element
 
 
-def _add(plugin: SdfPlugin) -> None:
+def _add(plugin: SdfPlugin, name: str, of: GazeboSystem | None) -> None:
     plugin.element.read = True
-    name = system_name(plugin.element)
-    of = SYSTEMS.get(name)
     if of is None:
         known = "is not simulated here" if name in MISSING else "is not known here"
         plugin.leave_out(f"the plug-in {quoted(name)} {known}")

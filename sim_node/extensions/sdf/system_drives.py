@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.joints import Joint
-from sim_node.extensions.sdf.mechanism import SdfLink
+from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.spatial.geometry import poses, quaternions
@@ -59,8 +59,7 @@ def _motor(plugin: SdfPlugin) -> None:
         return
     if plugin.number("rollingMomentCoefficient", 0.0):
         plugin.approximate("a rotor has no rolling moment here, and its joint does not turn")
-    # It is its thrust, its torque and its mass.
-    found.put(replace(found.body(rotor.frame), **_FROZEN))
+    stop_turning(found, rotor.frame)
     pose = poses.relative(base.pose, rotor.pose)
     up, down = plugin.number("timeConstantUp", 1 / 80), plugin.number("timeConstantDown", 1 / 40)
     spin = plugin.text("turningDirection", "cw")
@@ -80,6 +79,23 @@ def _motor(plugin: SdfPlugin) -> None:
     _fly(plugin, base, int(plugin.number("motorNumber", 0.0)), made)
 
 
+def stop_turning(found: SdfMechanism, rotor: str) -> None:
+    """Let a link that a motor turns stand still against its arm: it is its thrust, its torque and its mass.
+
+    Args:
+        found: What it is part of.
+        rotor: The name of the link.
+    """
+    found.put(replace(found.body(rotor), **_FROZEN))
+    parts = found.parts
+    parts["actuators"] = [each for each in parts.get("actuators", ()) if each.joint != rotor]
+    groups = [
+        replace(each, joints=tuple(joint for joint in each.joints if joint != rotor))
+        for each in parts.get("joint_commands", ())
+    ]
+    parts["joint_commands"] = [each for each in groups if each.joints]
+
+
 def _fly(plugin: SdfPlugin, base: SdfLink, index: int, rotor: Rotor) -> None:
     """Give a body another rotor, and the topics that command it."""
     found, place = plugin.found, plugin.place(base.frame)
@@ -96,8 +112,17 @@ def _fly(plugin: SdfPlugin, base: SdfLink, index: int, rotor: Rotor) -> None:
     found.add("vehicle_commands", VehicleCommands(name, place=place))
 
 
-def _actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
-    """Drive a joint, unless something does already; return its name, or None if it does not move."""
+def actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
+    """Drive a joint, unless something does already.
+
+    Args:
+        plugin: What drives it.
+        joint: The joint.
+        fields: Those of the actuator.
+
+    Returns:
+        The name of the joint, or None with a warning if it does not have one degree of freedom.
+    """
     name = plugin.moved(joint)
     freedom = plugin.found.body(name).type.qd_size
     if freedom != 1:
@@ -113,11 +138,11 @@ def _actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
 
 def _command(plugin: SdfPlugin, joint: Joint, **fields: Any) -> None:
     """Drive a joint, and let it be commanded with those of its model."""
-    if (name := _actuate(plugin, joint, **fields)) is not None:
-        _take_commands(plugin, name)
+    if (name := actuate(plugin, joint, **fields)) is not None:
+        take_commands(plugin, name)
 
 
-def _take_commands(plugin: SdfPlugin, name: str) -> None:
+def take_commands(plugin: SdfPlugin, name: str) -> None:
     """Let a joint be commanded with those of its model."""
     called = re.sub(r"[^\w/]", "_", plugin.scope.unmerged.path, flags=re.ASCII)
     called = called if re.match(r"[A-Za-z_]", called) else f"_{called}"
@@ -186,7 +211,7 @@ def _base(plugin: SdfPlugin, shape: Any, rolling: Mapping[str, str], steering: M
     wheels: dict[str, tuple[str, ...]] = {}
     for roles, drive in ((rolling, _ROLLING), (steering, _STEERING)):
         for key, role in roles.items():
-            names = (_actuate(plugin, joint, implicit=True, **drive) for joint in plugin.joints(key))
+            names = (actuate(plugin, joint, implicit=True, **drive) for joint in plugin.joints(key))
             wheels[role] = tuple(dict.fromkeys(name for name in names if name is not None))
     _drive(plugin, plugin.link("chassis_link"), shape, wheels)
 
@@ -267,7 +292,7 @@ def _track(plugin: SdfPlugin, link: SdfLink, axis: FloatArray = Y) -> str:
 def _track_controller(plugin: SdfPlugin) -> None:
     rpy = plugin.reading.vector(plugin.element, "track_orientation", default=(0.0, 0.0, 0.0))
     axis = quaternions.rotate(numbers.from_euler(rpy), Y) if rpy.any() else Y
-    _take_commands(plugin, _track(plugin, plugin.link("link"), axis))
+    take_commands(plugin, _track(plugin, plugin.link("link"), axis))
 
 
 @system(

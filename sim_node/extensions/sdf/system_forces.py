@@ -1,21 +1,21 @@
-"""Plug-ins of Gazebo that push bodies: wings, wrenches, buoyancy and the drag of water."""
+"""Plug-ins of Gazebo that push bodies: wings, wrenches and the wind."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from sim_node.extensions.sdf.derivative_wings import DERIVATIVES, ControlSurface, DerivativeWing
 from sim_node.extensions.sdf.elements import child, place_of, text, text_of
+from sim_node.extensions.sdf.mechanism import SdfLink
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
-from sim_node.extensions.sdf.scopes import ScopeFault, find
+from sim_node.extensions.sdf.scopes import ScopeFault, SdfScope, find
 from sim_node.extensions.sdf.wings import LiftDrag
-from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.commands import BodyCommands
-from sim_node.world.forces import Buoyancy, ConstantForce, Drag
+from sim_node.world.forces import ConstantForce, Drag
 from sim_node.world.problems import quoted
-from sim_node.world.shapes import volume_of
 
-# Depth at which a body is under water in a world without a surface, m.
-DEEP = 1e6
 MAX_COMMANDED = 32
 # Fields of a LiftDrag by their keys in SDF.
 _WING = {
@@ -37,6 +37,41 @@ def _lift_drag(plugin: SdfPlugin) -> None:
         control = ""
     fields = plugin.reading.declared(plugin.element, LiftDrag, _WING)
     plugin.found.add("forces", LiftDrag(link.frame, control=control, place=plugin.place(link.frame), **fields))
+
+
+# Fields of a DerivativeWing by their keys in SDF, and of a control surface.
+_BODY = {
+    **{key: key for key in ("forward", "upward", "area", "alpha_stall")},
+    **{"cp": "centre", "AR": "aspect_ratio", "mac": "chord", "eff": "efficiency", "air_density": "density"},
+}
+_SURFACE = {"CD": "drag", "CY": "side", "CL": "lift", "Cell": "roll", "Cem": "pitch", "Cen": "yaw"}
+
+
+@system(
+    "AdvancedLiftDrag",
+    "a force on the link, by stability derivatives",
+    ignored="a0 num_ctrl_surfaces CLa_stall CDa_stall radial_symmetry control_joint_rad_to_cl",
+)
+def _advanced_lift_drag(plugin: SdfPlugin) -> None:
+    link = plugin.link("link_name")
+    if link.is_static:
+        plugin.reading.ignore(plugin.element, "its link does not move")
+        return
+    if not plugin.number("AR", 0.0) > 0.0 or not plugin.number("eff", 0.0) > 0.0:
+        raise ScopeFault(plugin.element, "AR and eff must be above zero")
+    fields = plugin.reading.declared(plugin.element, DerivativeWing, _BODY)
+    derivatives = {name: value for name in DERIVATIVES if (value := plugin.number(name, 0.0))}
+    surfaces = []
+    for element in plugin.element.all("control_surface"):
+        of = replace(plugin, element=element)
+        of.text("index")
+        joint, sign = of.moved(of.joint("name")), of.number("direction", 1.0)
+        if plugin.found.body(joint).type.qd_size == 1:
+            effect = {name: sign * of.number(f"{key}_ctrl", 0.0) for key, name in _SURFACE.items()}
+            surfaces.append(ControlSurface(joint, **effect))
+    place = plugin.place(link.frame)
+    wing = DerivativeWing(link.frame, derivatives=derivatives, surfaces=tuple(surfaces), place=place, **fields)
+    plugin.found.add("forces", wing)
 
 
 @system("ApplyLinkWrench", "commands of bodies, and constant forces", ignored="verbose")
@@ -63,61 +98,31 @@ def _link_wrench(plugin: SdfPlugin) -> None:
         plugin.approximate(f"the first {MAX_COMMANDED} free bodies have a topic for wrenches")
 
 
-@system("Buoyancy", "a force on each link that has a volume")
-def _buoyancy(plugin: SdfPlugin) -> None:
-    reading = plugin.reading
-    density, surface = plugin.number("uniform_fluid_density", 1000.0), DEEP
-    graded = child(plugin.element, "graded_buoyancy")
-    if graded is not None:
-        density = reading.number(graded, "default_density", default=1000.0)
-        for change in graded.all("density_change"):
-            surface = reading.number(change, "above_depth", default=0.0)
-            if reading.number(change, "density", default=1.0) > 10.0:
-                reading.approximate(change, "a fluid has one density below its surface and none above it")
-    chosen = [text_of(each).replace("::", "/") for each in plugin.element.all("enable")]
+@system("WindEffects", "drag of the links with enable_wind, by their mass")
+def _wind_effects(plugin: SdfPlugin) -> None:
+    """Gazebo pushes with mass * factor * (wind - velocity), at the centre of mass."""
+    reading, scaling = plugin.reading, child(plugin.element, "force_approximation_scaling_factor")
+    factor = 1.0
+    if scaling is not None and scaling.children:
+        reading.approximate(scaling, "a factor that depends on the place is taken for 1")
+    elif scaling is not None:
+        factor = reading.number(plugin.element, scaling.tag, default=1.0)
+    for tag in ("horizontal", "vertical"):
+        if (changes := child(plugin.element, tag)) is not None:
+            reading.leave_out(changes, "the wind of SDF is steady here; world files have gusts")
     for link in plugin.found.links.values():
-        name = link.frame
-        if link.is_static or (chosen and not any(name == each or name.startswith(f"{each}/") for each in chosen)):
-            continue
-        volume, centre, span = 0.0, np.zeros(3), []
-        for shape in plugin.found.body(name).geometry:
-            if shape.only == "visual" or shape.shape == "plane":
-                continue
-            try:
-                own = volume_of(shape)
-            except ValueError:
-                continue
-            volume, centre = volume + own, centre + own * shape.pose[:3]
-            span.append(own ** (1.0 / 3.0))
-        if volume > 0.0:
-            lift = Buoyancy(
-                name,
-                volume=volume,
-                height=max(sum(span), 1e-3),
-                density=density,
-                surface=surface,
-                center=centre / volume,
-                place=plugin.place(name),
-            )
-            plugin.found.add("forces", lift)
+        blown = reading.flag(link.entry.element, "enable_wind", default=_is_blown(plugin, link))
+        inertial = plugin.found.body(link.frame).inertial
+        if blown and inertial is not None and not link.is_static and factor > 0.0:
+            drag = np.full(3, factor * inertial.mass)
+            plugin.found.add("forces", Drag(link.frame, linear=drag, place=plugin.place(link.frame)))
 
 
-@system("Hydrodynamics", "drag of the link; no added mass")
-def _hydrodynamics(plugin: SdfPlugin) -> None:
-    link = plugin.link("link_name")
-    plugin.number("water_density", 998.0)  # what the coefficients of drag are for already
-    axes, turns = (("x", "U"), ("y", "V"), ("z", "W")), (("k", "P"), ("m", "Q"), ("n", "R"))
-
-    def of(names: tuple[tuple[str, str], ...], form: str) -> FloatArray:
-        return np.array([max(-plugin.number(form.format(a, b), 0.0), 0.0) for a, b in names])
-
-    given = {
-        "linear": of(axes, "{0}{1}"),
-        "quadratic": of(axes, "{0}{1}abs{1}"),
-        "angular_linear": of(turns, "{0}{1}"),
-        "angular_quadratic": of(turns, "{0}{1}abs{1}"),
-    }
-    if any(plugin.number(f"{a}Dot{b}", 0.0) for a, b in (*axes, *turns)):
-        plugin.approximate("added mass is not simulated")
-    if any(values.any() for values in given.values()):
-        plugin.found.add("forces", Drag(link.frame, **given, place=plugin.place(link.frame)))
+def _is_blown(plugin: SdfPlugin, link: SdfLink) -> bool:
+    """Return whether a model around a link, from the inside, or the plug-in itself has wind for all links."""
+    scope: SdfScope | None = link.scope
+    while scope is not None:
+        if child(scope.element, "enable_wind") is not None:
+            return plugin.reading.flag(scope.element, "enable_wind")
+        scope = scope.above
+    return False

@@ -31,7 +31,7 @@ def _names_link(plugin: SdfPlugin, key: str) -> bool:
         return False
 
 
-@system("JointStatePublisher", "a sensor of the type joint_states", ignored="topic")
+@system("JointStatePublisher", "a sensor of the type joint_states", ignored="topic", turn=2)
 def _joint_states(plugin: SdfPlugin) -> None:
     names = []
     for joint in plugin.joints("joint_name"):
@@ -40,7 +40,7 @@ def _joint_states(plugin: SdfPlugin) -> None:
     frame = plugin.link("").base.frame
     rate = plugin.number("update_rate", 0.0)
     perfect: dict[str, Any] = {"position": "none", "velocity": "none", **({"joints": names} if names else {})}
-    if any(body.joint not in ("frozen", "free") for body in plugin.found.parts["bodies"]):
+    if any(body.joint != "free" and body.type.qd_size for body in plugin.found.parts["bodies"]):
         _publish(plugin, f"{frame}/joints", frame, "joint_states", rate, **perfect)
 
 

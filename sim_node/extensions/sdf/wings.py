@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -131,7 +132,7 @@ class Surfaces:
 class Wings:
     """All surfaces of a world. They have no state."""
 
-    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField) -> None:
+    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
         model, forces = compiled.model, forces_of(world, LiftDrag)
         self._surfaces, self._data, self._wind = Surfaces(forces), data, wind
         self._bodies, self._roots = pushed_bodies(model, forces).T

@@ -130,29 +130,32 @@ def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntA
     maximum speed. Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then
     thrust, as near as limits allow, so that a vehicle may climb to stay upright. Yaw uses what remains.
     """
+    # Of each rotor: what roll and pitch demand, and its limits, per unit of thrust.
+    turning, least, most = np.empty((3, len(rotors)))
     for v in range(wrenches.shape[0]):
         begin, end = first[v], first[v + 1]
         if not running[v]:
             commands[begin:end] = 0.0
             continue
         thrust, roll, pitch, yaw = wrenches[v, 0], wrenches[v, 1], wrenches[v, 2], wrenches[v, 3]
-        # Per unit of thrust: the largest difference that two rotors can have.
+        for i in range(begin, end):
+            turning[i] = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
+            least[i], most[i] = rotors[i, 4] / rotors[i, 0], rotors[i, 5] / rotors[i, 0]
+        # The largest difference that two rotors can have.
         share = 1.0
         for i in range(begin, end):
             for k in range(begin, end):
                 if rotors[i, 0] > 0.0 and rotors[k, 0] > 0.0:
-                    apart = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
-                    apart -= (rotors[k, 1] * roll + rotors[k, 2] * pitch) / rotors[k, 0]
-                    room = rotors[i, 5] / rotors[i, 0] - rotors[k, 4] / rotors[k, 0]
+                    apart, room = turning[i] - turning[k], most[i] - least[k]
                     if apart * share > room:
                         share = room / apart
         roll, pitch = roll * share, pitch * share
         lowest, highest = -math.inf, math.inf
         for i in range(begin, end):
             if rotors[i, 0] > 0.0:
-                turning = rotors[i, 1] * roll + rotors[i, 2] * pitch
-                lowest = max(lowest, (rotors[i, 4] - turning) / rotors[i, 0])
-                highest = min(highest, (rotors[i, 5] - turning) / rotors[i, 0])
+                demand = rotors[i, 1] * roll + rotors[i, 2] * pitch
+                lowest = max(lowest, (rotors[i, 4] - demand) / rotors[i, 0])
+                highest = min(highest, (rotors[i, 5] - demand) / rotors[i, 0])
         thrust = min(max(thrust, lowest), highest)
         share = 1.0
         for i in range(begin, end):
@@ -167,6 +170,28 @@ def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntA
             force = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch + rotors[i, 3] * yaw
             speed = math.sqrt(max(force, 0.0) / rotors[i, 6])
             commands[i] = min(max((speed - rotors[i, 7]) / (rotors[i, 8] - rotors[i, 7]), 0.0), 1.0)
+
+
+@kernel(nogil=True, error_model="numpy")
+def control(
+    states: FloatArray,
+    setpoints: FloatArray,
+    gains: FloatArray,
+    gravity: float,
+    period: float,
+    running: IntArray,
+    integrals: FloatArray,
+    demands: FloatArray,
+    inertias: FloatArray,
+    wrenches: FloatArray,
+    first: IntArray,
+    rotors: FloatArray,
+    commands: FloatArray,
+) -> None:
+    """Write commands (R,): all loops of the controller in one call, which costs as much as one of the three."""
+    control_positions(states, setpoints, gains, gravity, period, running, integrals, demands)
+    control_attitudes(states, demands, gains, inertias, wrenches)
+    mix(wrenches, first, rotors, running, commands)
 
 
 class Controller:
@@ -206,17 +231,10 @@ class Controller:
             running: Whether each vehicle's motors run (V,), 0 or 1; without them its commands are 0.
             commands: Where to write the motor commands (R,), in [0, 1].
         """
-        control_positions(
-            states,
-            setpoints,
-            self.gains,
-            self._gravity,
-            self._period,
-            running,
-            self.integrals,
-            self._demands,
+        control(
+            *(states, setpoints, self.gains, self._gravity, self._period, running, self.integrals, self._demands),
+            *(self._inertias, self._wrenches, self.first, self._rotors, commands),
         )
-        self.turn(states, self._demands, running, commands)
 
     def turn(self, states: FloatArray, demands: FloatArray, running: IntArray, commands: FloatArray) -> None:
         """Compute motor commands from states and demands: `fly` without its position and velocity loops.

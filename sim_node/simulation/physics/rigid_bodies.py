@@ -47,6 +47,8 @@ IN_ONE_GO = 1000
 DIVERGING = 1e-3
 # Of these in a message.
 MAX_NAMED = 5
+# From so many joints on, contacts are not searched for while none can be found; below, that costs as much.
+MIN_BODIES = 32
 
 
 @engine("rigid_bodies")
@@ -143,6 +145,11 @@ class RigidBodyEngine:
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
+        self._clearance = None
+        if self._in_two_halves and self.model.njnt >= MIN_BODIES:
+            from sim_node.simulation.physics.clearance import clearance_of
+
+            self._clearance = clearance_of(self.model, self.data)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         self.signals: Mapping[str, SignalRecord] = signals_of(
@@ -327,17 +334,23 @@ class RigidBodyEngine:
         while timesteps > 0:
             some = min(timesteps, IN_ONE_GO)
             before = self._state_now()
-            self._advance_some(some)
+            self._advance_some(some, before)
             # Faster than sum(), and it is asked at each advance; infinities of both signs make it NaN.
             if not math.isfinite(self._speeds.dot(self._ones)):
                 raise self._diverged(self._go_to_divergence(before, some))
             timesteps -= some
 
-    def _advance_some(self, timesteps: int) -> None:
-        if self._force_elements:
-            (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
-            return
+    def _advance_some(self, timesteps: int, now: list[bytes] | None = None) -> None:
+        """Advance. now: the present state as `_state_now` returns it, if it is known."""
+        # The first half of a timestep is done already if the state was evaluated.
+        is_half_done = now is not None and now == self._evaluated
         self._evaluated = None
+        if self._force_elements:
+            if self._in_two_halves:
+                self._step_in_two_halves(timesteps, is_half_done=is_half_done)
+            else:
+                self._step_whole(timesteps)
+            return
         self.wind.advance(timesteps)
         until_look = self._until_look()
         while timesteps > 0:  # nothing settles where no force acts
@@ -377,17 +390,16 @@ class RigidBodyEngine:
             "damping, may help"
         )
 
-    def _step_in_two_halves(self, timesteps: int) -> None:
+    def _step_in_two_halves(self, timesteps: int, *, is_half_done: bool) -> None:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, advance, settles, until_look = self._act, self.wind.advance, self._settles, self._until_look()
-        # The first half is done already if the state was evaluated.
-        done = self._evaluated is not None and self._state_now() == self._evaluated
-        self._evaluated = None
+        if self._clearance is not None:
+            step1 = self._step_1_of_many
         for _ in range(timesteps):
-            if not done:
+            if not is_half_done:
                 step1(model, data)
-            done = False
+            is_half_done = False
             act()
             step2(model, data)
             if settles:
@@ -397,10 +409,22 @@ class RigidBodyEngine:
                 until_look = self._look()
             advance()
 
+    def _step_1_of_many(self, model: MjModel, data: MjData) -> None:
+        """Evaluate positions and velocities. No contacts are searched for while none can be found."""
+        assert self._clearance is not None
+        if not self._clearance.holds():
+            self._mujoco.mj_step1(model, data)
+            return
+        flags = model.opt.disableflags
+        model.opt.disableflags = flags | self._mujoco.mjtDisableBit.mjDSBL_CONTACT
+        try:
+            self._mujoco.mj_step1(model, data)
+        finally:
+            model.opt.disableflags = flags
+
     def _step_whole(self, timesteps: int) -> None:
         """Apply force elements before each Runge-Kutta timestep, after evaluating positions and velocities."""
         model, data, until_look = self.model, self.data, self._until_look()
-        self._evaluated = None
         for _ in range(timesteps):
             self._mujoco.mj_kinematics(model, data)
             self._mujoco.mj_comPos(model, data)

@@ -146,14 +146,11 @@ class RotorFailures:
 
     Args:
         rotors: The table (R, 17) of all rotors, which is changed in place; see `rotor_rows`.
-
-    Attributes:
-        commands: The commands (R,) that motors follow.
     """
 
     def __init__(self, rotors: FloatArray) -> None:
         self._rotors, self._blades = rotors, rotors[:, _BLADES].copy()
-        self.commands = np.zeros(len(rotors))
+        self._commands = np.zeros(len(rotors))
         self._gains, self._stuck = np.ones(len(rotors)), np.full(len(rotors), np.nan)
         self._some = False
 
@@ -170,13 +167,13 @@ class RotorFailures:
         self._rotors[rotor, _BLADES] = blades * self._blades[rotor]
         self._some = True
 
-    def apply(self, commands: FloatArray) -> None:
-        """Make the commands that motors follow of those that they are given (R,)."""
+    def followed(self, commands: FloatArray) -> FloatArray:
+        """Return the commands (R,) that motors follow of those that they are given (R,)."""
         if not self._some:
-            self.commands[:] = commands
-            return
-        np.multiply(commands, self._gains, out=self.commands)
-        np.copyto(self.commands, self._stuck, where=~np.isnan(self._stuck))
+            return commands
+        np.multiply(commands, self._gains, out=self._commands)
+        np.copyto(self._commands, self._stuck, where=~np.isnan(self._stuck))
+        return self._commands
 
     def clear(self) -> None:
         """Let all rotors be sound."""

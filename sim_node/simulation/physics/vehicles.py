@@ -68,8 +68,8 @@ class Vehicles:
         moved = data.xipos, data.xquat, data.cvel, data.subtree_com
         self._observe, self._observed = observe, (*moved, bodies, self._states)
         self._commands, self._failures = commands, RotorFailures(rotors)
-        tables = drags, first, rotors, self._failures.commands, speeds
-        self._push, self._pushed = push, (*self._observed, self._air, *tables, data.xfrc_applied)
+        self._push, self._pushed = push, (*self._observed, self._air, drags, first, rotors)
+        self._pushing = speeds, data.xfrc_applied
         self.vehicles = {
             vehicle.name: VehicleRecord(
                 commands[begin:end],
@@ -105,5 +105,4 @@ class Vehicles:
             self._air[:] = self._wind.velocity(self._states[:, :3])
         elif self._wind.blows:
             self._air[:] = self._wind.current
-        self._failures.apply(self._commands)
-        self._push(*self._pushed)
+        self._push(*self._pushed, self._failures.followed(self._commands), *self._pushing)

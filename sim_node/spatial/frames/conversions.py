@@ -108,6 +108,20 @@ def convert_transform(
     return converted
 
 
+def axes_in_enu(frame: Frame, origin: npt.ArrayLike | None = None) -> FloatArray:
+    """Return the pose (7,) of a frame itself in ENU: its origin, m, and the rotation of components into ENU.
+
+    Args:
+        frame: ENU, NED or ECEF.
+        origin: LLA of the local frame's origin; needed for ECEF.
+
+    Raises:
+        OriginRequired: As in convert_position.
+        InvalidCoordinates: As in convert_position.
+    """
+    return convert_transform((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (frame, Frame.FLU), (Frame.ENU, Frame.FLU), origin)
+
+
 def convert_velocity(
     values: npt.ArrayLike, source: Frame, target: Frame, origin: npt.ArrayLike | None = None
 ) -> FloatArray:

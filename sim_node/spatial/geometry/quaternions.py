@@ -157,7 +157,7 @@ def to_rpy(q: npt.ArrayLike) -> FloatArray:
     accuracy right up to there, where the usual arcsine loses half the digits.
     Bernardes & Viollet, Quaternion to Euler angles conversion, PLOS ONE 17(11), 2022.
     """
-    x, y, z, w = np.moveaxis(as_rows(q, 4, "quaternion"), -1, 0)
+    x, y, z, w = _components(as_rows(q, 4, "quaternion"))
     # w-y, x+z and w+y, z-x are the cosine and sine of half yaw+roll and yaw-roll, times a function of pitch.
     sum_length, difference_length = np.hypot(w - y, z + x), np.hypot(w + y, z - x)
     half_sum, half_difference = np.arctan2(z + x, w - y), np.arctan2(z - x, w + y)
@@ -165,8 +165,11 @@ def to_rpy(q: npt.ArrayLike) -> FloatArray:
         np.where(sum_length < 1e-12, half_difference, half_sum),
         np.where(difference_length < 1e-12, half_sum, half_difference),
     )
-    pitch = 2.0 * np.arctan2(difference_length, sum_length) - 0.5 * np.pi
-    return np.stack([_wrap(half_sum - half_difference), pitch, _wrap(half_sum + half_difference)], axis=-1)
+    rpy = np.empty((*np.shape(x), 3))
+    rpy[..., 0] = _wrap(half_sum - half_difference)
+    rpy[..., 1] = 2.0 * np.arctan2(difference_length, sum_length) - 0.5 * np.pi
+    rpy[..., 2] = _wrap(half_sum + half_difference)
+    return rpy
 
 
 def log(q: npt.ArrayLike) -> FloatArray:

@@ -69,6 +69,6 @@ def _field(gui: Any, argument: Argument) -> Any:
     if argument.kind is bool:
         return gui.add_checkbox(label, default, hint=argument.about)
     if isinstance(argument.holds, Word):
-        return gui.add_dropdown(label, tuple(argument.holds.allowed), default, hint=argument.about)
+        return gui.add_dropdown(label, tuple(argument.holds.allowed), initial_value=default, hint=argument.about)
     text = "" if default in (None, NEEDED) else str(default)
     return gui.add_text(label, text, hint=argument.about)

@@ -15,16 +15,21 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.browser.messages_tab import MessagesTab
+from sim_node.viewing.browser.panel import without_noise
 from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
-from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic.binding import axes_of, problem_of
 from sim_node.viewing.schematic.formulas import ANGULAR, LINEAR, POSE_LABELS
-from sim_node.viewing.schematic.model import DataPanel
+from sim_node.viewing.schematic.model import ENU, DataPanel
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.world import FrameTable, World
 from sim_node.world.problems import counted
+from sim_node.world.values import numbers_of
 
 # Names in lists, at most.
 MAX_NAMES = 400
+# The attitude of FLU in FRD: half a turn about x.
+_FRD = np.array([1.0, 0.0, 0.0, 0.0])
 _METRES = dict.fromkeys(("x", "y", "z"), "m")
 
 
@@ -37,6 +42,9 @@ class FeedContext(NamedTuple):
         world: The world of a run, or None.
         selected: Returns the frame that is selected, or an empty text.
         images: Returns what keeps the images of cameras, or None.
+        messages: Returns what shows the messages of a topic, or None.
+        shown: The world whose numbers are shown, of a run or of a bag, or None.
+        can_set: Whether its numbers can be changed.
     """
 
     signals: ShownSignals
@@ -44,6 +52,9 @@ class FeedContext(NamedTuple):
     world: World | None
     selected: Callable[[], str]
     images: Callable[[], ImagesTab | None]
+    messages: Callable[[], MessagesTab | None] = lambda: None
+    shown: World | None = None
+    can_set: bool = False
 
 
 Feed = Callable[[], Any]
@@ -68,29 +79,27 @@ def _monitor(panel: DataPanel, context: FeedContext) -> Feed:
     units = [_METRES.get(label, "") if signal.is_pose else "" for label in signal.labels]
 
     def now() -> Any:
-        return [
-            [label, _number(value), unit]
-            for label, value, unit in zip(signal.labels, signal.read(), units, strict=True)
-        ]
+        values = without_noise(signal.read())
+        return [[label, _number(value), unit] for label, value, unit in zip(signal.labels, values, units, strict=True)]
 
     return now
 
 
 def _position(panel: DataPanel, context: FeedContext) -> Feed:
-    signal, origin = _signal(panel, context, 3, 7), None if context.world is None else context.world.origin
+    signal, about = _signal(panel, context, 3, 7), context.signals.origin
     names, units = {
         "ENU": (("east", "north", "up"), ("m", "m", "m")),
         "NED": (("north", "east", "down"), ("m", "m", "m")),
         "ECEF": (("x", "y", "z"), ("m", "m", "m")),
         "LLA": (("latitude", "longitude", "altitude"), ("°", "°", "m")),
     }[panel.display]
-    if panel.display in ("ECEF", "LLA") and origin is None:
-        return lambda: {"empty": f"{panel.display} needs the origin of the world on Earth, which has none."}
-    about = None if origin is None else (origin.latitude, origin.longitude, origin.altitude)
+    if about is None and (panel.display in ("ECEF", "LLA")) != (panel.source == "ECEF"):
+        needing = panel.display if panel.source == ENU else f"{panel.source} as {panel.display}"
+        return lambda: {"empty": f"{needing} needs the origin of the world on Earth, which has none."}
 
     def now() -> Any:
         place = np.array(signal.read()[LINEAR] if len(signal.labels) == 7 else signal.read())
-        found = convert_position(place, Frame.ENU, Frame[panel.display], about)
+        found = without_noise(convert_position(place, Frame[panel.source], Frame[panel.display], about))
         return [[name, _number(each), unit] for name, each, unit in zip(names, found, units, strict=True)]
 
     return now
@@ -99,12 +108,14 @@ def _position(panel: DataPanel, context: FeedContext) -> Feed:
 def _attitude(panel: DataPanel, context: FeedContext) -> Callable[[], FloatArray]:
     """Return what computes the attitude of a gauge in ENU, seen from what it shows as neutral."""
     signal, reference = _signal(panel, context, 4, 7), np.array(panel.reference)
+    source = axes_of(panel.source, context.signals)[3:]
 
     def now() -> FloatArray:
         turn = np.array(signal.read()[ANGULAR], dtype=np.float64)
         length = float(np.linalg.norm(turn))
         turn = turn / length if length > 0.0 else np.array([0.0, 0.0, 0.0, 1.0])
-        return np.asarray(quaternions.multiply(turn, quaternions.conjugate(quaternions.normalise(reference))))
+        seen = quaternions.multiply(turn, quaternions.conjugate(quaternions.normalise(reference)))
+        return np.asarray(seen if panel.source == ENU else quaternions.multiply(source, seen))
 
     return now
 
@@ -112,12 +123,13 @@ def _attitude(panel: DataPanel, context: FeedContext) -> Callable[[], FloatArray
 def _orientation(panel: DataPanel, context: FeedContext) -> Feed:
     attitude = _attitude(panel, context)
     # The axes that are shown, in ENU.
-    axes = np.eye(3) if panel.display == "ENU" else np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+    axes = _rounded(np.round(quaternions.to_matrix(axes_of(panel.display, context.signals)[3:]).T, 9))
+    names = list("XYZ" if panel.display == "ECEF" else panel.display)
 
     def now() -> Any:
         turn = attitude()
         body = quaternions.to_matrix(turn) if np.isfinite(turn).all() else np.full((3, 3), np.nan)
-        return {"body": _rounded(body.T), "axes": axes.tolist(), "names": list(panel.display or "ENU")}
+        return {"body": _rounded(body.T), "axes": axes, "names": names}
 
     return now
 
@@ -126,8 +138,9 @@ def _horizon(panel: DataPanel, context: FeedContext) -> Feed:
     attitude = _attitude(panel, context)
 
     def now() -> Any:
-        # Of the body, FLU in ENU: its nose is up at a negative pitch.
-        roll, pitch, yaw = np.degrees(quaternions.to_rpy(attitude()))
+        # Of the body, FLU in ENU: its nose is up at a negative pitch. Bodies in NED are FRD.
+        turn = attitude() if panel.source != "NED" else quaternions.multiply(attitude(), _FRD)
+        roll, pitch, yaw = np.degrees(quaternions.to_rpy(turn))
         return {"roll": _number(roll), "pitch": _number(-pitch), "heading": _number((90.0 - yaw) % 360.0)}
 
     return now
@@ -151,7 +164,7 @@ def _inspector(panel: DataPanel, context: FeedContext) -> Feed:
             return {"empty": "Nothing is selected: click a body in a scene, or a frame in a panel of frames."}
         row, found = frames.index(name), context.signals.find(f"{name}.world_pos")
         assert found is not None
-        pose = np.array(found.read())
+        pose = without_noise(found.read())
         rpy = np.degrees(quaternions.to_rpy(pose[ANGULAR])) if np.isfinite(pose).all() else np.full(3, np.nan)
         parent = frames.parents[row]
         return {
@@ -196,6 +209,26 @@ def _image(panel: DataPanel, context: FeedContext) -> Feed:
     return now
 
 
+def _messages(panel: DataPanel, context: FeedContext) -> Feed:
+    """Make what shows the newest message of the topic that is chosen: on all pages, and in their tab, the same one."""
+
+    def now() -> Any:
+        tab = context.messages()
+        if tab is None:
+            return {"empty": "There are no topics here."}
+        return {"topics": list(tab.topic.options), "topic": tab.topic.value, "text": tab.text}
+
+    return now
+
+
+def _parameters(panel: DataPanel, context: FeedContext) -> Feed:
+    if context.shown is None:
+        return lambda: {"empty": "Numbers of a world are shown here, of a run or of a bag that has it."}
+    every = numbers_of(context.shown)
+    rows = [[path, float(value)] for path, value in every.items()]
+    return lambda: {"numbers": rows, "can_set": context.can_set}
+
+
 # By the kind of panel: makes what returns its data as they are now, for JSON. The script of the page has the others.
 FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
     "component_monitor": _monitor,
@@ -205,6 +238,8 @@ FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
     "hierarchy": _hierarchy,
     "inspector": _inspector,
     "data_overview": _overview,
+    "messages": _messages,
+    "parameters": _parameters,
     "sensor_view": _image,
     "video_stream": _image,
 }
@@ -224,4 +259,4 @@ def _number(value: Any) -> float | None:
 
 
 def _rounded(values: FloatArray) -> list[list[float | None]]:
-    return [[_number(each) for each in row] for row in values]
+    return [[_number(each) for each in row] for row in without_noise(values)]

@@ -3,6 +3,8 @@ window.simFoot = (() => {
   "use strict";
   // Seconds of a jump; how late a page may be before it says so, s; pictures per second that are too few to be smooth.
   const JUMP = 5, LATE = 0.7, FEW = 8;
+  // How long it says why something was not done, ms.
+  const SAID = 6000;
   const KEYS = [
     ["space, k", "play or pause"], ["← →", `back or forward ${JUMP} s`], [", .", "one step back or forward"],
     ["[ ]", "to the mark before or after"], ["home", "to the start of the time line"], ["l, end", "to what is happening now"], ["< >", "slower, faster"],
@@ -44,14 +46,14 @@ window.simFoot = (() => {
     @media (max-width: 700px) {
       :root { --foot: 76px; } #keys { bottom: 90px; width: 92vw; box-sizing: border-box; }
       #foot { flex-wrap: wrap; gap: 0 4px; padding: 2px 8px; align-content: space-evenly; } #foot .wide { display: none; }
-      #foot .line { order: -1; flex: 0 0 100%; } #foot .time { min-width: 0; } #foot .state { flex: 1 1 0; min-width: 0; }
+      #foot .line { order: -1; flex: 0 0 100%; } #foot .line[style*="hidden"] { display: none; } #foot .time { min-width: 0; } #foot .state { flex: 1 1 0; min-width: 0; }
     }
   `;
   const ICONS = {
     play: "M7 4v16l13-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z", start: "M5 4h3v16H5zM20 4v16L9 12z",
     step: "M16 4h3v16h-3zM4 4v16l11-8z",
   };
-  let socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false, marked = [];
+  let said = { at: 0 }, socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false, marked = [];
 
   function element(kind, settings, ...inside) {
     const made = Object.assign(document.createElement(kind), settings);
@@ -150,6 +152,7 @@ window.simFoot = (() => {
 
   // What is going on, and what is wrong, in this order.
   function words() {
+    if (Date.now() - said.at < SAID) return ["lost", said.text];
     if (ended) return ["lost", "ended"];
     if (socket?.readyState !== 1) return ["lost", "connection lost"];
     const silent = (Date.now() - heard) / 1000;
@@ -173,7 +176,7 @@ window.simFoot = (() => {
       }));
     }
     if (message.ended) ended = true;
-    if (message.said) told.textContent = message.said;
+    if (message.said) said = { at: Date.now(), text: message.said };
     if (!message.state) return;
     state = message.state;
     heard = Date.now();

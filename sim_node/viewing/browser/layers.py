@@ -110,8 +110,9 @@ class Layer:
         places: FloatArray = NO_PLACES,
         *,
         sources: Mapping[str, str] | None = None,
+        look: World | None = None,
     ) -> None:
-        """Set or change what the layer shows, as of a Viewer."""
+        """Set or change what the layer shows, as of a Viewer; the sky and the first view are those of the page."""
         with self._page.lock:
             self.frames = replace(frames, names=tuple(self.prefix + name for name in frames.names))
             self.poses, self.shapes, self.places = np.array(poses), shapes, places

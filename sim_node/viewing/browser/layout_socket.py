@@ -120,6 +120,7 @@ class LayoutSocket:
             try:
                 message: Any = json.loads(data) if len(data) <= MAX_MESSAGE else None
                 wanted, word, to = message.get("set"), message.get("do"), float(message.get("to", 0.0))
+                what = str(message.get("what", ""))
                 if isinstance(prefers := message.get("prefers"), dict) and isinstance(wanted, dict):
                     wanted = wanted if self._preferred else {**prefers, **wanted}
                     self._preferred = True
@@ -127,7 +128,7 @@ class LayoutSocket:
                 continue
             # Both take locks; this thread serves all pages.
             if isinstance(word, str) and self.controls is not None:
-                said = await asyncio.to_thread(self.controls.act, word, to)
+                said = await asyncio.to_thread(self.controls.act, word, to, what)
                 if said:
                     await connection.send(json.dumps({"said": said}))
             if not isinstance(wanted, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,10 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drawings import DrawnSource
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Item, Lines, TextLabel, in_one_colour, strip
-from sim_node.viewing.schematic import FormulaScope, FormulaSignal, UnknownName, bound
-from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic import FormulaScope, UnknownName, bound, bound_pose
+from sim_node.viewing.schematic.binding import axes_of, bound_vector, problem_of
 from sim_node.viewing.schematic.eql import Formula
-from sim_node.viewing.schematic.formulas import as_pose
-from sim_node.viewing.schematic.model import Marker, TrailLine
+from sim_node.viewing.schematic.model import ENU, Marker, TrailLine, VectorArrow
 
 NODE = "/world/markers"
 # Points of a line, and the least distance between two, m; time between two pictures of it, s.
@@ -28,11 +27,11 @@ _THERE = {FIXED: np.array(pose_math.IDENTITY)}
 
 
 class _Bound(NamedTuple):
-    """A marker, and the signals of its point or vector, and of its origin."""
+    """A marker, what computes its point or vector (3,), and the pose (7,) of its origin, in the fixed frame."""
 
     marker: Marker
-    of: FormulaSignal
-    origin: FormulaSignal | None
+    of: Callable[[], FloatArray]
+    origin: Callable[[], FloatArray] | None
 
 
 class PageMarkers:
@@ -52,13 +51,9 @@ class PageMarkers:
     def change(self, markers: Sequence[Marker], scope: FormulaScope) -> None:
         """Draw these markers. Raises WorldError for a name that is unknown; then those from before stay."""
         found = [
-            _Bound(each, _signal(each.point, "line_3d", scope), None)
+            _Bound(each, _pose(each.point, "line_3d", scope, each.frame), None)
             if isinstance(each, TrailLine)
-            else _Bound(
-                each,
-                _signal(each.vector, "vector_arrow", scope, 3),
-                None if each.origin is None else _signal(each.origin, "vector_arrow.origin", scope),
-            )
+            else _bound_arrow(each, scope)
             for each in markers
         ]
         if [each.marker for each in found] == [each.marker for each in self._bound]:
@@ -80,7 +75,7 @@ class PageMarkers:
         """Take in where everything is now, and draw it if it is time to."""
         for way, each in zip(self._ways, self._bound, strict=True):
             if isinstance(each.marker, TrailLine):
-                _go_on(way, as_pose(np.array(each.of.read()))[:3])
+                _go_on(way, each.of()[:3])
         if not self._bound or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + PERIOD_S
@@ -105,8 +100,8 @@ def _items(each: _Bound, way: Sequence[FloatArray]) -> list[Item]:
     if isinstance(marker, TrailLine):
         ends = strip(np.array(way)) if len(way) > 1 else np.zeros((0, 2, 3))
         return [Lines(FIXED, ends, in_one_colour(ends, (red, green, blue)), width=marker.width)] if len(ends) else []
-    vector = np.array(each.of.read(), dtype=np.float64)
-    pose = np.array(pose_math.IDENTITY) if each.origin is None else as_pose(np.array(each.origin.read()))
+    vector = np.array(each.of(), dtype=np.float64)
+    pose = np.array(pose_math.IDENTITY) if each.origin is None else each.origin()
     length = float(np.linalg.norm(vector))
     if not (np.isfinite(vector).all() and np.isfinite(pose).all()) or length == 0.0:
         return []
@@ -124,12 +119,25 @@ def _go_on(way: list[FloatArray], point: FloatArray) -> None:
         del way[:-MAX_POINTS]
 
 
-def _signal(formula: Formula, key: str, scope: FormulaScope, *counts: int) -> FormulaSignal:
+def _bound_arrow(marker: VectorArrow, scope: FormulaScope) -> _Bound:
+    origin = None
+    if marker.origin is not None:
+        origin = _pose(marker.origin, "vector_arrow.origin", scope, marker.frame)
+    elif marker.frame != ENU:
+        place = axes_of(marker.frame, scope)
+        origin = lambda: place  # noqa: E731
     try:
-        signal = bound(formula, scope)
-        if len(signal.labels) not in (counts or (3, 7)):
-            needed = "three numbers" if counts else "a position (3) or a pose (7)"
-            raise UnknownName(f"has {len(signal.labels)} numbers; {needed} are needed")
+        if len(bound(marker.vector, scope).labels) != 3:
+            raise UnknownName(f"has {len(bound(marker.vector, scope).labels)} numbers; three numbers are needed")
+        # A vector in the axes of its origin is turned with that.
+        vector = bound_vector(marker.vector, scope, ENU if marker.body_frame else marker.frame)
+    except UnknownName as error:
+        raise problem_of(marker.vector, "vector_arrow", error) from None
+    return _Bound(marker, vector, origin)
+
+
+def _pose(formula: Formula, key: str, scope: FormulaScope, frame: str) -> Callable[[], FloatArray]:
+    try:
+        return bound_pose(formula, scope, frame)
     except UnknownName as error:
         raise problem_of(formula, key, error) from None
-    return signal

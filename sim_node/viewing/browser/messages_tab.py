@@ -31,6 +31,10 @@ class MessagesTab:
     Args:
         gui: viser's panel.
         texts: What reads them.
+
+    Attributes:
+        topic: The element that chooses the topic.
+        text: What is shown: the type and the newest message.
     """
 
     def __init__(self, gui: Any, texts: MessageTexts) -> None:
@@ -39,7 +43,7 @@ class MessagesTab:
         self.topic = gui.add_dropdown("Topic", (NOTHING, *self._types), initial_value=NOTHING)
         self.topic.on_update(self._choose)
         self._message = gui.add_html(_html(_NONE))
-        self._shown_text = _NONE
+        self.text = _NONE
 
     def show(self) -> None:
         """Send the text if it has changed, and new topics."""
@@ -50,8 +54,8 @@ class MessagesTab:
         name = self.topic.value
         message = None if name == NOTHING else self._texts.text()
         text = _NONE if name == NOTHING else f"{types.get(name, '')}\n\n{message or 'no message yet'}"
-        if text != self._shown_text:
-            self._shown_text = text
+        if text != self.text:
+            self.text = text
             self._message.content = _html(text)
 
     def _choose(self, event: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray, IntArray
@@ -18,10 +19,14 @@ from sim_node.world import FrameTable
 # Fractions of the scene's radius, and of a frame's distance from its parent if that is shorter.
 _OF_RADIUS, _OF_DISTANCE = 0.06, 0.5
 _THICKNESS = 0.03
+# Of lines between frames that nothing else shows: how many, their colour, and their width, pixels.
+MAX_LINKS, _LINK, _LINK_WIDTH = 200, (118, 132, 155), 3.0
 
 
 class AxesOverlay:
     """Red, green and blue arrows at no frames, those that nothing else shows, or all.
+
+    Of frames that nothing else shows, a line goes to their parent if that moves, too.
 
     Args:
         scene: viser's scene.
@@ -58,6 +63,16 @@ class AxesOverlay:
             )
             self._sets.append((handle, alone))
         self._shown = np.array(in_root)
+        parents = frames.parents
+        self._joined = np.flatnonzero(bare & bare[parents] & self._moving[parents])[:MAX_LINKS]
+        self._parents = parents[self._joined]
+        self._links: Any = None
+        if len(self._joined):
+            ends = self._ends()
+            colours = linear(in_one_colour(ends, _LINK) / 255.0)
+            self._links = scene.add_line_segments(
+                f"{node}/links", ends, colours, thickness=_LINK_WIDTH, thickness_units="screen"
+            )
         for name, rows in sets:
             if rows.any():
                 handle = scene.add_batched_axes(
@@ -81,10 +96,20 @@ class AxesOverlay:
             handle, _ = self._sets[-1]
             handle.batched_positions = placed[:, :3]
             handle.batched_wxyzs = placed[:, WXYZ]
+        if self._links is not None and not np.array_equal(ends := self._ends(), self._links.points):
+            self._links.points = ends
+
+    def _ends(self) -> npt.NDArray[np.float32]:
+        """Return the lines (K, 2, 3) between frames and their parents; those of hidden frames have no length."""
+        ends = self._shown[np.stack([self._parents, self._joined], axis=1), :3]
+        ends[self._hidden[self._joined], 0] = ends[self._hidden[self._joined], 1]
+        return ends.astype(np.float32)
 
     def choose(self, mode: str) -> None:
         """Select one of MODES."""
         self._mode = mode
+        if self._links is not None:
+            self._links.visible = mode != "none"
         for handle, _ in self._sets:
             handle.visible = mode != "none"
         self.resize(self._factor)
@@ -101,9 +126,13 @@ class AxesOverlay:
         """Hide those of some frames (N,), and show the others."""
         self._hidden = hidden
         self.resize(self._factor)
+        if self._links is not None:
+            self._links.points = self._ends()
 
     def remove(self) -> None:
         """Remove them from the page."""
+        if self._links is not None:
+            self._links.remove()
         for handle, _ in self._sets:
             handle.remove()
 
@@ -203,15 +232,23 @@ class NameOverlays:
         frames: The frames.
         main: Rows of the most important frames.
         boxes: (N, 8, 3) corners of boxes around the shapes of the frames, in their axes, m; NaN where there are none.
+        axes: Lengths (N,) of the axes of frames without shapes, m.
         view: Where a page begins.
     """
 
     def __init__(
-        self, scene: Any, node: str, frames: FrameTable, main: list[int], boxes: FloatArray, view: View
+        self,
+        scene: Any,
+        node: str,
+        frames: FrameTable,
+        main: list[int],
+        boxes: FloatArray,
+        axes: FloatArray,
+        view: View,
     ) -> None:
         self._scene, self._node, self._frames, self._view = scene, node, frames, view
         self._boxes, self._solid = np.nan_to_num(boxes), np.isfinite(boxes[:, 0, 0])
-        self._above = np.where(self._solid, _GAP * view.distance, 0.0)
+        self._above = np.where(self._solid, _GAP * view.distance, 1.1 * axes)
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
         self.edges: list[Edges] = []
@@ -265,11 +302,11 @@ class NameOverlays:
         return [(label, np.asarray(label.position), not self._frames.still[row]) for row, label in self._labels]
 
     def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or at its origin."""
+        """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or above its axes."""
         corners = poses.apply(in_root[:, None], self._boxes[rows])
         middle = corners.mean(axis=1)
         middle[:, 2] = corners[..., 2].max(axis=1) + self._above[rows]
-        return np.where(self._solid[rows][:, None], middle, in_root[:, :3])
+        return middle
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
         """Return the label of each row that has one."""

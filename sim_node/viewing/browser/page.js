@@ -102,8 +102,8 @@
     }
   }
 
-  // On a phone, the panel would hide what it is about.
-  let folded = innerWidth >= 700;
+  // On a phone, and in a view beside others, the panel would hide what it is about.
+  let folded = innerWidth >= 700 && window === window.parent;
   function foldPanel() {
     const handle = document.querySelector('.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]');
     if (folded || !handle || !tabs().length) return;

@@ -19,6 +19,8 @@ from sim_node.world import World
 
 # Maximum number of values of a shown measurement.
 MAX_NUMBERS = 60
+# What is smaller is rounding of doubles, in any unit of a robot.
+NOISE = 1e-12
 
 
 class Readouts:
@@ -67,8 +69,15 @@ def labels_of(world: World) -> dict[str, tuple[str, ...]]:
 
 def table(labels: tuple[str, ...], values: npt.NDArray[Any]) -> str:
     """Return one row per number, with six digits."""
-    rows = [f"| {label} | {value:.6g} |" for label, value in zip(labels, values.tolist(), strict=True)]
+    rows = [f"| {label} | {value:.6g} |" for label, value in zip(labels, without_noise(values).tolist(), strict=True)]
     return "\n".join(["| channel | value |", "|---|---|", *rows])
+
+
+def without_noise(values: npt.ArrayLike) -> FloatArray:
+    """Return numbers of any shape with 0 for those that are rounding only, for people to read."""
+    given = np.array(values, dtype=np.float64)
+    given[np.abs(given) < NOISE] = 0.0
+    return given
 
 
 def _labels(sensor: SensorType) -> tuple[str, ...]:
@@ -128,7 +137,8 @@ def hierarchy(scene: PageScene) -> str:
 
 def described(target: str, source: str, pose: FloatArray) -> str:
     """Return a pose (7,) as Markdown."""
-    position, rotation = pose_math.position(pose) + 0.0, pose_math.orientation(pose)
+    pose = without_noise(pose)
+    position, rotation = pose_math.position(pose), pose_math.orientation(pose)
     rpy = np.round(np.degrees(quaternions.to_rpy(rotation)), 2) + 0.0
     return "\n".join(
         [
@@ -137,7 +147,7 @@ def described(target: str, source: str, pose: FloatArray) -> str:
             "| | x | y | z | w |",
             "|---|---|---|---|---|",
             f"| position, m | {position[0]:.3f} | {position[1]:.3f} | {position[2]:.3f} | |",
-            "| quaternion | " + " | ".join(f"{part + 0.0:.4f}" for part in rotation) + " |",
+            "| quaternion | " + " | ".join(f"{part:.4f}" for part in rotation) + " |",
             f"| rpy, degrees | {rpy[0]:.2f} | {rpy[1]:.2f} | {rpy[2]:.2f} | |",
             "",
             f"distance {float(np.linalg.norm(position)):.3f} m",

@@ -82,7 +82,9 @@ function drawGraph(plot) {
   if (plot.style === "bar" && !plot.limits) low = Math.min(low, 0), high = Math.max(high, 0);
   if (!times.length || !Number.isFinite(low)) return;
   if (!plot.limits) {
-    const margin = high > low ? 0.06 * (high - low) : Math.max(Math.abs(high) * 0.1, 0.5);
+    // What differs by the rounding of doubles alone is level.
+    const level = high - low <= 1e-12 * Math.max(1, Math.abs(high), Math.abs(low));
+    const margin = level ? Math.max(Math.abs(high) * 0.1, 0.5) : 0.06 * (high - low);
     low -= margin;
     high += margin;
   }
@@ -160,7 +162,7 @@ function valueText(plot, curve) {
   let near = plot.times.findIndex((time) => time >= shown);
   if (near < 0) near = plot.times.length - 1;
   const value = plot.rows[near][curve];
-  return value === null ? "" : Number(value.toPrecision(4)).toString();
+  return value === null ? "" : Math.abs(value) < 1e-12 ? "0" : Number(value.toPrecision(4)).toString();
 }
 
 // The legend: each label where its curve ends, without lying on another one.
@@ -364,6 +366,50 @@ const CONTENTS = {
     picture.alt = `image of ${name}`;
     if (!picture.parentElement) made.replaceChildren(text, picture);
   },
+};
+// Kept while its data change: somebody may be typing in it.
+function keptIn(made, make) {
+  if (!made.parts?.[0].isConnected) made.replaceChildren(...(made.parts = make()));
+  return made.parts;
+}
+
+CONTENTS.messages = (made, { topics, topic, text }) => {
+  const [select, pre] = keptIn(made, () => [element("select"), element("pre")]);
+  select.setAttribute("aria-label", "Topic");
+  if (select.dataset.of !== topics.join()) {
+    select.dataset.of = topics.join();
+    select.replaceChildren(...topics.map((name) => element("option", "", name)));
+  }
+  select.onchange = () => window.simFoot.send({ set: { topic: select.value } });
+  if (document.activeElement !== select) select.value = topic;
+  if (pre.textContent !== text) pre.textContent = text;
+};
+
+const MOST_ROWS = 200;
+
+CONTENTS.parameters = (made, data) => {
+  const [filter, rows] = keptIn(made, () => [element("input"), element("div")]);
+  filter.placeholder = "Filter";
+  filter.setAttribute("aria-label", "Filter");
+  const show = () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    const found = data.numbers.filter(([path]) => words.every((word) => path.toLowerCase().includes(word)));
+    const shown = found.slice(0, MOST_ROWS).map(([path, value]) => {
+      if (!data.can_set) return [path, String(value)];
+      const input = Object.assign(element("input"), { value: String(value), inputMode: "decimal" });
+      input.setAttribute("aria-label", path);
+      input.onchange = () => {
+        const to = Number(input.value);
+        if (input.value.trim() && Number.isFinite(to)) window.simFoot.send({ do: "set", what: path, to });
+        else input.value = String(value);
+      };
+      return [path, input];
+    });
+    const more = found.length - shown.length;
+    rows.replaceChildren(table([], shown), ...(more > 0 ? [element("p", "", `and ${more} more: filter them`)] : []));
+  };
+  filter.oninput = show;
+  show();
 };
 CONTENTS.video_stream = CONTENTS.sensor_view;
 

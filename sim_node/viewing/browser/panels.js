@@ -120,7 +120,7 @@ function floated(panel) {
 const LABELS = {
   scene: "3D view", viewport: "Camera", graph: "Graph", table: "Table", component_monitor: "Numbers", geo_position_gauge: "Position",
   orientation_gauge: "Attitude", horizon_gauge: "Horizon", action_pane: "Script", sensor_view: "Images", video_stream: "Images",
-  log_stream: "Log", inspector: "Selected", hierarchy: "Frames", schematic_tree: "Panels", data_overview: "Data",
+  log_stream: "Log", messages: "Messages", parameters: "Parameters", inspector: "Selected", hierarchy: "Frames", schematic_tree: "Panels", data_overview: "Data",
   tabs: "Tabs", hsplit: "Columns", vsplit: "Rows", window: "Window",
 };
 const label = (panel) => panel.name || (panel.of && panel.kind !== "action_pane" ? panel.of
@@ -443,6 +443,7 @@ const KINDS = {
   Attitude: ["Frame", (of) => `orientation_gauge ${quoted(pose(of))} display=ENU name=${quoted(of)}`],
   Position: ["Frame", (of) => `geo_position_gauge ${quoted(pose(of))} display=ENU name=${quoted(of)}`],
   Frames: ["", () => "hierarchy"], Selected: ["", () => "inspector"], Log: ["", () => "log_stream"],
+  Messages: ["", () => "messages"], Parameters: ["", () => "parameters"],
   Data: ["", () => "data_overview"], Panels: ["", () => "schematic_tree"],
 };
 const kindOf = document.getElementById("kind"), of = document.getElementById("of");

@@ -19,6 +19,7 @@ from sim_node.viewing.browser.batches import WXYZ, Batches
 from sim_node.viewing.browser.feeds import MAX_NAMES, Feed, FeedContext, feed_of
 from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.markers import PageMarkers
+from sim_node.viewing.browser.messages_tab import MessagesTab
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.stream import Instant
@@ -39,7 +40,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -131,6 +132,8 @@ class Panels:
         selected: Returns the frame that is selected, or an empty text.
         images: Returns what keeps the images of cameras, or None.
         history: Returns what the page can look back at.
+        messages: Returns what shows the messages of a topic, or None.
+        can_set: Returns whether numbers of the world can be changed.
 
     Attributes:
         text: What a page has laid out; empty for the panels of the schematic.
@@ -146,10 +149,14 @@ class Panels:
         selected: Callable[[], str] = str,
         images: Callable[[], ImagesTab | None] = lambda: None,
         history: Callable[[], Sequence[Instant]] = tuple,
+        messages: Callable[[], MessagesTab | None] = lambda: None,
+        can_set: Callable[[], bool] = bool,
     ) -> None:
         self._server, self._page, self.schematic, self._title = server, page, schematic, title
         self._given, self.text = schematic, ""
         self._fields, self._selected, self._images, self._history = fields, selected, images, history
+        self._messages, self._can_set = messages, can_set
+        self._shown_world: World | None = None
         self._lock = threading.Lock()
         self._version = 0
         self._time_s = 0.0
@@ -170,14 +177,26 @@ class Panels:
         self.signals: ShownSignals | None = None
 
     def change(
-        self, frames: FrameTable, in_root: FloatArray, labels: Mapping[str, tuple[str, ...]], world: World | None = None
+        self,
+        frames: FrameTable,
+        in_root: FloatArray,
+        labels: Mapping[str, tuple[str, ...]],
+        world: World | None = None,
+        shown: World | None = None,
     ) -> None:
         """Begin to show the schematic for these frames, or go on with others.
+
+        Args:
+            frames: The frames.
+            in_root: (N, 7) their poses in the fixed frame, m.
+            labels: Labels of the numbers of sensors, by name.
+            world: The world of a run, or None.
+            shown: The world whose numbers are shown, of a run or of a bag, or None.
 
         Raises:
             WorldError: A formula of the schematic names what does not exist.
         """
-        self._last = frames, in_root, labels, world
+        self._last, self._shown_world = (frames, in_root, labels, world), shown
         try:
             self._show(self.schematic)
         except WorldError:
@@ -227,7 +246,8 @@ class Panels:
         """Show a schematic, or raise WorldError and go on as before."""
         assert self._last is not None
         frames, in_root, labels, world = self._last
-        signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields)
+        reference = scene_reference(schematic, world)
+        signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields, reference=reference)
         signals.update(in_root, {})
         drawing = drawing_of(schematic, signals)
         viewports = schematic.viewports()
@@ -237,7 +257,16 @@ class Panels:
             if viewport.pos is not None
         }
         curves = [_Curves(graph, _signals_of(graph, signals)) for graph in schematic.graphs()]
-        context = FeedContext(signals, frames, world, self._selected, self._images)
+        context = FeedContext(
+            signals,
+            frames,
+            world,
+            self._selected,
+            self._images,
+            self._messages,
+            self._shown_world,
+            world is not None and self._can_set(),
+        )
         feeds = [feed_of(panel, context) for panel in schematic.data_panels()]
         self._markers.change(schematic.markers, signals)
         with self._lock:

@@ -41,13 +41,18 @@ _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: n
 _CONTRAST = b"""<style>
 button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider-mark { display: none !important; }
 [role="tablist"] { background-image: none !important; padding: 0 4px; }
-[role="tablist"] [role="tab"] { padding: 0 0.6em !important; } [role="tab"] > div:has(svg) { display: none !important; }
+[role="tablist"] [role="tab"] { padding: 0 0.6em !important; } [role="tab"] > :has(svg) { display: none !important; }
 :root[data-mantine-color-scheme="light"] {
   --mantine-color-dimmed: #5c6470 !important; --mantine-color-blue-outline: #1864ab !important;
   --mantine-color-blue-filled: #1864ab !important; --mantine-color-blue-text: #1864ab !important;
   --mantine-primary-color-filled: #1864ab !important; --mantine-color-blue-6: #1864ab !important;
 }
 :root[data-mantine-color-scheme="dark"] { --mantine-color-dimmed: #a8adb4 !important; }
+@media (max-width: 700px) {
+  .mantine-Paper-root[style*="position: fixed"],
+  .mantine-Paper-root[style*="position: fixed"] [style="width: 20em;"] { width: 100% !important; }
+  [role="tablist"] [role="tab"] { padding: 0.5em 0.6em !important; }
+}
 </style>"""
 
 

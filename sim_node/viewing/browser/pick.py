@@ -16,7 +16,7 @@ from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.edit import Editor
 from sim_node.viewing.browser.look import NOTHING
-from sim_node.viewing.browser.panel import described
+from sim_node.viewing.browser.panel import described, without_noise
 from sim_node.viewing.browser.scene import ROOT, PageScene
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.world import World
@@ -91,7 +91,10 @@ class Picked:
             turned = quaternions.multiply(pose[3:], quaternions.conjugate(before[3:]))
             speeds = (pose[:3] - before[:3]) / seconds, quaternions.log(turned) / seconds
             rows = zip(("velocity, m/s", "turning, rad/s"), speeds, strict=True)
-            table = [f"| {name} | " + " | ".join(f"{part + 0.0:.3f}" for part in parts) + " |" for name, parts in rows]
+            table = [
+                f"| {name} | " + " | ".join(f"{part:.3f}" for part in without_noise(parts)) + " |"
+                for name, parts in rows
+            ]
             lines.append("\n".join(["| | x | y | z |", "|---|---|---|---|", *table]))
         text = "\n\n".join([*lines, *self._about])
         if text != self._shown_text:

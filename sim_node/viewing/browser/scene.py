@@ -182,19 +182,23 @@ class PageScene:
         self._viewpoint = content.viewpoint
         # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
-        self._points, self._reaches = points_of(in_root, shapes, content.places), 0
+        self._points, self._reaches = points_of(in_root, shapes, content.places, _seen_rows(content)), 0
         self.extent: Extent = around(self._points)
         self.view = start_view(self._points)
         self._boxes = boxes_of(len(frames), shapes)
+        if self._subject is not None and self._subject.base is not None:
+            self._boxes[self._subject.base] = _box_around(self._boxes, in_root, self._subject.rows, self._subject.base)
         self.surroundings.change(shapes, in_root, self.extent, content.sky)
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
         if self._subject is not None:
             sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
-        self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare_rows(frames, shapes), in_root)
+        bare = bare_rows(frames, shapes)
+        self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare, in_root)
         self.axes.choose("main")
-        self.names = NameOverlays(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
+        above = np.where(bare, sizes, 0.0)
+        self.names = NameOverlays(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self.view)
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""
@@ -280,6 +284,25 @@ class PageScene:
         """Keep a frame in the middle of the page, or nothing; turning: also its heading."""
         self._followed, self._turning = row, turning
         place(self._root, self.root_pose)
+
+
+def _seen_rows(content: Content) -> BoolArray:
+    """Return the frames (N,) that a view of everything shows: where there are shapes, not those that mark a place."""
+    solid = [shape.row for shape in content.shapes if shape.kind not in FLAT]
+    rows = ~content.frames.still if solid else np.ones(len(content.frames), dtype=bool)
+    rows[[*solid, *(content.frames.index(each.frame) for each in content.topic_views.values())]] = True
+    return rows
+
+
+def _box_around(boxes: FloatArray, in_root: FloatArray, rows: list[int], base: int) -> FloatArray:
+    """Return the corners (8, 3) of the box around the boxes (N, 8, 3) of some frames, in the axes of one; or NaN."""
+    placed = pose_math.compose(pose_math.invert(in_root[base]), in_root[rows])
+    corners = pose_math.apply(placed[:, None], boxes[rows]).reshape(-1, 3)
+    corners = corners[np.isfinite(corners).all(axis=1)]
+    if not len(corners):
+        return np.full((8, 3), np.nan)
+    ends = zip(corners.min(axis=0), corners.max(axis=0), strict=True)
+    return np.stack(np.meshgrid(*ends), axis=-1).reshape(8, 3)
 
 
 def _is_same(view: SensorTopicView | None, other: SensorTopicView) -> bool:

@@ -97,6 +97,7 @@ class FootControls:
         follow: Begins or ends to follow.
         followed: Returns the frame that is followed, or an empty string.
         noted: Returns the marks of what the page was told.
+        set_number: Changes a number of the world, by its key path.
     """
 
     def __init__(
@@ -106,7 +107,9 @@ class FootControls:
         follow: Callable[[], None],
         followed: Callable[[], str],
         noted: Callable[[], Sequence[Mark]] = tuple,
+        set_number: Callable[[str, float], None] = lambda path, value: None,
     ) -> None:
+        self._set_number = set_number
         self._transport, self._time_ns = transport, time_ns
         self._follow, self._followed, self._noted = follow, followed, noted
 
@@ -135,12 +138,14 @@ class FootControls:
         found = [*self._noted(), *(() if self._transport is None else self._transport.marks())]
         return [[mark.time_ns / 1e9, mark.kind, mark.text] for mark in found]
 
-    def act(self, word: str, to: float) -> str:
+    def act(self, word: str, to: float, what: str = "") -> str:
         """Do what a page asks for, and return why it is not done; what is no request is ignored."""
         transport = self._transport
         try:
             if word == "follow":
                 self._follow()
+            elif word == "set" and math.isfinite(to):
+                self._set_number(what, to)
             elif transport is None or not math.isfinite(to):
                 return ""
             elif word in ("play", "pause", "step", "reset"):

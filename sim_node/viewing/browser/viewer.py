@@ -154,6 +154,8 @@ class Viewer:
         frames, poses, shapes = self.ghosts.join(frames, poses, shapes)
         in_root = frames.in_root(poses)
         sky, viewpoint = (None, None) if look is None else (look.sky, look.camera)
+        if viewpoint is not None and viewpoint.follow not in (None, *frames.names):
+            viewpoint = None
         content = Content(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint, own)
         with self.lock, self.server.atomic():
             scene = self.scene
@@ -184,10 +186,12 @@ class Viewer:
                     lambda: self._picked.chosen,
                     lambda: self._images.content,
                     lambda: self.transport.kept(MAX_HISTORY) if isinstance(self.transport, Rewind) else (),
+                    lambda: self._messages,
+                    lambda: self.editor is not None,
                 )
             numbers = {name: each for name, each in labels.items() if name not in topic_views}
             self._set_tabs(scene, numbers, sources, _cameras(topic_views, sources))
-            self.panels.change(frames, in_root, labels, world)
+            self.panels.change(frames, in_root, labels, world, look)
             self.server.panels_page.layout.laid_out = self.panels.laid_out
             first = not list(self.layout)
             self._keep_layout()
@@ -290,6 +294,7 @@ class Viewer:
             self._look.toggle_follow,
             lambda: self._look.followed,
             lambda: tuple(self._noted),
+            self._set_number,
         )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
             self._plots = Plots(gui, scene, self.lock, labels, self.ghosts.of)
@@ -353,6 +358,11 @@ class Viewer:
         assert self.panels is not None
         with self.lock, self.server.atomic():
             self.panels.lay_out(text)
+
+    def _set_number(self, path: str, value: float) -> None:
+        """Change a number of the world of a run."""
+        if self.editor is not None:
+            self.editor.ask("set", what=[f"{path}={value!r}"])
 
     def _set_plots(self, shown: list[str]) -> None:
         self._plots.shown = shown

@@ -8,10 +8,14 @@ from typing import Protocol
 
 import numpy as np
 
+from sim_node.spatial.frames import Frame, OriginRequired
+from sim_node.spatial.frames.conversions import axes_in_enu
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.viewing.schematic.eql import CallNode, Formula, IndexNode, NameNode, NumberNode, RowNode, Sum, Tree
-from sim_node.viewing.schematic.formulas import FORMULAS, LINEAR, POSE_LABELS, as_pose, as_transform
+from sim_node.viewing.schematic.formulas import FORMULAS, LINEAR, POSE_LABELS, Origin, as_pose, as_transform
+from sim_node.viewing.schematic.model import ENU
 from sim_node.world.problems import Problem, WorldError, counted
 
 _OPERATORS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
@@ -42,7 +46,15 @@ class FormulaSignal:
 
 
 class FormulaScope(Protocol):
-    """What formulas can name."""
+    """What formulas can name.
+
+    Attributes:
+        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
+    """
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the fixed frame is on Earth, or None."""
 
     def find(self, name: str) -> FormulaSignal | None:
         """Return a signal.
@@ -78,12 +90,16 @@ def bound(formula: Formula, scope: FormulaScope) -> FormulaSignal:
     return _bind(formula.tree, scope)
 
 
-def bound_pose(formula: Formula, scope: FormulaScope) -> Callable[[], FloatArray]:
-    """Return a function that computes a pose (7,) [x y z qx qy qz qw], of a pose or of a position alone.
+def bound_pose(
+    formula: Formula, scope: FormulaScope, frame: str = ENU, frame_orientation: str = ""
+) -> Callable[[], FloatArray]:
+    """Return a function that computes a pose (7,) [x y z qx qy qz qw] in the fixed frame, of a pose or of a position.
 
     Args:
         formula: The formula.
         scope: What it can name.
+        frame: The axes of the formula: ENU, NED or ECEF.
+        frame_orientation: The axes of its attitude; empty for `frame`.
 
     Returns:
         The function.
@@ -96,7 +112,39 @@ def bound_pose(formula: Formula, scope: FormulaScope) -> Callable[[], FloatArray
         message = f"{shown(formula.text)} is {counted(len(signal.labels), 'number')}; a pose (7) or a position (3)"
         raise UnknownName(f"{message} is needed")
     read = signal.read
-    return lambda: as_pose(read())
+    if {frame, frame_orientation} <= {ENU, ""}:
+        return lambda: as_pose(read())
+    axes = axes_of(frame, scope)
+    turn = axes_of(frame_orientation or frame, scope)[3:]
+
+    def in_fixed_frame() -> FloatArray:
+        pose = as_pose(read())
+        return poses.pose(poses.apply(axes, pose[:3]), quaternions.multiply(turn, pose[3:]))
+
+    return in_fixed_frame
+
+
+def axes_of(frame: str, scope: FormulaScope) -> FloatArray:
+    """Return the pose (7,) of axes in the fixed frame; without an origin, that is at latitude 0 and longitude 0."""
+    return axes_in_enu(Frame[frame], scope.origin or (0.0, 0.0, 0.0))
+
+
+def bound_vector(formula: Formula, scope: FormulaScope, frame: str = ENU) -> Callable[[], FloatArray]:
+    """Return a function that computes the last three numbers (3,) of a formula, as a vector in the fixed frame.
+
+    Args:
+        formula: The formula.
+        scope: What it can name.
+        frame: The axes of the formula: ENU, NED or ECEF.
+
+    Returns:
+        The function.
+
+    Raises:
+        UnknownName: As `bound`.
+    """
+    read, turn = bound(formula, scope).read, axes_of(frame, scope)[3:]
+    return (lambda: read()[-3:]) if frame == ENU else lambda: quaternions.rotate(turn, read()[-3:])
 
 
 def problem_of(formula: Formula, key: str, error: UnknownName) -> WorldError:
@@ -205,7 +253,12 @@ def _called(tree: CallNode, scope: FormulaScope) -> FormulaSignal:
     if kind.of and len(of.labels) not in kind.of:
         allowed = " or ".join(str(each) for each in kind.of)
         raise UnknownName(f"{tree.name} applies to {allowed} numbers, found {counted(len(of.labels), 'number')}")
-    read, apply = of.read, kind.apply
+    read = of.read
+    try:
+        apply = kind.apply if kind.on_earth is None else kind.on_earth(scope.origin)
+    except OriginRequired:
+        message = f"{tree.name} needs the origin of the world on Earth, or coordinate lat= lon= in the schematic"
+        raise UnknownName(message) from None
     labels = kind.labels(of.labels)
     if all(isinstance(each, NumberNode) for each in tree.arguments):
         fixed = np.array([each.value for each in tree.arguments if isinstance(each, NumberNode)])

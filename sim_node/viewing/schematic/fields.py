@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from sim_node.text import did_you_mean
 from sim_node.viewing.schematic.eql import EqlFault, Formula, formula
 from sim_node.viewing.schematic.kdl import KdlNode, KdlValue
+from sim_node.viewing.schematic.model import AXES, ENU
 from sim_node.world.fetched import fetched, is_url
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
@@ -32,6 +33,7 @@ class KdlSource:
         roots: The folders that may be read; None for all.
         lines: Lines of the file before the text.
         columns: Columns of the file before the text.
+        frame: The axes of what names none.
     """
 
     report: Report
@@ -39,6 +41,7 @@ class KdlSource:
     roots: Roots | None = None
     lines: int = 0
     columns: int = 0
+    frame: str = ENU
 
     def place(self, at: LineColumn, key: str = "") -> Place:
         """Return the place of a line and column of the text."""
@@ -94,11 +97,16 @@ class Fields:
         found = {name: read(self, name) for name, read in properties.items() if name in self.node.properties}
         return {name: each for name, each in found.items() if each is not None}
 
-    def only_enu(self) -> None:
-        """Record a frame of other axes than the world's."""
-        value = self._property("frame")
-        if value is not None and str(value.value).upper() != "ENU":
-            self.error(f"found {_found(value)}; allowed: ENU, the axes of the world", value.at, "frame")
+    def axes(self, name: str = "frame", otherwise: str | None = None) -> str:
+        """Return the axes that a property names; those of the schematic, or others, if it is not given or invalid."""
+        value = self._property(name)
+        if value is None:
+            return self.source.frame if otherwise is None else otherwise
+        found = str(value.value).upper()
+        if found not in AXES:
+            self.error(f"found {_found(value)}; allowed: {', '.join(AXES)}", value.at, name)
+            return ENU
+        return found
 
     def text(self, name: str) -> str:
         """Return a text; empty if it is not given or invalid."""

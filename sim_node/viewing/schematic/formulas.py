@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from sim_node.spatial.frames import Frame
+from sim_node.spatial.frames.conversions import axes_in_enu
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
+Origin = tuple[float, float, float]
 POSE_LABELS = ("q0", "q1", "q2", "q3", "x", "y", "z")
 LINEAR, ANGULAR = slice(4, 7), slice(0, 4)
 
@@ -27,12 +31,14 @@ class FormulaType:
         apply: Computes the result of a value and the numbers (takes,).
         of: The lengths of values that it applies to; () for any.
         labels: Of the result, from those of the value.
+        on_earth: Returns `apply` for an origin of the fixed frame on Earth; raises OriginRequired if it needs one.
     """
 
     takes: int
     apply: Callable[[FloatArray, FloatArray], FloatArray]
     of: tuple[int, ...]
     labels: Callable[[tuple[str, ...]], tuple[str, ...]]
+    on_earth: Callable[[Origin | None], Callable[[FloatArray, FloatArray], FloatArray]] | None = None
 
 
 def as_pose(transform: FloatArray) -> FloatArray:
@@ -103,6 +109,40 @@ def _part(*, linear: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
     return part
 
 
+def _direction(value: FloatArray, along: FloatArray) -> FloatArray:
+    """Return a direction (3,) of a pose's own axes along those of the world."""
+    return quaternions.rotate(as_pose(value)[3:], along)
+
+
+def _nothing(value: FloatArray, none: FloatArray) -> FloatArray:
+    raise NotImplementedError("needs on_earth")
+
+
+def _conversion(
+    source: Frame, target: Frame, vector: bool, origin: Origin | None
+) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return what converts a position (3,) or a pose (7,), or the components of a vector (3,)."""
+    there = poses.relative(axes_in_enu(target, origin), axes_in_enu(source, origin))
+
+    def convert(value: FloatArray, none: FloatArray) -> FloatArray:
+        if vector:
+            return quaternions.rotate(there[3:], value)
+        if len(value) == 3:
+            return np.asarray(poses.apply(there, value))
+        return as_transform(poses.compose(there, as_pose(value)))
+
+    return convert
+
+
+def _conversions() -> Iterator[tuple[str, FormulaType]]:
+    for source in (Frame.ENU, Frame.NED, Frame.ECEF):
+        for target in {Frame.ENU, Frame.NED, Frame.ECEF} - {source}:
+            name = f"{source.name}_to_{target.name}".lower()
+            for suffix, vector, of in (("", False, (3, 7)), ("_vector", True, (3,))):
+                on_earth = partial(_conversion, source, target, vector)
+                yield name + suffix, FormulaType(0, _nothing, of, _same, on_earth)
+
+
 def _formulas() -> Iterator[tuple[str, FormulaType]]:
     for suffix, axes in {"_x": (0,), "_y": (1,), "_z": (2,), "": (0, 1, 2)}.items():
         for frame, world in {"": False, "_world": True}.items():
@@ -114,8 +154,12 @@ def _formulas() -> Iterator[tuple[str, FormulaType]]:
     yield "abs", FormulaType(0, lambda value, none: np.abs(value), (), _same)
     yield "sqrt", FormulaType(0, lambda value, none: np.sqrt(np.maximum(value, 0.0)), (), _same)
     yield "sign", FormulaType(0, lambda value, none: np.sign(value), (), _same)
+    yield "arccos", FormulaType(0, lambda value, none: np.arccos(np.clip(value, -1.0, 1.0)), (), _same)
+    yield "atan2", FormulaType(1, lambda value, of: np.arctan2(value, of[0]), (), _same)
+    yield "clip", FormulaType(2, lambda value, ends: np.maximum(ends[0], np.minimum(value, ends[1])), (), _same)
+    yield "direction", FormulaType(3, _direction, (7,), lambda labels: labels[-3:])
     yield "degrees", FormulaType(0, lambda value, none: np.degrees(value), (), _same)
     yield "norm", FormulaType(0, lambda value, none: np.array([np.linalg.norm(value)]), (), lambda labels: ("norm",))
 
 
-FORMULAS: dict[str, FormulaType] = dict(_formulas())
+FORMULAS: dict[str, FormulaType] = {**dict(_formulas()), **dict(_conversions())}

@@ -14,6 +14,8 @@ GREY: Colour = (0.62, 0.65, 0.70, 1.0)
 WHITE, YELLOW = (1.0, 1.0, 1.0, 1.0), (1.0, 0.84, 0.18, 1.0)
 # Vertical field of view of a viewport, degrees; the attitude (x, y, z, w) that a gauge shows as neutral.
 FIELD_OF_VIEW, NEUTRAL = 45.0, (0.0, 0.0, 0.0, 1.0)
+# The axes of the fixed frame, and all that formulas may be in.
+ENU, AXES = "ENU", ("ENU", "NED", "ECEF")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,10 @@ class Viewport(Pane):
     The camera looks along the x axis of `pos`, with z up; with `look_at` at that point, upright.
 
     Attributes:
-        pos: Pose of the camera in the fixed frame; None for a camera that the user moves.
+        pos: Pose of the camera; None for a camera that the user moves.
         look_at: What it looks at; None for the direction of `pos`.
         up: The direction (3,) that is up in the picture; None for z of the fixed frame.
+        frame: The axes of these formulas: ENU (the fixed frame), NED or ECEF.
         rolls: Whether up in the picture is up for `pos`, even with `look_at`.
         fov: Vertical field of view, degrees.
         near: Distance of the nearest thing that is drawn, m; None for the viewer's own.
@@ -53,6 +56,7 @@ class Viewport(Pane):
     pos: Formula | None = None
     look_at: Formula | None = None
     up: Formula | None = None
+    frame: str = ENU
     rolls: bool = False
     fov: float = FIELD_OF_VIEW
     near: float | None = None
@@ -84,6 +88,7 @@ class DataPanel(Pane):
         formula: What it shows; None for what takes no formula.
         of: The name of what it shows, such as a camera; or a text.
         display: The axes in which a gauge shows something.
+        source: The axes of the formula of a gauge: ENU, NED or ECEF.
         reference: The attitude (x, y, z, w) that a gauge shows as neutral.
     """
 
@@ -91,6 +96,7 @@ class DataPanel(Pane):
     formula: Formula | None = None
     of: str = ""
     display: str = ""
+    source: str = ENU
     reference: tuple[float, ...] = NEUTRAL
 
 
@@ -191,13 +197,15 @@ class TrailLine:
     """The way of a point.
 
     Attributes:
-        point: Its position (3,) in the fixed frame, m, or a pose.
+        point: Its position (3,), m, or a pose.
+        frame: The axes of the formula: ENU (the fixed frame), NED or ECEF.
         width: Of the line, pixels.
         colour: Red, green, blue and opacity, 0 to 1.
         place: Where it is written.
     """
 
     point: Formula
+    frame: str = ENU
     width: float = 1.0
     colour: Colour = YELLOW
     place: Place = field(default=NO_PLACE, compare=False)
@@ -209,7 +217,8 @@ class VectorArrow:
 
     Attributes:
         vector: Three numbers.
-        origin: The point (3,), m, or a pose; None for the origin of the fixed frame.
+        origin: The point (3,), m, or a pose; None for the origin of `frame`.
+        frame: The axes of both formulas: ENU (the fixed frame), NED or ECEF.
         scale: Length of the arrow for a vector of length 1, m.
         normalize: Whether its length is `scale` whatever the length of the vector.
         body_frame: Whether the vector is in the axes of the pose `origin`.
@@ -220,6 +229,7 @@ class VectorArrow:
 
     vector: Formula
     origin: Formula | None = None
+    frame: str = ENU
     scale: float = 1.0
     normalize: bool = False
     body_frame: bool = False
@@ -236,13 +246,17 @@ class Object3d:
     """Something that is drawn at a pose.
 
     Attributes:
-        pose: Its pose in the fixed frame, or its position.
+        pose: Its pose, or its position.
         drawn: What is drawn.
+        frame: The axes of the position: ENU (the fixed frame), NED or ECEF.
+        frame_orientation: The axes of the attitude; empty for those of the position.
         place: Where it is written.
     """
 
     pose: Formula
     drawn: Drawn
+    frame: str = ENU
+    frame_orientation: str = ""
     place: Place = field(default=NO_PLACE, compare=False)
 
 
@@ -255,6 +269,8 @@ class Schematic:
         objects: What is drawn.
         markers: Lines and arrows that are drawn.
         dark: Whether its theme is dark; None if it does not say.
+        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), if the world does not say.
+        base: The frame that poses of frames are given in; empty for the fixed frame.
         notes: What of the text has no effect, as lines with places, unless it went to the report of a world.
         text: The text that it was read from.
         file: The file of the text, or None if it stands in the world.
@@ -265,6 +281,8 @@ class Schematic:
     objects: tuple[Object3d, ...] = ()
     markers: tuple[Marker, ...] = ()
     dark: bool | None = None
+    origin: tuple[float, float, float] | None = None
+    base: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
     text: str = field(default="", compare=False, repr=False)
     file: Path | None = field(default=None, compare=False)

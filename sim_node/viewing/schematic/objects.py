@@ -31,8 +31,8 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 
 def read_object(fields: Fields) -> Object3d | None:
     """Read an `object_3d` node. Return None with the faults recorded."""
-    fields.only(("frame",), ("frame_orientation", "orientation"))
-    fields.only_enu()
+    fields.only(("frame", "frame_orientation"), ("orientation",))
+    frame, turned = fields.axes(), fields.axes("frame_orientation", "")
     value = fields.argument("the pose at which it is drawn, such as ball.world_pos,")
     pose = None if value is None else fields.parsed(value)
     found: list[Drawn] = []
@@ -48,7 +48,7 @@ def read_object(fields: Fields) -> Object3d | None:
         fields.error(f"needs a shape in braces: {', '.join(DRAWN)}")
     if len(found) > 1:
         fields.error(f"has {len(found)} shapes; each object_3d has one")
-    return None if pose is None or not found else Object3d(pose, found[0], fields.place)
+    return None if pose is None or not found else Object3d(pose, found[0], frame, turned, fields.place)
 
 
 def read_colour(fields: Fields, otherwise: Colour = GREY) -> Colour:

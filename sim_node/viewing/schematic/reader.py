@@ -9,9 +9,11 @@ from typing import Any
 
 from sim_node.text import did_you_mean
 from sim_node.viewing.schematic.eql import Formula
-from sim_node.viewing.schematic.fields import Fields, KdlSource, Properties
+from sim_node.viewing.schematic.fields import MAX_NUMBER, Fields, KdlSource, Properties
 from sim_node.viewing.schematic.kdl import KdlFault, KdlNode, parse
 from sim_node.viewing.schematic.model import (
+    AXES,
+    ENU,
     WHITE,
     YELLOW,
     DataPanel,
@@ -35,13 +37,13 @@ from sim_node.world.readers.unread import report_unread, unread
 
 PanelReader = Callable[[Fields], "Panel | None"]
 # Nodes of Elodin's editor that set what is its own, such as its lights.
-NOT_DRAWN = (*("timeline", "coordinate", "skybox", "environment", "telemetry_mode", "world_mesh", "dashboard"),)
+NOT_DRAWN = (*("timeline", "skybox", "environment", "telemetry_mode", "world_mesh", "dashboard"),)
 STYLES = ("line", "point", "bar")
 # Of Elodin's editor.
 _VIEWPORT_WITHOUT_EFFECT = (
     *("show_arrows", "create_frustum", "show_frustums", "show_frustum", "frustums_color", "projection_color"),
     *("frustums_thickness", "show_view_cube", "view_cube_frame", "effects", "cinematic"),
-    *("aspect", "aspect_ratio", "ev100"),
+    *("aspect", "aspect_ratio", "ev100", "smoothing"),
 )
 # What reads each property of a panel that has one.
 _NAMED: Properties = {"name": Fields.text, "active": Fields.flag, "share": Fields.share}
@@ -63,6 +65,7 @@ def read_schematic(
     roots: Roots | None = None,
     report: Report | None = None,
     at: tuple[int, int] = (0, 0),
+    frame: str = ENU,
 ) -> Schematic:
     """Read a schematic.
 
@@ -73,6 +76,7 @@ def read_schematic(
         roots: The folders that may be read; None for all.
         report: Where faults are recorded; None to raise them.
         at: How many lines and columns of the file are before the text.
+        frame: The axes of formulas, ENU, NED or ECEF, where the text names none.
 
     Returns:
         The schematic, without what is wrong.
@@ -81,7 +85,7 @@ def read_schematic(
         WorldError: It is invalid, and no report is given.
     """
     given = Report(file) if report is None else report.about(file)
-    source = KdlSource(given, path, roots, *at)
+    source = KdlSource(given, path, roots, *at, frame)
     schematic = _read(text, source)
     if report is not None:
         return schematic
@@ -100,7 +104,14 @@ def _read(text: str, source: KdlSource) -> Schematic:
     objects: list[Object3d] = []
     markers: list[Marker] = []
     dark: bool | None = None
+    origin: tuple[float, float, float] | None = None
+    # What names no axes has those of `coordinate`, wherever that stands.
+    for node in (each for each in nodes if each.name == "coordinate"):
+        frame, origin = read_coordinate(Fields(node, source))
+        source = replace(source, frame=frame)
     for node in nodes:
+        if node.name == "coordinate":
+            continue
         fields = Fields(node, source) if node.name in _TOP else None
         if fields is None:
             panel = _panel(node, source, "", _TOP)
@@ -114,12 +125,29 @@ def _read(text: str, source: KdlSource) -> Schematic:
         else:
             marker = read_line(fields) if node.name == "line_3d" else read_arrow(fields)
             markers += [] if marker is None else [marker]
-    schematic = Schematic(tuple(panels), tuple(objects), tuple(markers), dark, (), text)
+    schematic = Schematic(tuple(panels), tuple(objects), tuple(markers), dark, origin, text=text)
     _check_size(schematic, source)
     document = KdlNode("", (1, 1), (), {}, {}, nodes)
     places = (each._replace(at=source.place(each.at).where[1:], key=each.key.lstrip(".")) for each in unread(document))
     report_unread(places, source.report)
     return schematic
+
+
+def read_coordinate(fields: Fields) -> tuple[str, tuple[float, float, float] | None]:
+    """Read the axes of what names none, and where the fixed frame is on Earth."""
+    _no_arguments(fields)
+    # The Moon has another ellipsoid.
+    fields.only(("frame", "lat", "lon", "alt"), ("body",))
+    if "frame" not in fields.node.properties:
+        fields.error(f"needs frame=: {', '.join(AXES)}")
+    latitude, longitude = fields.number("lat", -90.0, 90.0), fields.number("lon", -360.0, 360.0)
+    altitude = fields.number("alt", -MAX_NUMBER)
+    there = [name in fields.node.properties for name in ("lat", "lon", "alt")]
+    if there[0] != there[1] or (there[2] and not there[0]):
+        fields.error("needs both lat= and lon=, or neither them nor alt=")
+    if latitude is None or longitude is None:
+        return fields.axes(), None
+    return fields.axes(), (latitude, longitude, altitude or 0.0)
 
 
 def _panel(node: KdlNode, source: KdlSource, key: str, also: tuple[str, ...] = ()) -> Panel | None:
@@ -148,12 +176,11 @@ def read_viewport(fields: Fields) -> Viewport:
     """Read a viewport."""
     _no_arguments(fields)
     fields.only((*_VIEWPORT, "hdr", "frame"), _VIEWPORT_WITHOUT_EFFECT)
-    fields.only_enu()
     given = fields.read(_VIEWPORT)
     near, far = given.get("near"), given.get("far")
     if near is not None and far is not None and near >= far:
         fields.error(f"near is {near:g} m, far {far:g} m; far must be farther")
-    return Viewport(**given, place=fields.place)
+    return Viewport(**given, frame=fields.axes(), place=fields.place)
 
 
 def read_graph(fields: Fields) -> GraphPanel | None:
@@ -241,7 +268,7 @@ def _gauge(*displays: str) -> PanelReader:
     def read(fields: Fields) -> DataPanel | None:
         shown, turned = ("display",) if displays else (), fields.node.name != "geo_position_gauge"
         fields.only(("eql", "source", *shown, *_NAMED))
-        fields.choice("source", ("ENU",))
+        source = fields.axes("source")
         if fields.node.arguments or "eql" not in fields.node.properties:
             value = fields.argument("the pose that it shows")
             formula = None if value is None else fields.parsed(value)
@@ -255,7 +282,7 @@ def _gauge(*displays: str) -> PanelReader:
                 inner.error("unknown node (known: reference x y z w)")
             else:
                 given["reference"] = tuple(inner.numbers(child.arguments, -1.0, 1.0))
-        return None if formula is None else _data(fields, formula=formula, display=display, **given)
+        return None if formula is None else _data(fields, formula=formula, display=display, source=source, **given)
 
     return read
 
@@ -285,23 +312,22 @@ def read_window(fields: Fields) -> Window:
 def read_line(fields: Fields) -> TrailLine | None:
     """Read the way of a point."""
     fields.only(("line_width", "frame"), ("future_color", "perspective"))
-    fields.only_enu()
+    frame = fields.axes()
     value = fields.argument("the position of a point, such as ball.world_pos,")
     point = None if value is None else fields.parsed(value)
     width = fields.above_zero("line_width") or 1.0
     colour = read_colour(fields, YELLOW)
-    return None if point is None else TrailLine(point, width, colour, fields.place)
+    return None if point is None else TrailLine(point, frame, width, colour, fields.place)
 
 
 def read_arrow(fields: Fields) -> VectorArrow | None:
     """Read an arrow."""
     named = ("origin", "scale", "normalize", "body_frame", "in_body_frame", "name", "show_name", "frame")
     fields.only(named, ("arrow_thickness", "label_position", "color"))
-    fields.only_enu()
     value = fields.argument("three numbers, such as ball.world_vel.linear(),")
     vector = None if value is None else fields.parsed(value)
     given = fields.read({"origin": Fields.formula, "scale": lambda each, name: each.number(name, -1e9, 1e9)})
-    given |= {"normalize": fields.flag("normalize")}
+    given |= {"normalize": fields.flag("normalize"), "frame": fields.axes()}
     given |= {"body_frame": fields.flag("body_frame") or fields.flag("in_body_frame")}
     shown = fields.flag("show_name") if "show_name" in fields.node.properties else True
     name = fields.text("name")
@@ -345,17 +371,18 @@ PANELS: dict[str, PanelReader] = {
     "query_plot": read_query_plot,
     "component_monitor": _monitor,
     "geo_position_gauge": _gauge("ENU", "NED", "ECEF", "LLA"),
-    "orientation_gauge": _gauge("ENU", "NED"),
+    "orientation_gauge": _gauge("ENU", "NED", "ECEF"),
     "horizon_gauge": _gauge(),
     "action_pane": _action,
     "sensor_view": _of_name,
     "video_stream": _of_name,
     "log_stream": _log,
-    # The scene with its own panel: of sim_node alone.
-    **dict.fromkeys(("inspector", "hierarchy", "schematic_tree", "data_overview", "scene"), _plain),
+    **dict.fromkeys(("inspector", "hierarchy", "schematic_tree", "data_overview"), _plain),
+    # Of sim_node alone: the scene with its own panel, the newest message of a topic, the numbers of the world.
+    **dict.fromkeys(("scene", "messages", "parameters"), _plain),
 }
 # What stands at the top only.
-_TOP = ("object_3d", "line_3d", "vector_arrow", "theme")
+_TOP = ("object_3d", "line_3d", "vector_arrow", "theme", "coordinate")
 
 
 def _check_size(schematic: Schematic, source: KdlSource) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sim_node.viewing.schematic.eql import Formula
 from sim_node.viewing.schematic.model import (
+    ENU,
     FIELD_OF_VIEW,
     NEUTRAL,
     DataPanel,
@@ -35,6 +36,7 @@ def head_of(panel: Panel) -> str:
         words += [_property(name, each) for name, each in given.items() if each is not None]
         words += [f"fov={panel.fov!r}"] if panel.fov != FIELD_OF_VIEW else []
         words += ["show_grid=#true"] if panel.show_grid else []
+        words += [f"frame={panel.frame}"] if panel.frame != ENU else []
     elif isinstance(panel, GraphPanel):
         words.append(quoted(", ".join(each.text for each in panel.curves)))
         words += [f"y_min={panel.limits[0]!r} y_max={panel.limits[1]!r}"] if panel.limits is not None else []
@@ -45,6 +47,7 @@ def head_of(panel: Panel) -> str:
         if panel.of:
             words.append(_given(_TEXT.get(panel.kind), panel.of))
         words += [f"display={panel.display}"] if panel.display else []
+        words += [f"source={panel.source}"] if panel.source != ENU else []
     if panel.name:
         words.append(f"{'title' if isinstance(panel, Window) else 'name'}={quoted(panel.name)}")
     return " ".join(words)

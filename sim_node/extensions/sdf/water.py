@@ -1,0 +1,257 @@
+"""What pushes bodies in water, as Gazebo has it: hydrodynamics of Fossen's kind, and thrusters.
+
+Sources: gz-sim, src/systems/hydrodynamics and src/systems/thruster, after T. I. Fossen, Guidance and Control of Ocean
+Vehicles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.simulation.columns import Column, Columns
+from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
+from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.declared import Fault, declared, given, rule
+from sim_node.world.forces import FRESH_WATER, Force
+from sim_node.world.model import World
+from sim_node.world.problems import quoted
+from sim_node.world.quantities import Flag, Number, Other, Vector, Word
+from sim_node.world.readers.keys import Form, Keys, number
+from sim_node.world.readers.yaml_values import Value
+
+if TYPE_CHECKING:
+    from mujoco import MjData, MjModel
+
+    from sim_node.simulation.physics.compiled import Compiled
+
+# Forces and moments, and the velocities that they follow from.
+_FORCES, _VELOCITIES = "xyzkmn", "UVWPQR"
+LINEAR = tuple(f"{i}{j}" for i, j in product(_FORCES, _VELOCITIES))
+QUADRATIC = tuple(f"{i}{j}{k}" for i, j, k in product(_FORCES, _VELOCITIES, _VELOCITIES))
+QUADRATIC_ABS = tuple(f"{i}{j}abs{k}" for i, j, k in product(_FORCES, _VELOCITIES, _VELOCITIES))
+ADDED = tuple(f"{i}Dot{j}" for i, j in product(_FORCES, _VELOCITIES))
+DERIVATIVES = frozenset((*LINEAR, *QUADRATIC, *QUADRATIC_ABS, *ADDED))
+# The sign of Coriolis forces: that of Gazebo is the other one.
+CORIOLIS = {"fossen": -1.0, "gazebo": 1.0, "none": 0.0}
+_POSITIVE = Number(0.0)
+
+
+def _form(about: str) -> Form:
+    return Keys({name: number("Derivative.") for name in (*LINEAR, *QUADRATIC_ABS, *QUADRATIC, *ADDED)}, about=about)
+
+
+def _read(value: Value) -> dict[str, float]:
+    return {name: each.number() for name, key, each in value.named()}
+
+
+def _faults(found: Mapping[str, float]) -> Iterator[Fault]:
+    for name, value in found.items():
+        if name not in DERIVATIVES:
+            yield name, f"no derivative {quoted(name)}{did_you_mean(name, DERIVATIVES)}"
+        elif not np.isfinite(value):
+            yield name, f"{value:g} is not finite"
+
+
+@declared
+class Hydrodynamics(Force):
+    """Added mass, its Coriolis forces, and linear and quadratic damping of a body in a current.
+
+    The force along the body's axes is Ma dv/dt - C(v) v + D(v) v with v = [u v w p q r], the velocity of the body's
+    origin against the current, and its rate. Ma are the derivatives xDotU to nDotR, C(v) is Fossen's C_A of the
+    diagonal of Ma, and D(v) v has the derivatives xU (linear), xUabsU and xUU (quadratic). Those of damping, and of
+    added mass, are below zero. dv/dt is what the other forces of the last timestep make of the body with its added
+    mass, which may be larger than its own. Gazebo adds C(v) v.
+
+    Raises:
+        ValueError: An array has the wrong shape.
+    """
+
+    type = "hydrodynamics"
+
+    derivatives: Mapping[str, float] = given(
+        Other(_form, _read, _faults),
+        "Derivatives by their names, as xU, xUabsU, xDotU; 0 if not given",
+        default_factory=dict,
+    )
+    current: FloatArray = given(Vector(3), "Velocity of the water in the fixed frame", "m/s", default=(0.0, 0.0, 0.0))
+    added_mass: bool = given(Flag(), "Whether it has added mass", default=True, omit=True)
+    coriolis: str = given(
+        Word(tuple(CORIOLIS)),
+        "Which Coriolis forces added mass has: those of Fossen, of Gazebo, or none",
+        default="fossen",
+    )
+
+
+class Waters:
+    """The hydrodynamics of all bodies of a world.
+
+    Their memory is the velocities (6,) of the last timestep, and the wrench (6,) of the added mass then. What a body
+    would do without it, a - f / M, is what the other forces do, of which the present wrench follows: it is then stable
+    for any added mass, unlike -Ma a of the last acceleration.
+    """
+
+    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
+        model, forces = compiled.model, forces_of(world, Hydrodynamics)
+        self._data, self._timestep = data, float(model.opt.timestep)
+        self._bodies, self._roots = pushed_bodies(model, forces).T
+        self._of = Derivatives(forces)
+        self._current = np.array([force.current for force in forces])
+        own = np.linalg.inv(np.array([spatial_inertia(model, int(body)) for body in self._bodies]))
+        self._free = own
+        self._shared = np.linalg.inv(np.eye(6) - self._of.added @ own) @ self._of.added
+        meaning = "velocity and wrench of added mass at the last timestep, along the body's axes; NaN at the start"
+        names = tuple(force.body for force in forces)
+        self._before = columns.add(Column("hydrodynamics/memory", names, (12,), unit="m/s, rad/s, N", meaning=meaning))
+
+    def reset(self, seed: int) -> None:
+        """Forget the last timestep."""
+        self._before[:] = np.nan
+
+    def act(self) -> None:
+        """Add the wrenches of this timestep."""
+        data, bodies = self._data, self._bodies
+        turn = data.xmat[bodies].reshape(-1, 3, 3)
+        rate = data.cvel[bodies, :3]
+        velocity = data.cvel[bodies, 3:] + np.cross(rate, data.xpos[bodies] - data.subtree_com[self._roots])
+        state = np.concatenate([_back(turn, velocity - self._current), _back(turn, rate)], axis=1)
+        before, pushed = self._before[:, :6], self._before[:, 6:]
+        known = ~np.isnan(before).any(axis=1, keepdims=True)
+        change = np.where(known, (state - before) / self._timestep - _times(self._free, pushed), 0.0)
+        added = _times(self._shared, change)
+        self._before[:, :6], self._before[:, 6:] = state, added
+        wrench = added + self._of.wrenches(state)
+        force, moment = _turned(turn, wrench[:, :3]), _turned(turn, wrench[:, 3:])
+        np.add.at(data.xfrc_applied[:, :3], bodies, force)
+        arms = data.xpos[bodies] - data.xipos[bodies]
+        np.add.at(data.xfrc_applied[:, 3:], bodies, moment + np.cross(arms, force))
+
+
+def spatial_inertia(model: MjModel, body: int) -> FloatArray:
+    """Return the inertia (6, 6) of a body, with what is on its joints at the start, about its origin along its axes."""
+    import mujoco
+
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    found, turn = np.zeros((6, 6)), data.xmat[body].reshape(3, 3)
+    for part in sorted(_below(model, body)):
+        mass, axes = float(model.body_mass[part]), turn.T @ data.ximat[part].reshape(3, 3)
+        arm = turn.T @ (data.xipos[part] - data.xpos[body])
+        cross = np.array([[0.0, -arm[2], arm[1]], [arm[2], 0.0, -arm[0]], [-arm[1], arm[0], 0.0]])
+        found[:3, :3] += mass * np.eye(3)
+        found[:3, 3:] -= mass * cross
+        found[3:, :3] += mass * cross
+        found[3:, 3:] += axes @ np.diag(model.body_inertia[part]) @ axes.T - mass * cross @ cross
+    return found
+
+
+def _below(model: MjModel, body: int) -> set[int]:
+    found = {body}
+    for part in range(body + 1, model.nbody):
+        if int(model.body_parentid[part]) in found:
+            found.add(part)
+    return found
+
+
+class Derivatives:
+    """The derivatives of F bodies as arrays.
+
+    Attributes:
+        added: Of added mass (F, 6, 6), kg and so on, below zero.
+    """
+
+    def __init__(self, forces: Sequence[Hydrodynamics]) -> None:
+        def table(names: tuple[str, ...], *shape: int) -> FloatArray:
+            rows = [[force.derivatives.get(name, 0.0) for name in names] for force in forces]
+            return np.array(rows).reshape(len(forces), *shape)
+
+        added = table(ADDED, 6, 6)
+        self._linear, self._quadratic = table(LINEAR, 6, 6), table(QUADRATIC, 6, 6, 6)
+        self._absolute = table(QUADRATIC_ABS, 6, 6, 6)
+        self._turning = np.einsum("fii->fi", added) * np.array([[CORIOLIS[force.coriolis]] for force in forces])
+        self.added = added * np.array([force.added_mass for force in forces])[:, None, None]
+
+    def wrenches(self, state: FloatArray) -> FloatArray:
+        """Return forces and moments (F, 6) without those of added mass, along the axes of the bodies, N and N m.
+
+        Args:
+            state: Velocities (F, 6) against the current, m/s and rad/s.
+        """
+        damping = self._linear + np.einsum("fijk,fk->fij", self._absolute, np.abs(state))
+        total = _times(damping + np.einsum("fijk,fk->fij", self._quadratic, state), state)
+        # C(v) v of the momentum Ma v: what Kirchhoff's equations have.
+        momentum, rate = self._turning * state, state[:, 3:]
+        total[:, :3] += np.cross(momentum[:, :3], rate)
+        total[:, 3:] += np.cross(momentum[:, :3], state[:, :3]) + np.cross(momentum[:, 3:], rate)
+        return total
+
+
+@declared
+class Thruster(Force):
+    """The thrust of a propeller that the joint of its body turns: density coefficient diameter^4 w |w| along `axis`.
+
+    Raises:
+        ValueError: `axis` has the wrong shape.
+    """
+
+    type = "thruster"
+
+    axis: FloatArray = given(Vector(3), "Axis of the propeller, in the body", default=(1.0, 0.0, 0.0))
+    coefficient: float = given(Number(), "Coefficient of the thrust", default=1.0)
+    diameter: float = given(_POSITIVE, "Diameter of the propeller", "m", default=0.02)
+    density: float = given(_POSITIVE, "Density of the fluid", "kg/m^3", default=FRESH_WATER)
+    deadband: float = given(_POSITIVE, "Smaller thrust is none", "N", default=0.0, omit=True)
+
+    @rule
+    def has_an_axis(self) -> Iterator[Fault]:
+        """Yield that its axis has no length."""
+        if not np.linalg.norm(self.axis) > 0.0:
+            yield "axis", "a direction needs a length"
+
+    @property
+    def gain(self) -> float:
+        """Thrust over w |w|, N s^2/rad^2."""
+        return self.density * self.coefficient * self.diameter**4
+
+
+class Thrusters:
+    """All thrusters of a world. They have no state."""
+
+    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
+        model, forces = compiled.model, forces_of(world, Thruster)
+        self._data = data
+        self._bodies = pushed_bodies(model, forces)[:, 0]
+        self._dofs = np.array([int(model.jnt_dofadr[model.body_jntadr[body]]) for body in self._bodies])
+        self._axes = np.array([force.axis / np.linalg.norm(force.axis) for force in forces])
+        self._gains = np.array([force.gain for force in forces])
+        self._least = np.array([force.deadband for force in forces])
+
+    def reset(self, seed: int) -> None:
+        """Do nothing: they have no state."""
+
+    def act(self) -> None:
+        """Add the thrusts of this timestep at the origins of the propellers."""
+        data, bodies = self._data, self._bodies
+        speed = data.qvel[self._dofs]
+        thrust = self._gains * speed * np.abs(speed)
+        thrust[np.abs(thrust) < self._least] = 0.0
+        force = thrust[:, None] * _turned(data.xmat[bodies].reshape(-1, 3, 3), self._axes)
+        np.add.at(data.xfrc_applied[:, :3], bodies, force)
+        np.add.at(data.xfrc_applied[:, 3:], bodies, np.cross(data.xpos[bodies] - data.xipos[bodies], force))
+
+
+def _times(matrices: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("fij,fj->fi", matrices, rows))
+
+
+def _turned(turn: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ijk,ik->ij", turn, rows))
+
+
+def _back(turn: FloatArray, rows: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ikj,ik->ij", turn, rows))
