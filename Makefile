@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress golden pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test pytest test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench bench-compare stress reliability golden pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -118,6 +118,11 @@ stress: .venv/.ready-for-tests
 	timeout 6m $(STRESS) bench.lockstep --over tcp --seconds 1800 --out bench/results/lockstep_stress.json
 	timeout 100m $(STRESS) stress
 	timeout 55m $(STRESS) stress.stops
+
+# The ten shipped scenarios 1,000 times each, and the table of docs/reliability.md in build/reliability: nights. What is
+# judged stays judged: end it at any time, and go on. ARGS="--autopilot px4 --runs 200 -n 1 hover_in_gusts" selects.
+reliability: .venv/.ready-for-tests
+	$(BIN)/python tools/reliability.py $(ARGS)
 
 # The pictures that pages are compared with, in test/data/first_pictures. Look at them before you commit them.
 golden: .venv/.ready-for-tests

@@ -135,4 +135,4 @@ class CoSimulators:
         return ticks
 
     def _find_due(self) -> None:
-        self.due = min((ticks.due for _, ticks in self._all), default=math.inf)
+        self.due = min([ticks.due for _, ticks in self._all], default=math.inf)

@@ -15,6 +15,7 @@ from sim_node.simulation.physics import ENGINES, Engine, engines_for
 from sim_node.simulation.physics.engine import (
     Altering,
     DynamicEngine,
+    Observed,
     Perceived,
     Releasing,
     Resumable,
@@ -245,12 +246,17 @@ class Generation:
     def probe(self, seed: int) -> None:
         """Let the engines advance by a tick, and put them back. Raises Diverged if that is not finite."""
         saved, steps, poses = self.saved(), self.steps, self.poses.copy()
+        observed = [engine for engine in self.engines.values() if isinstance(engine, Observed)]
         try:
+            for engine in observed:
+                engine.observed = False
             self.advance(min(max(PROBED_NS // self._step_ns, 1), MAX_PROBED))
             self.write(0)
         finally:
             self.steps, self.poses[:] = steps, poses
             self.put_back(saved, seed)
+            for engine in observed:
+                engine.observed = True
 
     def measure(self, *, wait: bool) -> None:
         """Let the sensors measure that are due at the present step."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
 from sim_node import Simulation, loads
 from sim_node.extensions.scenario import SIGNALS, FormulaError, SignalCondition, SignalRecorder, Zone
+from sim_node.extensions.scenario.contacts import looks_every
 
 MS = 1_000_000
 BALL = """\
@@ -194,3 +197,66 @@ def test_faults_of_conditions(text: str, message: str) -> None:
     with pytest.raises(FormulaError) as caught:
         SignalCondition(Simulation(loads(BALL), sensors=False), text)
     assert message in str(caught.value)
+
+
+def test_samples_within_steps_are_those_of_exchanges() -> None:
+    """The engine of bodies takes the first ones; the third signal, of a computed column, needs exchanges."""
+    within, exchanged = (Simulation(loads(BALL), sensors=False) for _ in range(2))
+    names = ["altitude(ball)", "touching(ball)", "speed(ball)"]
+    first = SignalRecorder(within, names, 20 * MS, {})
+    other = SignalRecorder(exchanged, [*names, "pose[ball/top].z"], 20 * MS, {})
+    assert first.rate < 1 < other.rate
+    for simulation, recorder in ((within, first), (exchanged, other)):
+        simulation.connect(recorder)
+        recorder.begin()
+        simulation.run(0.37)
+        halfway = simulation.state
+        simulation.run(1.0)
+        simulation.restore(halfway)  # what came after it is forgotten
+        simulation.run(0.63)
+    assert len(first) == len(other) == 51
+    for name in names:
+        assert first.values()[name].tobytes() == other.values()[name].tobytes(), name
+
+
+def test_a_recorder_goes_on_by_exchanges_where_the_engine_of_bodies_has_not_all() -> None:
+    """A ball that is set on the frame of another one does not float any more: its pose is computed."""
+    simulation = Simulation(loads(BALL + "  - {name: other, pose: {position: [0, 0, 3]}}\n"), sensors=False)
+    recorder = SignalRecorder(simulation, ["altitude(ball)"], 10 * MS, {})
+    simulation.connect(recorder)
+    recorder.begin()
+    simulation.run(0.5)
+    simulation.attach("ball", "floor")
+    held = float(simulation.bodies["ball"].pose[2])
+    simulation.run(0.5)
+    found = recorder.values()["altitude(ball)"]
+    np.testing.assert_allclose(found[:51], HEIGHTS[:51], rtol=0.0, atol=0.03)
+    np.testing.assert_allclose(found[51:], held, rtol=0.0, atol=1e-9)
+    assert len(found) == 101
+    simulation.reset()
+    simulation.run(0.2)
+    assert len(recorder) == 21
+    np.testing.assert_allclose(recorder.values()["altitude(ball)"], found[:21], rtol=0.0, atol=0.0)
+
+
+def test_what_observes_timesteps_is_told_of_each_once_from_the_start_on() -> None:
+    """Whatever the pieces in which the run steps, and although a change tries the next ones out first."""
+    simulation = Simulation(loads(BALL.replace("time: {step: 0.01}", "time: {step: 0.03}")), sensors=False)
+    engine: Any = simulation.engines["rigid_bodies"]
+    seen: list[int] = []
+    engine.observe_timesteps("test", lambda: seen.append(engine.timesteps), 4)
+    simulation.step(3)
+    simulation.step(2)
+    simulation.attempt(lambda: None)
+    simulation.step(3)
+    assert seen == [4, 8, 12, 16, 20, 24]
+    simulation.reset()
+    simulation.step(3)
+    assert seen[6:] == [4, 8]
+
+
+@pytest.mark.parametrize(("solref", "timesteps"), [("", 10), ('solref="0.008 1"', 4), ('solref="-9000 -500"', 2)])
+def test_contacts_are_looked_at_twice_in_their_time_constant(solref: str, timesteps: int) -> None:
+    """MuJoCo's default is 0.02 s, that of a damping of 500 / s is 2 / 500 s; the timestep is 1 ms."""
+    xml = f'<mujoco><option timestep="0.001"/><worldbody><geom size="1" {solref}/></worldbody></mujoco>'
+    assert looks_every(mujoco.MjModel.from_xml_string(xml)) == timesteps

@@ -76,3 +76,26 @@ def test_an_autopilot_that_dies_ends_the_run_without_a_verdict(kind: Kind) -> No
             run.run(10.0)
     finally:
         run.close()
+
+
+@pytest.mark.parametrize("kind", [built(ARDUPILOT)])
+def test_a_failed_cell_takes_a_third_of_the_voltage_that_arducopter_measures(kind: Kind, tmp_path: Path) -> None:
+    """Of the three cells of its simulated battery, 12.6 V by SITL.cpp; on the ground."""
+    text = Path("config/scenarios/hover_in_gusts.yaml").read_text(encoding="utf-8")
+    head = text[: text.index("scenario:")]
+    (tmp_path / "failed_cell.yaml").write_text(
+        head
+        + """\
+scenario:
+  - {at: 4, do: {battery: {of: drone, failed_cells: 1}}}
+expect:
+  duration: 9
+  must:
+    - always events_succeed()
+    - always[2 s, 3.9 s] battery_voltage(drone) > 12 V
+    - always[6 s, end] (8.2 V < battery_voltage(drone) and battery_voltage(drone) < 8.6 V)
+""",
+        encoding="utf-8",
+    )
+    [found] = judged(str(tmp_path / "failed_cell.yaml"), kind, tmp_path / "results")
+    assert found.verdict == "pass", found.reason

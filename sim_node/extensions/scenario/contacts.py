@@ -15,13 +15,13 @@ from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.run_view import RunView
 from sim_node.text import did_you_mean
 
-# Contacts that last shorter may not be seen, s. MuJoCo's last for its time constant or longer, 0.02 s by default.
-LOOK_S = 0.004
+# Of the shortest time constant of contacts, which is about as long as they last at least: between two looks.
+LOOK_SHARE = 0.5
 _NONE = np.empty((0, 2), dtype=np.int32)
 
 
 class ContactObserver:
-    """Looks every LOOK_S which bodies MuJoCo found in contact, for all probes of a run.
+    """Looks again and again which bodies MuJoCo found in contact, for all probes of a run.
 
     MuJoCo finds contacts at the beginning of a timestep, so one is seen a timestep later than it begins.
 
@@ -34,12 +34,12 @@ class ContactObserver:
         self._data, self._owners = self._engine.data, self._engine.model.geom_bodyid
         self._probes: list[ContactProbe] = []
         self._last, self._pairs = b"", _NONE
-        self._every, self._passed = max(1, int(LOOK_S / self._engine.model.opt.timestep)), 0
+        self._every = looks_every(self._engine.model)
 
     def add(self, probe: ContactProbe) -> None:
         """Tell a probe of contacts, from now on."""
         self._probes.append(probe)
-        self._engine.observe_timesteps(_NAME, self._look)
+        self._engine.observe_timesteps(_NAME, self._look, self._every)
 
     def remove(self, probe: ContactProbe) -> None:
         """Tell a probe of nothing any more."""
@@ -60,12 +60,6 @@ class ContactObserver:
         return self._pairs
 
     def _look(self) -> None:
-        self._passed += 1
-        if self._passed >= self._every:
-            self._passed = 0
-            self._see()
-
-    def _see(self) -> None:
         if self._data.ncon:
             pairs = self.pairs()
             for probe in self._probes:
@@ -85,6 +79,18 @@ def observer_of(run: Any) -> ContactObserver:
     return found[1]
 
 
+def looks_every(model: Any) -> int:
+    """Return how many timesteps are between two looks, so that each contact of a model is seen.
+
+    MuJoCo's springs press bodies apart within about their time constant, 0.02 s by default, and never within less than
+    two timesteps. Stiffness and damping, as negative numbers, are the same as 2 / damping.
+    """
+    solref = np.concatenate([model.geom_solref, model.pair_solref])
+    first, second = solref[:, 0], solref[:, 1]
+    constants = np.where(first > 0.0, first, 2.0 / np.maximum(-second, 1e-9))
+    return max(1, int(LOOK_SHARE * constants.min(initial=np.inf) / model.opt.timestep + 1e-9))
+
+
 class ContactProbe(Probe):
     """Whether some bodies have touched others since the last sample.
 
@@ -97,6 +103,8 @@ class ContactProbe(Probe):
     Attributes:
         touched: Whether they have.
     """
+
+    within = True
 
     def __init__(
         self, run: Any, bodies: Sequence[int], others: Sequence[int] | None = None, but: Sequence[int] = ()

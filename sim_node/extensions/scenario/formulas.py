@@ -352,6 +352,9 @@ class Robustness:
             by_how_much, holds = COMPARISONS[formula.operator]
             with np.errstate(invalid="ignore"):
                 distance = np.asarray(by_how_much(left, right), dtype=float)
+            if not self._signs and np.isfinite(distance).all():
+                return np.broadcast_to(distance, (size,))
+            with np.errstate(invalid="ignore"):
                 # Infinities have no distance, but they can be compared.
                 missing = np.isnan(left) | np.isnan(right)
                 signs = np.where(holds(left, right), 1.0, -1.0)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,11 +27,21 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 
+# A column of at most so many bytes is copied as a whole, which is faster than a part of it.
+MAX_BYTES = 2048
+# Columns that are MuJoCo's own memory, and an exchange so many samples apart, to hear of the start of a run.
+_OF_BODIES, _SELDOM = {"qpos", "qvel"}, 10**6
 NO_ZONES: Mapping[str, Zone] = {}
 
 
 class Probe(ABC):
-    """A number of a run that is in no column, such as whether two bodies have touched since the last sample."""
+    """A number of a run that is in no column, such as whether two bodies have touched since the last sample.
+
+    Attributes:
+        within: Whether it can be sampled after a timestep of the engine of bodies, within a step of the run.
+    """
+
+    within: ClassVar[bool] = False
 
     @abstractmethod
     def sample(self) -> float:
@@ -46,6 +56,10 @@ class Probe(ABC):
 
 # Where a number is taken from: the column and its rows, or a probe.
 Source = tuple[str, tuple[int, ...]] | Probe
+
+
+# What signals are computed of at one step: of each column its bytes or rows, then of each probe its number.
+Taken = Sequence[bytes | Array | float]
 
 
 class SignalReading(NamedTuple):
@@ -175,17 +189,18 @@ class RunSignals:
             (name, some): np.searchsorted(self._rows[name], some)
             for name, some in (each for each in sources if isinstance(each, tuple))
         }
+        self._takes = [*map(self._take_of, self._rows), *(probe.sample for probe in self._probes)]
 
-    def take(self) -> list[Array]:
-        """Return the numbers at the present step that signals are computed of: rows of columns, then probes."""
-        columns = self._columns
-        found: list[Array] = [columns[name].take(rows, axis=0) for name, rows in self._rows.items()]
-        return [*found, *(np.float64(probe.sample()) for probe in self._probes)]
+    def take(self) -> Taken:
+        """Return the numbers at the present step that signals are computed of: of columns, then of probes."""
+        found: list[bytes | Array | float] = [take() for take in self._takes]
+        return found
 
-    def compute(self, taken: Sequence[Array]) -> dict[str, FloatArray]:
-        """Return the samples (T,) of each signal, of those (T, ...) that `take` returned."""
-        columns = dict(zip(self._rows, taken, strict=False))
-        probes = taken[len(self._rows) :]
+    def compute(self, taken: Sequence[Taken]) -> dict[str, FloatArray]:
+        """Return the samples (T,) of each signal, of what `take` returned at T steps."""
+        each = list(zip(*taken, strict=True))
+        columns = {name: self._read(name, some) for name, some in zip(self._rows, each, strict=False)}
+        probes = [np.array(some) for some in each[len(self._rows) :]]
 
         def samples(source: Source) -> Array:
             if isinstance(source, tuple):
@@ -194,9 +209,29 @@ class RunSignals:
 
         return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
 
+    def _take_of(self, name: str) -> Callable[[], bytes | Array]:
+        """Return what takes the rows of a column that signals need, or the bytes of all of them if they are few."""
+        rows, columns = self._rows[name], self._columns
+        memory = columns.memory(name)
+        if memory is not None and memory.nbytes <= MAX_BYTES:
+            return memory.tobytes
+        return lambda: columns[name].take(rows, axis=0)
+
+    def _read(self, name: str, some: Sequence[Any]) -> Array:
+        """Return the rows (T, rows, ...) of a column, of what was taken."""
+        if not isinstance(some[0], bytes):
+            return np.array(some)
+        array = self._columns[name]
+        return np.frombuffer(b"".join(some), array.dtype).reshape(len(some), *array.shape)[:, self._rows[name]]
+
+    @property
+    def within(self) -> bool:
+        """Whether samples can be taken after a timestep of the engine of bodies, within a step of the run."""
+        return set(self._rows) <= _OF_BODIES and all(probe.within for probe in self._probes)
+
     def now(self) -> dict[str, FloatArray]:
         """Return each signal (1,) at the present step."""
-        return self.compute([each[None] for each in self.take()])
+        return self.compute([self.take()])
 
     def reset(self) -> None:
         """Forget what came before: the run begins anew."""
@@ -214,11 +249,14 @@ class _Segment:
     """Samples between two changes of the world."""
 
     signals: RunSignals | None
-    taken: list[list[Array]] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
 
 
 class SignalRecorder:
     """Records signals while a run steps: a co-simulator. Use `record`.
+
+    If the engine of bodies has all that signals are computed of, it takes the samples within its steps: an exchange
+    with a run takes as long as some timesteps.
 
     After a change of the world, signals are found again by their names; those that are gone are NaN.
 
@@ -230,10 +268,13 @@ class SignalRecorder:
     """
 
     def __init__(self, run: RunView, names: Sequence[str], period_ns: int, zones: Mapping[str, Zone]) -> None:
-        self.rate = Fraction(10**9, period_ns)
-        self._run, self.names, self._zones, self.period_ns = run, tuple(names), zones, period_ns
+        self._run: Any = run
+        self.names, self._zones, self.period_ns = tuple(names), zones, period_ns
         self._step_ns = run.world.time.step_ns
-        self._segments = [_Segment(RunSignals(run, names, zones))]
+        self._segments, self._count = [_Segment(RunSignals(run, names, zones))], 0
+        self._within = self._look_within()
+        self._exchange: _Exchange | None = None
+        self.rate = Fraction(10**9, period_ns * (_SELDOM if self._within else 1))
 
     def begin(self) -> None:
         """Take the sample of the present instant, at the start of a run. Steps take the others."""
@@ -241,11 +282,16 @@ class SignalRecorder:
 
     def send(self, step: int, time_ns: int) -> None:
         """Take a sample."""
-        at = time_ns // self.period_ns
-        if at < len(self):  # a reset
+        if self._exchange is None and not (self._within and step):
+            self.sample(time_ns // self.period_ns)
+
+    def sample(self, at: int) -> None:
+        """Take the sample of the present instant. at: its number."""
+        if at < self._count:  # a reset
             self._forget(at)
         segment = self._segments[-1]
         segment.taken.append([] if segment.signals is None else segment.signals.take())
+        self._count += 1
 
     def values(self) -> dict[str, FloatArray]:
         """Return the samples (T,) of each signal so far."""
@@ -255,14 +301,16 @@ class SignalRecorder:
                 continue
             found: Mapping[str, FloatArray] = {}
             if segment.signals is not None:
-                found = segment.signals.compute([np.array(each) for each in zip(*segment.taken, strict=True)])
+                found = segment.signals.compute(segment.taken)
             for name, kept in parts.items():
-                kind = kind_of(name)
-                kept.append(found.get(name, np.full(len(segment.taken), kind.gone if kind else np.nan)))
+                if name not in found:
+                    kind = kind_of(name)
+                    found = {**found, name: np.full(len(segment.taken), kind.gone if kind else np.nan)}
+                kept.append(found[name])
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
-        return sum(len(segment.taken) for segment in self._segments)
+        return self._count
 
     def adapt(self, columns: object) -> bool:
         """Find the signals again after a change of the world."""
@@ -275,6 +323,20 @@ class SignalRecorder:
                 continue
             known.append(name)
         self._segments.append(_Segment(RunSignals(self._run, known, self._zones)))
+        if self._within and not self._look_within():
+            self._within, self._exchange = False, _Exchange(self)
+            self._run.connect(self._exchange)
+        return True
+
+    def _look_within(self) -> bool:
+        """Let the engine of bodies take the samples, if it can; return whether."""
+        engine: Any = self._run.engines.get("rigid_bodies")
+        signals = self._segments[-1].signals
+        if engine is None or not engine.substeps or signals is None or not signals.within:
+            return False
+        every = self.period_ns // self._step_ns * engine.substeps
+        engine.observe_timesteps(f"signals {id(self)}", lambda: self.sample(engine.timesteps // every), every)
+        self._observed = engine
         return True
 
     def receive(self) -> None:
@@ -285,11 +347,14 @@ class SignalRecorder:
 
     def close(self) -> None:
         """Stop observing the run. What was recorded stays."""
+        if self._within:
+            self._observed.observe_timesteps(f"signals {id(self)}", None)
         for segment in self._segments:
             if segment.signals is not None:
                 segment.signals.close()
 
     def _forget(self, at: int) -> None:
+        self._count = at
         for segment in self._segments:
             kept = min(at, len(segment.taken))
             del segment.taken[kept:]
@@ -298,6 +363,30 @@ class SignalRecorder:
         present = self._segments[-1].signals
         if present is not None:
             present.reset()
+
+
+class _Exchange:
+    """Takes the samples of a recorder, from the change of a world on after which the engine of bodies cannot.
+
+    Args:
+        recorder: The recorder.
+    """
+
+    def __init__(self, recorder: SignalRecorder) -> None:
+        self.rate, self._recorder = Fraction(10**9, recorder.period_ns), recorder
+
+    def send(self, step: int, time_ns: int) -> None:
+        """Take a sample."""
+        self._recorder.sample(time_ns // self._recorder.period_ns)
+
+    def receive(self) -> None:
+        """Do nothing: there is no answer."""
+
+    def interrupt(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def close(self) -> None:
+        """Do nothing: the recorder is closed on its own."""
 
 
 class SignalCondition:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -57,16 +56,15 @@ class Zone:
 
 def _depth(corners: FloatArray, points: FloatArray) -> FloatArray:
     """Return the distance (T,) of points (T, 2) to a polygon's edge, negative outside by the even-odd rule."""
-    inside = np.zeros(len(points), dtype=bool)
-    nearest = np.full(len(points), math.inf)
-    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        along = end - start
-        length = float(along @ along)
-        off = points - start
-        part = np.clip(off @ along / length, 0.0, 1.0)[:, None] if length else np.zeros((len(points), 1))
-        nearest = np.minimum(nearest, np.linalg.norm(off - part * along, axis=1))
-        crosses = (start[1] > points[:, 1]) != (end[1] > points[:, 1])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            x = start[0] + along[0] * (points[:, 1] - start[1]) / along[1]
-        inside ^= crosses & (points[:, 0] < x)
-    return np.where(inside, nearest, -nearest)
+    ends = np.roll(corners, -1, axis=0)
+    (along_x, along_y), (start_x, start_y), end_y = (ends - corners).T, corners.T, ends[:, 1]
+    x, y = points[:, :1], points[:, 1:]
+    off_x, off_y = x - start_x, y - start_y
+    length = along_x**2 + along_y**2
+    # An edge without a length is its corner.
+    part = np.clip((off_x * along_x + off_y * along_y) / np.where(length == 0.0, 1.0, length), 0.0, 1.0)
+    nearest = np.hypot(off_x - part * along_x, off_y - part * along_y).min(axis=1)
+    crosses = (start_y > y) != (end_y > y)
+    slope = along_x / np.where(along_y == 0.0, 1.0, along_y)  # a level edge is not crossed
+    inside = (crosses & (off_x < off_y * slope)).sum(axis=1) % 2 == 1
+    return np.asarray(np.where(inside, nearest, -nearest))

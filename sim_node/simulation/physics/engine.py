@@ -112,6 +112,17 @@ class Releasing(Protocol):
 
 
 @runtime_checkable
+class Observed(Protocol):
+    """An engine that lets functions look on within its steps.
+
+    Attributes:
+        observed: Whether they do: not in steps that are undone.
+    """
+
+    observed: bool
+
+
+@runtime_checkable
 class Merging(Protocol):
     """An engine whose bodies can become one while they move."""
 

@@ -134,6 +134,9 @@ class RigidBodyEngine:
         self._acts = {name: each.act for name, each in self._force_elements.items()}
         # What is called after each timestep.
         self._settles = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
+        # What looks on, after how many timesteps each, and whether it does: not at timesteps that are undone.
+        self._observers: dict[str, tuple[int, Callable[[], None]]] = {}
+        self.observed = True
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
@@ -158,16 +161,27 @@ class RigidBodyEngine:
             name: each for some in flown for name, each in some.items()
         }
 
-    def observe_timesteps(self, name: str, function: Callable[[], None] | None) -> None:
-        """Call a function after each timestep, which must not change the state.
+    def observe_timesteps(self, name: str, function: Callable[[], None] | None, every: int = 1) -> None:
+        """Call a function after some of the timesteps, in the order of names. It must not change the state.
 
         Args:
             name: By which it is replaced.
             function: The function; None ends the one of this name.
+            every: Of which timesteps, counted from the start of the run, it is called after the multiples.
         """
-        self._settles.pop(name, None)
+        self._observers.pop(name, None)
         if function is not None:
-            self._settles[name] = function
+            self._observers = dict(sorted({**self._observers, name: (every, function)}.items()))
+
+    @property
+    def timesteps(self) -> int:
+        """The number of timesteps since the start of the run."""
+        return round(float(self.data.time / self.model.opt.timestep))
+
+    @property
+    def substeps(self) -> int:
+        """The number of timesteps in a step of the world; 0 if there is nothing to integrate."""
+        return self._substeps if self._moves else 0
 
     @property
     def forced(self) -> bool:
@@ -338,12 +352,14 @@ class RigidBodyEngine:
                 self._step_whole(timesteps)
             return
         self.wind.advance(timesteps)
-        if not self._settles:
-            self._step(self.model, self.data, timesteps)
-            return
-        for _ in range(timesteps):
-            self._step(self.model, self.data, 1)
-            FORCE_ELEMENTS.call(self._settles)
+        until_look = self._until_look()
+        while timesteps > 0:  # nothing settles where no force acts
+            some = min(timesteps, until_look)
+            self._step(self.model, self.data, some)
+            timesteps -= some
+            until_look -= some
+            if not until_look:
+                until_look = self._look()
 
     def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
         """Advance again, one by one, to the timestep at which the state is not finite any more.
@@ -354,11 +370,13 @@ class RigidBodyEngine:
         self._mujoco.mj_setState(self.model, self.data, np.frombuffer(before[0]), self._full_state)
         self._checkpoint.restore(before[1:])
         speeds = np.zeros(self.model.nv)
+        self.observed = False  # once is enough
         for _ in range(timesteps):
             speeds[:] = np.abs(self.data.qvel)
             self._advance_some(1)
             if not math.isfinite(self.data.qvel.sum()):
                 break
+        self.observed = True
         return np.asarray(~np.isfinite(self.data.qvel) & (speeds >= DIVERGING * speeds.max()))
 
     def _diverged(self, dofs: NDArray[np.bool_]) -> Diverged:
@@ -375,7 +393,7 @@ class RigidBodyEngine:
     def _step_in_two_halves(self, timesteps: int, *, is_half_done: bool) -> None:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
-        act, advance = self._act, self.wind.advance
+        act, advance, settles, until_look = self._act, self.wind.advance, self._settles, self._until_look()
         if self._clearance is not None:
             step1 = self._step_1_of_many
         for _ in range(timesteps):
@@ -384,8 +402,11 @@ class RigidBodyEngine:
             is_half_done = False
             act()
             step2(model, data)
-            if self._settles:
-                FORCE_ELEMENTS.call(self._settles)
+            if settles:
+                FORCE_ELEMENTS.call(settles)
+            until_look -= 1
+            if not until_look:
+                until_look = self._look()
             advance()
 
     def _step_1_of_many(self, model: MjModel, data: MjData) -> None:
@@ -403,7 +424,7 @@ class RigidBodyEngine:
 
     def _step_whole(self, timesteps: int) -> None:
         """Apply force elements before each Runge-Kutta timestep, after evaluating positions and velocities."""
-        model, data = self.model, self.data
+        model, data, until_look = self.model, self.data, self._until_look()
         for _ in range(timesteps):
             self._mujoco.mj_kinematics(model, data)
             self._mujoco.mj_comPos(model, data)
@@ -411,7 +432,27 @@ class RigidBodyEngine:
             self._act()
             self._step(model, data, 1)
             FORCE_ELEMENTS.call(self._settles)
+            until_look -= 1
+            if not until_look:
+                until_look = self._look()
             self.wind.advance()
+
+    def _until_look(self) -> int:
+        """Return after how many timesteps something looks on next."""
+        if not (self._observers and self.observed):
+            return IN_ONE_GO + 1
+        done = self.timesteps
+        return min([every - done % every for every, _ in self._observers.values()])
+
+    def _look(self) -> int:
+        """Let look on what does at this timestep; return after how many something does next."""
+        done, until = self.timesteps, IN_ONE_GO + 1
+        for every, look in self._observers.values():
+            if not (past := done % every):
+                look()
+            if every - past < until:
+                until = every - past
+        return until
 
     def _pass(self, steps: int) -> None:
         """Advance time for bodies that are static or follow keyframes."""
