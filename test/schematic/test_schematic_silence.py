@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sim_node.viewing.schematic import read_schematic
-from sim_node.viewing.schematic.objects import _WITHOUT_EFFECT, DRAWN
-from sim_node.viewing.schematic.reader import _TOP, _VIEWPORT, _VIEWPORT_WITHOUT_EFFECT, NOT_DRAWN, PANELS
+from sim_node.viewing.schematic.objects import DRAWN, WITHOUT_EFFECT
+from sim_node.viewing.schematic.reader import _VIEWPORT, NOT_DRAWN, PANELS, TOP, VIEWPORT_WITHOUT_EFFECT
 from sim_node.world import WorldError
 
 # Every node and property that schematics may have, and what Elodin's editor has besides.
@@ -91,8 +91,8 @@ window title="x" \\
     hierarchy name="F"
     schematic_tree name="Y"
     data_overview name="D"
-    messages name="M"
-    parameters name="N"
+    messages name="E"
+    parameters name="V"
     scene name="3D"
 }
 line_3d a.world_pos line_width=2 frame="ENU" \\
@@ -150,17 +150,17 @@ def test_every_token_of_a_schematic_counts_or_is_reported(tmp_path: Path) -> Non
 
 
 def test_the_schematic_has_all_that_is_read() -> None:
-    assert {*PANELS, *DRAWN, *_VIEWPORT, *_TOP} <= set(TOKEN.findall(TEXT))
+    assert {*PANELS, *DRAWN, *_VIEWPORT, *TOP} <= set(TOKEN.findall(TEXT))
 
 
 def test_whatever_only_elodins_editor_shows_is_reported() -> None:
     for name in NOT_DRAWN:
         note = f"s.kdl:1:1: {name}: has no effect here"
         assert read_schematic(f'{name} "x" size=2 {{ deep 1; }}', "s.kdl").notes == (note,)
-    for name in _VIEWPORT_WITHOUT_EFFECT:
+    for name in VIEWPORT_WITHOUT_EFFECT:
         note = f"s.kdl:1:10: viewport.{name}: has no effect here"
         assert read_schematic(f"viewport {name}=2", "s.kdl").notes == (note,)
-    for name in _WITHOUT_EFFECT:
+    for name in WITHOUT_EFFECT:
         note = f"s.kdl:1:34: object_3d.{name}: has no effect here"
         assert read_schematic(f"object_3d a.b {{ sphere radius=1; {name} x=1; }}", "s.kdl").notes == (note,)
 

@@ -286,7 +286,11 @@ class SignalRecorder:
             self.sample(time_ns // self.period_ns)
 
     def sample(self, at: int) -> None:
-        """Take the sample of the present instant. at: its number."""
+        """Take the sample of the present instant.
+
+        Args:
+            at: Its number: that of a sample that was taken before, after a reset.
+        """
         if at < self._count:  # a reset
             self._forget(at)
         segment = self._segments[-1]
