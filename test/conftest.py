@@ -134,6 +134,17 @@ def mix(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Handles signals after a test as before it: a command that was run in this process may leave its own way."""
+    numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1)
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in handlers.items():
+        if handler is not None and signal.getsignal(number) != handler:
+            signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
 def _claims() -> Iterator[None]:
     """Frees what a test has claimed after it."""
     before = len(CLAIMS)

@@ -263,6 +263,30 @@ def test_the_memory_of_a_run_forgets_the_oldest() -> None:
     assert state() == (True, 0, None)
 
 
+def test_the_memory_is_read_while_an_instant_is_shown() -> None:
+    """By a thread with the page's lock, for which the one that shows may wait."""
+    page, showing = threading.Lock(), threading.Event()
+
+    def show(instant: Instant) -> None:
+        showing.set()
+        with page:
+            pass
+
+    rewind = Rewind(SimpleNamespace(), show, lambda: None, size=1_000_000)  # type: ignore[arg-type]
+    rewind.show(Instant(0, np.zeros((2, 7)), {}))
+    showing.clear()
+    with page:
+        shower = threading.Thread(target=rewind.show, args=(Instant(10**9, np.ones((2, 7)), {}),), daemon=True)
+        shower.start()
+        assert showing.wait(PATIENCE)
+        answers: list[Any] = []
+        reader = threading.Thread(target=lambda: answers.extend([*rewind.kept(9), rewind.span]), daemon=True)
+        reader.start()
+        reader.join(PATIENCE / 8)
+        assert answers, "it waits for ever"
+    shower.join(PATIENCE)
+
+
 def test_a_page_that_comes_late_sees_the_present(run: tuple[Loop, str]) -> None:
     loop, url = run
     with opened(url) as first:

@@ -118,9 +118,9 @@ def test_links_of_bases_stay_on_this_machine() -> None:
     assert "bases[0].autopilot.links" in str(problem)
 
 
-def test_a_rotor_vehicle_has_no_channels() -> None:
+def test_a_rotor_vehicle_has_no_channels_of_px4() -> None:
     world = loads(f"{ORIGIN}vehicles: [{{name: d, model: iris, autopilot: {{type: px4, channels: [none]}}}}]\n")
-    with pytest.raises(WorldError, match="only a base has channels"):
+    with pytest.raises(WorldError, match="px4 commands the rotors in their order, and nothing else; allowed with ard"):
         lay_out(world)
 
 

@@ -6,7 +6,7 @@ import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
-from threading import RLock
+from threading import Lock, RLock
 
 import numpy as np
 
@@ -31,7 +31,9 @@ class Rewind:
 
     def __init__(self, run: Transport, show: Callable[[Instant], None], idle: Callable[[], None], size: int) -> None:
         self._run, self._show, self._idle, self._size = run, show, idle, size
-        self._lock = RLock()
+        # Held while an instant is shown, so before the page's own lock. Of what threads that have that one ask for
+        # there is another lock, which is held for no call.
+        self._lock, self._memory = RLock(), Lock()
         self._kept: deque[tuple[Instant, int]] = deque()
         self._times: list[int] = []
         self._bytes = 0
@@ -71,13 +73,14 @@ class Rewind:
     def forget(self) -> None:
         """Forget all instants, and show what happens now."""
         with self._lock:
-            self._kept.clear()
-            self._times, self._bytes, self._pending, self._newest = [], 0, {}, None
-            self._at_ns = None
+            with self._memory:
+                self._kept.clear()
+                self._times, self._bytes = [], 0
+            self._pending, self._newest, self._at_ns = {}, None, None
 
     def kept(self, most: int) -> list[Instant]:
         """Return up to so many instants of the memory, evenly apart in their number."""
-        with self._lock:
+        with self._memory:
             rows = sorted({round(row) for row in np.linspace(0, len(self._kept) - 1, most)}) if self._kept else []
             kept = list(self._kept)
         return [kept[row][0] for row in rows]
@@ -88,12 +91,13 @@ class Rewind:
         )
         if self._times and instant.time_ns == self._times[-1]:
             return
-        self._kept.append((instant, size))
-        self._times.append(instant.time_ns)
-        self._bytes += size
-        while self._bytes > self._size and len(self._kept) > 1:
-            self._bytes -= self._kept.popleft()[1]
-        del self._times[: len(self._times) - len(self._kept)]
+        with self._memory:
+            self._kept.append((instant, size))
+            self._times.append(instant.time_ns)
+            self._bytes += size
+            while self._bytes > self._size and len(self._kept) > 1:
+                self._bytes -= self._kept.popleft()[1]
+            del self._times[: len(self._times) - len(self._kept)]
 
     def _look_at(self, time_ns: int) -> None:
         """Show what was at a time, with what had been measured by then."""
@@ -125,7 +129,7 @@ class Rewind:
     @property
     def span(self) -> tuple[int, int] | None:
         """First and last time in the memory, ns; None while there are not two."""
-        with self._lock:
+        with self._memory:
             return (self._times[0], self._times[-1]) if len(self._times) > 1 else None
 
     @property
