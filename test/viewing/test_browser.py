@@ -272,7 +272,7 @@ def test_the_memory_is_read_while_an_instant_is_shown() -> None:
         with page:
             pass
 
-    rewind = Rewind(SimpleNamespace(), show, lambda: None, size=1_000_000)  # type: ignore[arg-type]
+    rewind = Rewind(SimpleNamespace(), show, lambda: None, size=1_000_000)
     rewind.show(Instant(0, np.zeros((2, 7)), {}))
     showing.clear()
     with page:
