@@ -94,37 +94,48 @@ def test_modes_are_those_of_the_autopilot() -> None:
         assert autopilot.mode == COPTER_MODES["LAND"]
 
 
-@pytest.mark.skipif("PX4_DIR" not in os.environ, reason="set PX4_DIR to a checkout with a SITL build")
+@pytest.mark.parametrize("kind", ["px4", "ardupilot"])
 @pytest.mark.usefixtures("autopilots")
-def test_px4_itself_flies_a_square_by_mavros_names() -> None:
-    """As the offboard examples of MAVROS do: setpoints first, then OFFBOARD and arming until the state has them."""
-    with program(sim_node("fly", "px4", "--no-view", "--names", "mavros")) as run, listener() as ears:
+def test_an_autopilot_itself_flies_a_square_by_mavros_names(kind: str) -> None:
+    """As the offboard examples of MAVROS do: PX4 takes off by its setpoints, ArduPilot by a command."""
+    variable = f"{kind.upper()}_DIR"
+    if not os.environ.get(variable):
+        pytest.skip(f"set {variable} to a checkout with a SITL build")
+    guided, land = ("OFFBOARD", "AUTO.LAND") if kind == "px4" else ("GUIDED", "LAND")
+    with program(sim_node("fly", kind, "--no-view", "--names", "mavros")) as run, listener() as ears:
         states = ears.subscribe(State, "/mavros/state", 10)
         poses = ears.subscribe(PoseStamped, "/mavros/local_position/pose", qos_profile_sensor_data)
         local = ears.node.create_publisher(PoseStamped, "/mavros/setpoint_position/local", 10)
         target = PoseStamped()
         target.pose.position.z = 5.0
         timer = ears.node.create_timer(0.05, lambda: local.publish(target))
+        if kind == "ardupilot":  # a setpoint ends its take-off
+            timer.cancel()
         ears.spin_until(lambda: poses and states and states[-1][1].connected, lambda: f"connected; {run.output}")
 
         def flies() -> bool:
-            if states[-1][1].mode != "OFFBOARD":
-                ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode="OFFBOARD"))
+            if states[-1][1].mode != guided:
+                ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode=guided))
             elif not states[-1][1].armed:
                 ears.call(CommandBool, "/mavros/cmd/arming", CommandBool.Request(value=True))
-            return bool(states[-1][1].armed and states[-1][1].mode == "OFFBOARD")
+            elif kind == "ardupilot":
+                return bool(ears.call(CommandTOL, "/mavros/cmd/takeoff", CommandTOL.Request(altitude=5.0)).success)
+            return bool(kind == "px4" and states[-1][1].armed and states[-1][1].mode == guided)
 
         def is_there() -> bool:
-            """For a second, at its 30 Hz."""
+            """For the last thirty poses."""
             to, recent = target.pose.position, [each.pose.position for _, each in poses[-30:]]
             return all(math.dist((at.x, at.y, at.z), (to.x, to.y, to.z)) < 0.5 for at in recent)
 
-        ears.spin_until(flies, lambda: f"armed in OFFBOARD; {run.output}")
-        ears.spin_until(is_there, lambda: f"taken off; {run.output}")
-        for east, north in ((6.0, 0.0), (6.0, 6.0), (0.0, 6.0), (0.0, 0.0)):
+        ears.spin_until(flies, lambda: f"armed in {guided}; {run.output}")
+        ears.spin_until(lambda: poses[-1][1].pose.position.z > 4.0, lambda: f"taken off; {run.output}")
+        timer.reset()
+        # The height of ArduPilot's estimate above its origin is not that above its home.
+        target.pose.position.z = 8.0
+        for east, north in ((0.0, 0.0), (6.0, 0.0), (6.0, 6.0), (0.0, 6.0), (0.0, 0.0)):
             target.pose.position.x, target.pose.position.y = east, north
-            ears.spin_until(is_there, f"a corner at {east}, {north}")
-        assert ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode="AUTO.LAND")).mode_sent
+            ears.spin_until(is_there, lambda: f"a corner; {target}; at {poses[-1][1]}; {run.output}")
+        assert ears.call(SetMode, "/mavros/set_mode", SetMode.Request(custom_mode=land)).mode_sent
         ears.spin_until(lambda: not states[-1][1].armed, lambda: f"landed and disarmed; {run.output}")
         ears.node.destroy_timer(timer)
         at = poses[-1][1].pose.position
