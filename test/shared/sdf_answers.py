@@ -26,12 +26,7 @@ KINDS = {"model", "link", "inertial", "collision", "visual", "frame", "joint"}
 def placed(world: World) -> dict[str, FloatArray]:
     """Return the pose of every frame in the fixed frame."""
     layout = lay_out(world)
-    found: dict[str, FloatArray] = {}
-    for row, name in enumerate(layout.frames.names):
-        above = layout.frames.parents[row]
-        own = layout.poses[row]
-        found[name] = own if above < 0 else poses.compose(found[layout.frames.names[above]], own)
-    return found
+    return dict(zip(layout.frames.names, layout.frames.in_root(layout.poses), strict=True))
 
 
 def differs(a: FloatArray, b: FloatArray) -> float:

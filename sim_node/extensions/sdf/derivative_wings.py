@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.extensions.sdf.derivatives import derivatives_of
 from sim_node.extensions.sdf.wings import AIR_DENSITY
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import did_you_mean
 from sim_node.world.declared import Fault, declared, given, rule
 from sim_node.world.forces import Force
 from sim_node.world.model import World
-from sim_node.world.problems import quoted
-from sim_node.world.quantities import Flag, ListOf, Number, Other, PartOf, Text, Vector
-from sim_node.world.readers.keys import Form, Keys, number
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.quantities import Flag, ListOf, Number, PartOf, Text, Vector
 
 if TYPE_CHECKING:
     from mujoco import MjData
@@ -40,22 +37,6 @@ DERIVATIVES = (*_STEADY, "Cema_stall", *_RATES)
 _BLEND, _PLATE = 15.0, (-0.224, -0.115)
 _ANY, _POSITIVE = Number(), Number(0.0)
 MAX_SURFACES = 16
-
-
-def _form(about: str) -> Form:
-    return Keys({name: number("Coefficient or slope.") for name in DERIVATIVES}, about=about)
-
-
-def _read(value: Value) -> dict[str, float]:
-    return {name: each.number() for name, key, each in value.named()}
-
-
-def _faults(found: Mapping[str, float]) -> Iterator[Fault]:
-    for name, value in found.items():
-        if name not in DERIVATIVES:
-            yield name, f"no derivative {quoted(name)}{did_you_mean(name, DERIVATIVES)}"
-        elif not np.isfinite(value):
-            yield name, f"{value:g} is not finite"
 
 
 @declared
@@ -93,7 +74,7 @@ class DerivativeWing(Force):
     density: float = given(_POSITIVE, "Density of the air", "kg/m^3", default=AIR_DENSITY)
     alpha_stall: float = given(_POSITIVE, "Angle of attack at which it stalls", "rad", default=0.5 * np.pi)
     derivatives: Mapping[str, float] = given(
-        Other(_form, _read, _faults),
+        derivatives_of(DERIVATIVES, "Coefficient or slope."),
         "Coefficients and their slopes, by AVL's names; 0 if not given",
         default_factory=dict,
     )

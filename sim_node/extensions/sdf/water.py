@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.extensions.sdf.derivatives import derivatives_of
 from sim_node.simulation.columns import Column, Columns
 from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import did_you_mean
 from sim_node.world.declared import Fault, declared, given, rule
 from sim_node.world.forces import FRESH_WATER, Force
 from sim_node.world.model import World
-from sim_node.world.problems import quoted
-from sim_node.world.quantities import Flag, Number, Other, Vector, Word
-from sim_node.world.readers.keys import Form, Keys, number
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.quantities import Flag, Number, Vector, Word
 
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
@@ -36,26 +33,10 @@ LINEAR = tuple(f"{i}{j}" for i, j in product(_FORCES, _VELOCITIES))
 QUADRATIC = tuple(f"{i}{j}{k}" for i, j, k in product(_FORCES, _VELOCITIES, _VELOCITIES))
 QUADRATIC_ABS = tuple(f"{i}{j}abs{k}" for i, j, k in product(_FORCES, _VELOCITIES, _VELOCITIES))
 ADDED = tuple(f"{i}Dot{j}" for i, j in product(_FORCES, _VELOCITIES))
-DERIVATIVES = frozenset((*LINEAR, *QUADRATIC, *QUADRATIC_ABS, *ADDED))
+DERIVATIVES = (*LINEAR, *QUADRATIC_ABS, *QUADRATIC, *ADDED)
 # The sign of Coriolis forces: that of Gazebo is the other one.
 CORIOLIS = {"fossen": -1.0, "gazebo": 1.0, "none": 0.0}
 _POSITIVE = Number(0.0)
-
-
-def _form(about: str) -> Form:
-    return Keys({name: number("Derivative.") for name in (*LINEAR, *QUADRATIC_ABS, *QUADRATIC, *ADDED)}, about=about)
-
-
-def _read(value: Value) -> dict[str, float]:
-    return {name: each.number() for name, key, each in value.named()}
-
-
-def _faults(found: Mapping[str, float]) -> Iterator[Fault]:
-    for name, value in found.items():
-        if name not in DERIVATIVES:
-            yield name, f"no derivative {quoted(name)}{did_you_mean(name, DERIVATIVES)}"
-        elif not np.isfinite(value):
-            yield name, f"{value:g} is not finite"
 
 
 @declared
@@ -75,7 +56,7 @@ class Hydrodynamics(Force):
     type = "hydrodynamics"
 
     derivatives: Mapping[str, float] = given(
-        Other(_form, _read, _faults),
+        derivatives_of(DERIVATIVES, "Derivative."),
         "Derivatives by their names, as xU, xUabsU, xDotU; 0 if not given",
         default_factory=dict,
     )
