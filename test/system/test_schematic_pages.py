@@ -305,6 +305,9 @@ def test_numbers_of_the_world_are_set_and_messages_read_in_panels(browser: Any, 
         mass.fill("3.5")
         mass.press("Enter")
         until(lambda: session.loop.simulation.world.at("bodies[ball].inertial.mass") == 3.5)
+        updates = page.evaluate("updates")
+        page.wait_for_function(f"updates > {updates} + 10")
+        assert (page.get_by_label("Filter").input_value(), mass.input_value()) == ("ball mass", "3.5")
 
 
 def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> None:

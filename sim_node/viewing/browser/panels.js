@@ -364,10 +364,11 @@ function bothOf() {
   const made = holder("hsplit", [{ ...holder("hsplit", root ? [root] : []), share: part }, { ...SCENE, share: 1 - part }]);
   return Object.assign(made, { both: true });
 }
-let shown = "Panels";
+let shown = "", layoutText = "";
+const viewWanted = () => (layout.given && query().get("view") in VIEWS ? query().get("view") : "Panels");
 
 function show() {
-  shown = layout.given && query().get("view") in VIEWS ? query().get("view") : "Panels";
+  shown = viewWanted();
   plots.clear();
   feeds.clear();
   series.clear();
@@ -397,6 +398,10 @@ function show() {
 
 function take(message) {
   if (message.panels) {
+    // A change of the world that leaves the panels as they are leaves what is typed and where it is scrolled to.
+    const text = JSON.stringify(message), same = text === layoutText && shown === viewWanted();
+    layoutText = text;
+    if (same) return;
     document.title = message.title;
     for (const title of document.querySelectorAll("h1, header b")) title.textContent = message.title;
     layout = message;
