@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.messages.topic import Send, Topic, absolute
-from sim_node.recording.decoding import Decoder, UnreadableMessage
+from sim_node.recording.decoding import Decoder
 from sim_node.recording.definitions import bag_topic
+from sim_node.session.topic_reader import TopicReader
 from sim_node.simulation import Sink, Snapshot
 from sim_node.text import did_you_mean
 from sim_node.viewing.messages.drawing import Drawing
@@ -17,7 +16,7 @@ from sim_node.viewing.messages.readers import READERS, Read, ReaderContext
 from sim_node.world import FrameTable, World
 
 
-class TopicDrawings(Sink):
+class TopicDrawings(TopicReader[Drawing], Sink):
     """Reads some topics of a run as drawings: an outlet of what it publishes. Others come through `receive`.
 
     Messages may come from several threads. As a sink it tells which topics there are not, if the run is alone.
@@ -37,14 +36,10 @@ class TopicDrawings(Sink):
         *,
         alone: bool = True,
     ) -> None:
-        self.wanted, self._alone = tuple(wanted), alone
-        self._report, self._resolve = report, resolve
-        self._unreadable = Unreadable(report)
-        self._lock = threading.Lock()
+        super().__init__(wanted, report, resolve)
+        self._alone = alone
         self._known: dict[str, str] = {}
-        self._decoders: dict[str, Decoder] = {}
         self._reads: dict[str, Read] = {}
-        self._fresh: dict[str, Drawing] = {}
 
     def advertise(self, topic: Topic) -> Send:
         """Return a function that reads the messages of a topic of the run."""
@@ -84,16 +79,7 @@ class TopicDrawings(Sink):
         with self._lock:
             self._fresh[name] = drawing
 
-    def taken(self) -> dict[str, Drawing]:
-        """Return the newest drawing of each topic that has not been taken yet."""
-        with self._lock:
-            taken, self._fresh = self._fresh, {}
-            return taken
-
     def _decoded(self, name: str, kind: str, data: bytes) -> None:
-        try:
-            message = self._decoders[name](data)
-        except UnreadableMessage as fault:
-            self._unreadable.count(name, fault)
-            return
-        self.receive(name, kind, message)
+        message = self.decoded(name, data)
+        if message is not None:
+            self.receive(name, kind, message)

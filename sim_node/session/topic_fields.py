@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.messages.topic import Send, Topic, absolute
 from sim_node.recording.bag import BagError, BagTopic
-from sim_node.recording.decoding import Decoder, UnreadableMessage, value_at
+from sim_node.recording.decoding import Decoder, value_at
 from sim_node.recording.definitions import bag_topic
 from sim_node.recording.message_fields import NumericFields, numbers_in
+from sim_node.session.topic_reader import TopicReader
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.viewing.schematic import UnknownName
@@ -25,8 +24,8 @@ _POSES = {
 }
 
 
-class TopicFields:
-    """Reads the numbers that formulas name from the messages of topics. Also an outlet, for those of a run.
+class TopicFields(TopicReader[FloatArray]):
+    """Reads the numbers that formulas name from the messages of topics, by `TOPIC.FIELD`. Also an outlet, of a run.
 
     Messages and formulas may come from several threads.
 
@@ -46,15 +45,11 @@ class TopicFields:
         *,
         later: bool = False,
     ) -> None:
-        self.wanted = tuple(wanted)
-        self._report, self._resolve, self._later = report, resolve, later
-        self._unreadable = Unreadable(report)
-        self._lock = threading.Lock()
+        super().__init__(wanted, report, resolve)
+        self._later = later
         self._topics: dict[str, BagTopic] = {}
-        self._decoders: dict[str, Decoder] = {}
         # By topic: the numbers of each field that a formula names.
         self._fields: dict[str, dict[str, NumericFields]] = {name: {} for name in self.wanted}
-        self._fresh: dict[str, FloatArray] = {}
         self._told: set[str] = set()
 
     def add(self, topic: BagTopic) -> None:
@@ -79,14 +74,12 @@ class TopicFields:
     def receive(self, name: str, data: bytes) -> None:
         """Read a message of a wanted topic."""
         with self._lock:
-            fields, decoder = self._fields[name], self._decoders.get(name)
-            if decoder is None or not fields:
+            fields = self._fields[name]
+            if name not in self._decoders or not fields:
                 return
-            try:
-                # Senders may rewrite their bytes, but nothing of the message is kept.
-                message = decoder(data)
-            except UnreadableMessage as fault:
-                self._unreadable.count(name, fault)
+            # Senders may rewrite their bytes, but nothing of the message is kept.
+            message = self.decoded(name, data)
+            if message is None:
                 return
             for field, numbers in fields.items():
                 values = [value_at(message, path) for path in numbers.paths.values()]
@@ -98,12 +91,6 @@ class TopicFields:
             for topic, fields in self._fields.items():
                 for field, numbers in fields.items():
                     self._fresh[f"{topic}.{field}"] = np.full(len(numbers.paths), np.nan)
-
-    def taken(self) -> dict[str, FloatArray]:
-        """Return the newest numbers of each field that have not been taken yet, by `TOPIC.FIELD`."""
-        with self._lock:
-            taken, self._fresh = self._fresh, {}
-            return taken
 
     def labels(self, name: str) -> tuple[str, ...]:
         """Return the labels of a field's numbers, which are read from now on.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from waiting import until_ended
 
 from sim_node.cli.main import main
 from sim_node.extensions.elodin import monte_carlo
@@ -155,6 +158,24 @@ def test_a_run_that_does_not_end_is_ended(tmp_path: Path) -> None:
     assert main(["sweep", str(tmp_path / "main.py"), *files, "-o", str(tmp_path / "out")]) == 1
     metrics = json.loads((tmp_path / "out" / "runs" / "only" / "metrics.json").read_text())
     assert (metrics["status"], metrics["failure_reason"]) == ("timeout", "took longer than 0.5 s")
+
+
+def test_what_a_run_has_started_ends_with_it_even_where_that_does_not_hear(tmp_path: Path) -> None:
+    """A child that ignores SIGTERM, of a run that does not."""
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('.', flush=True); time.sleep(99)"
+    (tmp_path / "main.py").write_text(
+        "import pathlib, subprocess, sys, time\n"
+        f"started = subprocess.Popen([sys.executable, '-c', {deaf!r}], stdout=subprocess.PIPE)\n"
+        "started.stdout.readline()\n"
+        f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(started.pid))\n"
+        "time.sleep(1000)\n"
+    )
+    (tmp_path / "plan.csv").write_text("run_id\nonly\n")
+    (tmp_path / "campaign.toml").write_text('timeout = "5s"\n')
+    files = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml")]
+    main(["sweep", str(tmp_path / "main.py"), *files, "-o", str(tmp_path / "out")])
+    with suppress(psutil.NoSuchProcess):
+        until_ended(psutil.Process(int((tmp_path / "pid").read_text())))
 
 
 def test_without_a_campaign_there_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

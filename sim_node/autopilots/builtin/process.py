@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import IO
 
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters, to_json
+from sim_node.simulation.programs import let_go
 
 # SIGTERM, and after this SIGKILL, s: one that is still being imported reacts neither to Ctrl-C nor to SIGTERM, keeps
 # nothing that could be lost, and is not what a person wants to wait for.
@@ -67,7 +68,7 @@ class AutopilotProcess:
                 self._pause = FIRST_PAUSE
             if now - self._started >= self._pause:
                 self._pause = min(2.0 * self._pause, MAX_PAUSE)
-                self._let_go(self._process)
+                let_go(self._process)
                 self.start()
 
     def kill(self) -> None:
@@ -80,19 +81,8 @@ class AutopilotProcess:
         """SIGTERM, and SIGKILL where that is not enough."""
         if self._process is not None:
             self._process.terminate()
-            try:
-                self._process.wait(STOPS_WITHIN)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._let_go(self._process)
+            let_go(self._process, STOPS_WITHIN)
             self._process = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None
-
-    @staticmethod
-    def _let_go(process: subprocess.Popen[str]) -> None:
-        if process.stdin is not None:
-            with suppress(OSError):
-                process.stdin.close()

@@ -98,9 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], Graph]]:
     """Run a world, which may read `folder`, as a node in a process of its own; yield what gives the graph."""
-    from sim_node.extensions.assistants.commands import end
     from sim_node.extensions.assistants.graph import Patience, ToolRefused
     from sim_node.extensions.assistants.requests import simulation_nodes
+    from sim_node.simulation.programs import end_session
 
     process = subprocess.Popen(
         [sys.executable, "-m", "sim_node.cli.main", "run", world, "--allow", str(folder)],
@@ -122,4 +122,4 @@ def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], 
     try:
         yield running
     finally:
-        end(process, _END_S)
+        end_session(process, _END_S)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,15 +15,15 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from sim_node.extensions.assistants.graph import POLL_S, Cancelled
+from sim_node.extensions.assistants.graph import Cancelled
 from sim_node.extensions.assistants.registry import ToolCall, ToolRefused
+from sim_node.simulation.programs import end_session
 from sim_node.text import printable
 
 # Characters of a report, and of an answer in JSON; bytes that are read of what a command prints.
 MAX_TEXT, MAX_JSON, MAX_OUTPUT = 4000, 80_000, 64 << 20
 # What a command has to end in after it was asked to, s.
 END_S = 5.0
-_ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
 
 
 def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, str]:
@@ -56,10 +54,10 @@ def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, st
         try:
             in_time = call.patience.until(lambda: process.poll() is not None, timeout_s)
         except Cancelled:
-            end(process)
+            end_session(process, END_S)
             raise
         if not in_time:
-            end(process)
+            end_session(process, END_S)
             raise ToolRefused(f"{arguments[0]} was not done within {timeout_s:g} s and has been stopped")
         output.seek(0)
         text = output.read(MAX_OUTPUT).decode("utf-8", "replace")
@@ -72,29 +70,6 @@ def printed(call: ToolCall, *arguments: str, timeout_s: float) -> str:
     if code != 0:
         raise ToolRefused(shortened(text))
     return text
-
-
-def end(process: subprocess.Popen[bytes], patience_s: float = END_S) -> None:
-    """Ask a program that has a session of its own, and all that it has started there, to end; then make them.
-
-    Args:
-        process: The program.
-        patience_s: How long it may take after being asked, s.
-    """
-    if process.poll() is not None:
-        return
-    _signal(process, signal.SIGINT)
-    deadline = time.monotonic() + patience_s
-    # Its number stays its own until it is waited for, so that what it has started can be ended by it.
-    while time.monotonic() < deadline and not os.waitid(os.P_PID, process.pid, _ENDED):
-        time.sleep(POLL_S)
-    _signal(process, signal.SIGKILL)
-    process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 @contextmanager

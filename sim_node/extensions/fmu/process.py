@@ -11,12 +11,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from sim_node.extensions.fmu.description import Description
 from sim_node.extensions.fmu.worker import command
+from sim_node.simulation.programs import let_go
 
 # How long an FMU may take to start, and to answer, s of wall time.
 STARTS_IN, ANSWERS_IN = 120.0, 60.0
@@ -111,13 +111,8 @@ class Process:
 
     def close(self) -> None:
         """End the process."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        self._process.kill()
+        let_go(self._process)
         self._log.close()
         self._unpacked.cleanup()
 

@@ -15,13 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sim_node.extensions.elodin.monte_carlo import CONTEXT, port_variable
 from sim_node.extensions.sweep.campaign_files import Campaign, PlanRow, write_plan
+from sim_node.simulation.programs import end_session
 
 # Time between two looks at a process, and after which one that was asked to end is killed, s.
 LOOK_S, PATIENCE_S = 0.05, 3.0
@@ -225,7 +225,7 @@ class CampaignRuns:
                     status, reason = "timeout", f"took longer than {limit:g} s"
                 else:
                     continue
-                _end(process)
+                end_session(process, PATIENCE_S, signal.SIGTERM)
         if reason or process.returncode:
             return status, reason or f"exit code {process.returncode}: {_last_line(log)}"
         return "ok", ""
@@ -383,15 +383,6 @@ def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return True
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a group of processes to end, and kill it after a while."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        if _has_ended(process, PATIENCE_S):
-            return
 
 
 def _last_line(log: Path) -> str:

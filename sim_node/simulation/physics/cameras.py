@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from sim_node.simulation.physics.appearance import compiled_to_draw, dressed
 from sim_node.simulation.physics.render_worker import READY, RELOAD, Slots, command
+from sim_node.simulation.programs import let_go
 from sim_node.simulation.sensors.context import Exposure, Lens
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.mujoco_source import VARIABLE, without_opengl
@@ -296,12 +297,4 @@ def _end(process: subprocess.Popen[bytes], shared: tuple[int, ...]) -> None:
     """End a process by closing its input; kill it if it does not end. Close the files that it shares."""
     for descriptor in shared:
         os.close(descriptor)
-    for stream in (process.stdin, process.stdout):
-        if stream:
-            stream.close()
-    try:
-        process.wait(PATIENCE_S)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        # A second Ctrl-C means that the user does not want to wait.
-        process.kill()
-        process.wait()
+    let_go(process, PATIENCE_S)

@@ -3,6 +3,8 @@
 from sim_node.lazy import public
 
 with public(__name__):
+    from sim_node.simulation.programs.ending import end_session as end_session
+    from sim_node.simulation.programs.ending import let_go as let_go
     from sim_node.simulation.programs.program import Program as Program
     from sim_node.simulation.programs.program import ProgramFault as ProgramFault
     from sim_node.simulation.programs.supervisor import Supervisor as Supervisor
