@@ -42,6 +42,8 @@ from sim_node.session.errors import needing
 from sim_node.text import did_you_mean
 from sim_node.viewing.ports import PagePortInUse
 from sim_node.viewing.schematic import Schematic, read_schematic
+from sim_node.viewing.schematic.part import unused_origin
+from sim_node.world import World
 from sim_node.world.locate import DEFAULT_WORLD, LocateError, locate
 from sim_node.world.readers.files import Roots
 
@@ -124,7 +126,7 @@ def _world(arguments: argparse.Namespace) -> int:
     arguments.world = arguments.world or DEFAULT_WORLD
     refuse_taken_ports(arguments.port, arguments.foxglove)
     world = loaded(arguments)
-    schematic = _schematic(arguments)
+    schematic = _schematic(arguments, world)
     session = Session(
         world if schematic is None else replace(world, schematic=schematic),
         seed=arguments.seed or 0,
@@ -150,8 +152,8 @@ def _of_worlds(arguments: argparse.Namespace) -> list[str]:
     return [option for option in OF_WORLDS if arguments.schematic is None or option != "allow_fetch"]
 
 
-def _schematic(arguments: argparse.Namespace) -> Schematic | None:
-    """Return the schematic of --schematic, with what it does not draw printed. Raises UsageError and WorldError."""
+def _schematic(arguments: argparse.Namespace, world: World | None = None) -> Schematic | None:
+    """Return the schematic of --schematic, with what of it has no effect printed. Raises UsageError and WorldError."""
     path: Path | None = arguments.schematic
     if path is None:
         return None
@@ -161,7 +163,8 @@ def _schematic(arguments: argparse.Namespace) -> Schematic | None:
         raise UsageError(f"--schematic: {path} cannot be read: {error}") from None
     roots = Roots((Path("/"),), fetch=arguments.allow_fetch)
     schematic = read_schematic(text, str(path), path=path, roots=roots)
-    for note in schematic.notes:
+    unused = () if world is None else map(str, unused_origin(schematic, world))
+    for note in (*schematic.notes, *unused):
         print(f"sim_node: {note}", file=sys.stderr)
     return schematic
 
@@ -270,7 +273,7 @@ def _together(arguments: argparse.Namespace) -> int:
     needs_no_seed(arguments)
     world = assemble(drawn(loaded(arguments), arguments)) if arguments.world else None
     live_view = _live_view() if arguments.live else None
-    schematic = _schematic(arguments)
+    schematic = _schematic(arguments, world)
     report = partial(print, flush=True)
     names = [Path(name).resolve().name for name in (arguments.world, arguments.bag) if name]
     names += ["the graph"] * arguments.live

@@ -18,6 +18,7 @@ from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import PROGRAMS, LocateError, locate
 from sim_node.world.model import World
 from sim_node.world.models import Model, overridden_options
+from sim_node.world.part import PARTS
 from sim_node.world.problems import NOWHERE, Place, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
@@ -134,6 +135,7 @@ def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | 
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))
             report.warnings.extend(overridden_options(world))
+            report.warnings.extend(each for kind in PARTS.values() for each in kind.remarks(world))
             report.warnings.extend(unused(report.settings, world))
     if world is None or report.errors:
         raise WorldError(_in_file_order(report.errors))

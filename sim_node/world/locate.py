@@ -31,6 +31,10 @@ class LocateError(Exception):
     """A reference does not lead to a file. The message gives the reference and similar names."""
 
 
+class NoSuchFile(LocateError):
+    """A reference may be followed, and there is no file."""
+
+
 def locate(reference: str | Path) -> Path:
     """Return the file of a path, a package:// URI or the name of a shipped world. Raises LocateError.
 

@@ -159,6 +159,10 @@ class Kind(Generic[P]):
             if declared.is_declared(each):
                 yield from (place.problem(message, key) for key, message in declared.faults(each))
 
+    def remarks(self, world: World) -> Iterable[Problem]:
+        """Return what is valid and has no effect, because another part of the world decides it."""
+        return ()
+
     def columns(self, world: World) -> Mapping[str, NamedNumbers]:
         """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""
         return {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from sim_node.viewing.drawn_objects import drawing_of
 from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound, formula, read_schematic
 from sim_node.viewing.schematic.binding import bound_vector
 from sim_node.viewing.schematic.model import VectorArrow
-from sim_node.world import WorldError
+from sim_node.world import WorldError, WorldWarning, load
 
 ORIGIN = (47.4, 8.5, 400.0)
 NED_IN_ENU = Rotation.from_matrix([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
@@ -177,3 +179,31 @@ def test_other_axes_and_half_an_origin_are_refused(text: str, words: str) -> Non
 def test_another_body_than_the_earth_is_reported() -> None:
     notes: Any = read_schematic("coordinate frame=ECEF body=moon", "s.kdl").notes
     assert notes == ("s.kdl:1:23: coordinate.body: has no effect here",)
+
+
+EARTHED = """
+world: w
+frames: [{{name: a}}]
+origin: {{latitude: 47.0, longitude: 8.0, altitude: 400.0}}
+schematic: |
+  coordinate frame=NED lat={} lon=8.0 alt=400
+  object_3d a.world_pos {{ sphere radius=1; }}
+"""
+
+
+def test_an_origin_that_the_world_overrides_is_said_at_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text(EARTHED.format("46.5"))
+    with pytest.warns(WorldWarning) as said:
+        load(file)
+    (line,) = (str(each.message) for each in said)
+    assert re.search(
+        r"w.yaml:6:3: coordinate: lat, lon, alt 46.5, 8, 400 have no effect; the world's origin is 47, 8, 400", line
+    )
+
+
+def test_an_origin_that_the_world_has_too_is_not_said(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text(EARTHED.format("47.0"))
+    load(file)
+    assert not recwarn.list

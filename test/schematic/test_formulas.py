@@ -129,6 +129,10 @@ def test_chains_apply_from_left_to_right(chain: list[tuple[str, int]]) -> None:
         ("drone.world_pos.angular()", ("q0", "q1", "q2", "q3"), TURN.as_quat()),
         ("drone.world_pos.q3", ("q3",), TURN.as_quat()[3:]),
         ("imu.gyro / 2", ("x", "y", "z"), [0.5, -1, 2]),
+        # As in the tests of Elodin's own reader: a name, or a text.
+        ("imu.gyro.y.cast(f64) + 1.0", ("y",), [-1]),
+        ('imu.gyro.z.cast("f32") / 2.0', ("z",), [2]),
+        ("(imu.gyro * 0.4).cast(I32)", ("x", "y", "z"), [0, 0, 1]),  # toward zero
     ],
 )
 def test_numbers(text: str, labels: tuple[str, ...], values: list[float]) -> None:
@@ -137,9 +141,41 @@ def test_numbers(text: str, labels: tuple[str, ...], values: list[float]) -> Non
     assert found.labels == labels
 
 
+# Rust's `as`, which Elodin's editor casts with: https://doc.rust-lang.org/reference/expressions/operator-expr.html
+CAST = {
+    "u8": [0, 1, 0, 255, 0, 255, 0],
+    "i8": [0, 1, -1, 127, -128, 127, 0],
+    "int16": [0, 1, -1, 300, -300, 32767, 0],
+    "bool": [1, 1, 1, 1, 1, 1, 1],
+}
+
+
+@pytest.mark.parametrize("name", CAST)
+def test_casts_drop_fractions_and_end_at_the_ends_of_their_type(name: str) -> None:
+    given = np.array([0.9, 1.9, -1.9, 300.7, -300.7, np.inf, np.nan])
+    scope = Known(**{"a.b": FormulaSignal(tuple("abcdefg"), lambda: given)})
+    assert bound(formula(f"a.b.cast({name})"), scope).read().tolist() == CAST[name]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["u16", "u32", "i16", "i32", "f32"]))
+def test_a_cast_of_what_a_type_holds_is_numpys(value: float, name: str) -> None:
+    type_ = np.dtype({"u": "uint", "i": "int", "f": "float"}[name[0]] + name[1:])
+    if name[0] != "f" and not np.iinfo(type_).min <= value <= np.iinfo(type_).max:
+        value = float(int(value) % 1000)
+    scope = Known(**{"a.b": FormulaSignal(("a",), lambda: np.array([value]))})
+    with np.errstate(over="ignore"):
+        expected = float(np.array([value]).astype(type_)[0])
+    assert bound(formula(f"a.b.cast({name})"), scope).read().tolist() == [expected]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("imu.gyro.cast(quaternion)", "cast does not know 'quaternion'.*known: u8, uint8, i8"),
+        ("imu.gyro.cast(f46)", "cast does not know 'f46'; did you mean f64"),
+        ("imu.gyro.cast()", "cast takes one of u8"),
+        ("imu.gyro.cast(1)", "cast takes one of u8"),
+        ('imu.gyro + "f64"', '"f64" is a word'),
         ("dron.world_pos", "there is no 'dron.world_pos'; did you mean drone.world_pos"),
         ("drone", "did you mean drone.world_pos"),
         ("x9", "a component is named ENTITY.COMPONENT, as in x9.world_pos"),

@@ -99,7 +99,6 @@ def test_the_seeds_models(
         ("object_3d a.b { sphere radius=1 { color 1 2; }\n}", "f.kdl:1:35: object_3d.sphere.color: needs red, green"),
         ("object_3d a.b { sphere radius=1 { color 1 2 300; }\n}", "f.kdl:1:45: object_3d.sphere.color: found 300"),
         ("object_3d a.b { sphere radius=1 { color orang; }\n}", "unknown colour 'orang'; did you mean orange?"),
-        ('object_3d a.b { glb path="no.glb"; }', "f.kdl:1:26: object_3d.glb.path: 'no.glb': there is no such file"),
         (
             'object_3d a.b { glb path="https://x.org/a.glb"; }',
             "is not fetched from the network unless asked to: --allow-fetch",
@@ -183,3 +182,11 @@ def test_a_covariance_is_the_ellipsoid_of_its_confidence(confidence: str, chi_sq
     points = (poses.apply(pose, surface) - [1, 2, 3]) @ body  # along the axes of the object
     found = np.einsum("ni,ij,nj->n", points, np.linalg.inv(lower @ lower.T), points)
     np.testing.assert_allclose(found, chi_squared, rtol=1e-4)
+
+
+def test_a_model_that_is_missing_is_said_at_its_line_and_the_rest_is_drawn() -> None:
+    schematic = read_schematic(
+        'object_3d a.b { glb path="no.glb" scale=2; }\nobject_3d a.b { sphere radius=1; }', "f.kdl"
+    )
+    assert [type(each.drawn).__name__ for each in schematic.objects] == ["Solid"]
+    assert schematic.notes == ("f.kdl:1:26: object_3d.glb.path: 'no.glb': there is no such file; nothing is drawn",)

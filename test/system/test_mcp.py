@@ -147,6 +147,7 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
         ahead = await answer(client, "flight_goto", x=0.0, y=-1.0, z=0.5, convention="FLU")
         # It looks north: right is east.
         assert math.dist(ahead["position"], [6.0, 2.0, 4.5]) < 0.3
+        assert ahead["convention"] == (await answer(client, "telemetry"))["convention"] == "ENU"
 
         with anyio.move_on_after(1.0):  # an assistant that loses interest
             await client.call_tool("flight_goto", {"x": -40.0, "y": 2.0, "z": 4.0})

@@ -186,6 +186,33 @@ def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) ->
         assert bag.end_ns - bag.start_ns == 2_000_000_000
 
 
+MOVING = """
+world: w
+motions:
+  - frame: drone_frd
+    keyframes: [{t: 0, position: [0, 0, 2]}, {t: 1, position: [4, 0, 2]}]
+"""
+
+
+def test_poses_of_a_bag_are_told_with_the_axes_of_both_frames(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text(MOVING)
+
+    async def act(client: Client) -> None:
+        await client.call_tool("run_world", {"world": "w.yaml", "duration": 1.0, "bag": "flight"})
+        asked = {"bag": "flight", "target": "map", "source": "drone_frd"}
+        one = (await client.call_tool("bag_query", {**asked, "at": 0.5})).structured_content
+        table = (await client.call_tool("bag_query", {**asked, "every": 0.25})).structured_content
+        for answer in (one, table):
+            assert (answer["target_convention"], answer["source_convention"]) == ("ENU", "FRD")
+        assert one["translation"] == pytest.approx([2.0, 0.0, 2.0])
+        head, *rows = table["csv"].splitlines()
+        assert head == "time_s,x,y,z,qx,qy,qz,qw"
+        assert [float(row.split(",")[1]) for row in rows] == pytest.approx([0.0, 1.0, 2.0, 3.0, 4.0])
+        assert rows[1].startswith("0.250000000,")
+
+    talk(Access(tmp_path), act)
+
+
 def size_of(content: Any) -> tuple[int, int]:
     """Width and height of a PNG that an answer shows."""
     assert (content.type, content.mime_type) == ("image", "image/png")

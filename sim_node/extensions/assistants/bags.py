@@ -40,12 +40,14 @@ class BagInfo(TypedDict, total=False):
 
 
 class PoseAnswer(TypedDict, total=False):
-    """A pose (m, [x, y, z, w]) at a time (s, ns), along the target's axes; or poses as CSV with a header."""
+    """A pose (m, [x, y, z, w]) at a time (s, ns), or poses as CSV with a header; axes are the target's."""
 
     translation: list[float]
     rotation: list[float]
     stamp: float | None
     stamp_ns: int | None
+    target_convention: str
+    source_convention: str
     note: str
     csv: str
 
@@ -75,8 +77,23 @@ def bag_query(
     if at is not None:
         found = as_json(printed(call, "lookup", "--json", f"--at={at!r}", *names, timeout_s=READ_S))
         return cast(PoseAnswer, found)
-    text = printed(call, "lookup", f"--every={every!r}", *names, timeout_s=READ_S)
-    return {"note": DATA, "csv": shortened(text)}
+    text = printed(call, "lookup", "--json", f"--every={every!r}", *names, timeout_s=READ_S)
+    return _table(text)
+
+
+def _table(text: str) -> PoseAnswer:
+    """Return poses, a line of JSON each among lines of warnings, as a table, with the axes of both frames."""
+    rows, remarks, tags = ["time_s,x,y,z,qx,qy,qz,qw"], [], PoseAnswer()
+    for line in text.splitlines():
+        try:
+            found = as_json(line)
+        except ToolRefused:
+            remarks.append(line)
+            continue
+        tags = PoseAnswer(target_convention=found["target_convention"], source_convention=found["source_convention"])
+        seconds, rest = divmod(found["stamp_ns"], 10**9)
+        rows.append(",".join([f"{seconds}.{rest:09d}", *map(repr, [*found["translation"], *found["rotation"]])]))
+    return {**tags, "note": DATA, "csv": shortened("\n".join([*rows, *remarks]))}
 
 
 @tool("plot", changes=True)

@@ -27,13 +27,14 @@ Convention = Literal["ENU", "NED", "FLU", "FRD"]
 
 
 class FlightEnd(TypedDict):
-    """The end of a flight: distance to the target (m), position in ENU from home (m)."""
+    """The end of a flight: distance to the target (m), position from home (m) in the axes that `convention` names."""
 
     status: Literal["reached", "refused", "timed out"]
     message: str
     vehicle: str
     distance: float
     position: list[float]
+    convention: Literal["ENU"]
 
 
 class Answer(TypedDict):
@@ -56,11 +57,12 @@ class _Telemetry(TypedDict):
     mode: str
     state: dict[str, str]
     position_from_home: list[float]
+    convention: Literal["ENU"]
     speed: float
 
 
 class TelemetryAnswer(_Telemetry, total=False):
-    """What a vehicle reports: position in ENU from home (m), speed (m/s)."""
+    """What a vehicle reports: position from home (m) in the axes that `convention` names, speed (m/s)."""
 
     battery: BatteryStatus
 
@@ -170,6 +172,7 @@ def flight_goto(
             vehicle=name,
             distance=follow.distance,
             position=_from_home(follow.at, home),
+            convention="ENU",
         )
 
 
@@ -229,6 +232,7 @@ def telemetry(call: ToolCall, *, vehicle: Vehicle = "") -> TelemetryAnswer:
         "mode": shown(str(state["message"])),
         "state": {shown(str(each["key"])): shown(str(each["value"])) for each in state["values"]},
         "position_from_home": _from_home(at, home),
+        "convention": "ENU",
         "speed": speed,
     }
     if battery := _latest(call, f"/{name}/battery", optional=True):

@@ -54,13 +54,15 @@ def schematic_of(
     ]
     panels = tuple(_in_axes(panel.drawn(scenery.names), axes) for panel in scenery.panels)
     objects = tuple(replace(each, frame=axes) for each in _objects(scenery, script, roots))
+    located = next((each for each in texts if each.origin is not None), Schematic())
     found = Schematic(
         (*panels, *(panel for each in texts for panel in each.panels)),
         (*objects, *(thing for each in texts for thing in each.objects)),
         tuple(marker for each in texts for marker in each.markers),
         next((each.dark for each in texts if each.dark is not None), None),
-        next((each.origin for each in texts if each.origin is not None), None),
+        located.origin,
         "" if reference.is_root else reference.name,
+        origin_place=located.origin_place,
     )
     return found if found.panels or found.objects or found.markers else None
 

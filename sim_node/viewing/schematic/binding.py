@@ -13,8 +13,26 @@ from sim_node.spatial.frames.conversions import axes_in_enu
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
-from sim_node.viewing.schematic.eql import CallNode, Formula, IndexNode, NameNode, NumberNode, RowNode, Sum, Tree
-from sim_node.viewing.schematic.formulas import FORMULAS, LINEAR, POSE_LABELS, Origin, as_pose, as_transform
+from sim_node.viewing.schematic.eql import (
+    CallNode,
+    Formula,
+    IndexNode,
+    NameNode,
+    NumberNode,
+    RowNode,
+    Sum,
+    Tree,
+    WordNode,
+)
+from sim_node.viewing.schematic.formulas import (
+    FORMULAS,
+    LINEAR,
+    POSE_LABELS,
+    FormulaType,
+    Origin,
+    as_pose,
+    as_transform,
+)
 from sim_node.viewing.schematic.model import ENU
 from sim_node.world.problems import Problem, WorldError, counted
 
@@ -158,6 +176,8 @@ def _bind(tree: Tree, scope: FormulaScope) -> FormulaSignal:
         return FormulaSignal((f"{tree.value:g}",), lambda: value)
     if isinstance(tree, NameNode):
         return _named(tree, scope)
+    if isinstance(tree, WordNode):
+        raise UnknownName(f'"{shown(tree.text)}" is a word; allowed in .cast("f64")')
     if isinstance(tree, IndexNode):
         return _indexed(tree, _bind(tree.of, scope))
     if isinstance(tree, RowNode):
@@ -241,11 +261,26 @@ def _items(tree: Tree) -> tuple[Tree, ...]:
     return tree.items if isinstance(tree, RowNode) else (tree,)
 
 
+def _of_word(tree: CallNode, kind: FormulaType, of: FormulaSignal) -> FormulaSignal:
+    """Return the value of a formula that takes a word, in capital letters or not."""
+    words = [each.text.strip().lower() for each in tree.arguments if isinstance(each, WordNode)]
+    known = ", ".join(kind.words)
+    if len(words) != 1 or len(tree.arguments) != 1:
+        raise UnknownName(f"{tree.name} takes one of {known}")
+    if words[0] not in kind.words:
+        hint = did_you_mean(words[0], kind.words)
+        raise UnknownName(f"{tree.name} does not know {shown(words[0])!r}{hint} (known: {known})")
+    read, apply, none = of.read, kind.words[words[0]], np.zeros(0)
+    return FormulaSignal(kind.labels(of.labels), lambda: apply(read(), none))
+
+
 def _called(tree: CallNode, scope: FormulaScope) -> FormulaSignal:
     kind = FORMULAS.get(tree.name)
     if kind is None:
         raise UnknownName(f"there is no formula {tree.name!r}{did_you_mean(tree.name, FORMULAS)}")
     of = _bind(tree.of, scope)
+    if kind.words:
+        return _of_word(tree, kind, of)
     arguments = [_bind(each, scope) for each in tree.arguments]
     if len(arguments) != kind.takes or any(len(each.labels) != 1 for each in arguments):
         found = sum(len(each.labels) for each in arguments)

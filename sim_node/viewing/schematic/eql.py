@@ -16,11 +16,20 @@ if TYPE_CHECKING:
 
 GRAMMAR = Path(__file__).with_name("eql.lark")
 MAX_LENGTH, MAX_DEPTH = 10_000, 100
+# Formulas whose arguments are words.
+TAKING_WORDS = frozenset({"cast"})
 # Parts of names that need no quotes: NAME of the grammar, and fields with their indices.
 _PLAIN = re.compile(r"[^\W\d]\w*(/\w+)*(\[\d+\])*")
 # Names of the grammar's terminals in messages.
 _TERMINALS = {
-    **{"NAME": "a name", "QUOTED": "a name", "TOPIC": "a topic", "NUMBER": "a number", "INTEGER": "a number"},
+    **{
+        "NAME": "a name",
+        "QUOTED": "a name",
+        "TOPIC": "a topic",
+        "WORD": "a word",
+        "NUMBER": "a number",
+        "INTEGER": "a number",
+    },
     **{"OPERATOR": "+ - * /", "COMMA": ",", "DOT": ".", "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]"},
     "$END": "the end",
 }
@@ -97,7 +106,14 @@ class RowNode:
     items: tuple[Tree, ...]
 
 
-Tree = NumberNode | NameNode | IndexNode | CallNode | Sum | RowNode
+@dataclass(frozen=True, slots=True)
+class WordNode:
+    """A word that a formula takes, such as the type in `.cast(f64)`."""
+
+    text: str
+
+
+Tree = NumberNode | NameNode | WordNode | IndexNode | CallNode | Sum | RowNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +160,8 @@ def written(tree: Tree) -> str:
         return short if float(short) == tree.value else repr(tree.value)
     if isinstance(tree, NameNode):
         return ".".join(each if _PLAIN.fullmatch(each) or each[0] in "/~" else f"'{each}'" for each in tree.parts)
+    if isinstance(tree, WordNode):
+        return f'"{tree.text}"'
     if isinstance(tree, RowNode):
         return f"({', '.join(map(written, tree.items))})"
     if isinstance(tree, IndexNode):
@@ -206,6 +224,14 @@ def _depth(text: str) -> int:
     return deepest
 
 
+def _arguments(name: str, given: Tree | None) -> tuple[Tree, ...]:
+    """Return the arguments of a formula; for one that takes words, a plain name is a word, too."""
+    arguments = () if given is None else given.items if isinstance(given, RowNode) else (given,)
+    if name not in TAKING_WORDS:
+        return arguments
+    return tuple(WordNode(str(each)) if isinstance(each, NameNode) else each for each in arguments)
+
+
 @cache
 def _parser() -> Lark:
     from lark import Lark, Token, Transformer
@@ -226,6 +252,9 @@ def _parser() -> Lark:
         def name(self, items: list[Token]) -> Tree:
             return NameNode((name_of(items[0]),))
 
+        def word(self, items: list[Token]) -> Tree:
+            return WordNode(str(items[0])[1:-1])
+
         def brackets(self, items: list[Tree]) -> Tree:
             return items[0]
 
@@ -245,8 +274,6 @@ def _parser() -> Lark:
             return NameNode((*items[0].parts, name_of(items[1])))
 
         def call(self, items: list[Any]) -> Tree:
-            given = items[2] if len(items) > 2 else None
-            arguments = () if given is None else given.items if isinstance(given, RowNode) else (given,)
-            return CallNode(items[0], str(items[1]), arguments)
+            return CallNode(items[0], str(items[1]), _arguments(str(items[1]), items[2] if len(items) > 2 else None))
 
     return Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", transformer=Builder(), maybe_placeholders=False)

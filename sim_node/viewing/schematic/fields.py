@@ -14,7 +14,7 @@ from sim_node.viewing.schematic.eql import EqlFault, Formula, formula
 from sim_node.viewing.schematic.kdl import KdlNode, KdlValue
 from sim_node.viewing.schematic.model import AXES, ENU
 from sim_node.world.fetched import fetched, is_url
-from sim_node.world.locate import LocateError
+from sim_node.world.locate import LocateError, NoSuchFile
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import LineColumn, Report
@@ -214,7 +214,10 @@ class Fields:
         return x, y, z
 
     def file(self, name: str, suffixes: tuple[str, ...]) -> Path | None:
-        """Return a file that a property names, or that of a URL; None with the fault recorded."""
+        """Return a file that a property names, or that of a URL; None with the fault recorded.
+
+        A file that does not exist is a warning, as Elodin's editor draws the rest.
+        """
         value = self._property(name)
         if value is None or not isinstance(value.value, str) or not value.value:
             self.error(f"needs {name}=, the path of a file ({', '.join(suffixes)})")
@@ -222,6 +225,10 @@ class Fields:
         text = value.value
         try:
             path = self._located(text)
+        except NoSuchFile as error:
+            place = self.source.place(value.at, f"{self.key}.{name}")
+            self.source.report.warning(f"{error}; nothing is drawn", place.where[1:], place.key)
+            return None
         except LocateError as error:
             self.error(str(error), value.at, name)
             return None
@@ -239,7 +246,7 @@ class Fields:
         folder = Path() if self.source.path is None else self.source.path.parent
         path = folder / text
         if not path.is_file():
-            raise LocateError(f"{quoted(text)}: there is no such file")
+            raise NoSuchFile(f"{quoted(text)}: there is no such file")
         return path
 
     def _property(self, name: str) -> KdlValue | None:

@@ -6,8 +6,8 @@ left to right, each to the result of what stands before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import permutations
 
@@ -32,6 +32,7 @@ class FormulaType:
         apply: Computes the result of a value and the numbers (takes,).
         of: The lengths of values that it applies to; () for any.
         labels: Of the result, from those of the value.
+        words: What it does by the word that it takes; empty if it takes numbers.
         on_earth: Returns `apply` for an origin of the fixed frame on Earth; raises OriginRequired if it needs one.
     """
 
@@ -39,6 +40,7 @@ class FormulaType:
     apply: Callable[[FloatArray, FloatArray], FloatArray]
     of: tuple[int, ...]
     labels: Callable[[tuple[str, ...]], tuple[str, ...]]
+    words: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = field(default_factory=dict)
     on_earth: Callable[[Origin | None], Callable[[FloatArray, FloatArray], FloatArray]] | None = None
 
 
@@ -116,7 +118,35 @@ def _direction(value: FloatArray, along: FloatArray) -> FloatArray:
 
 
 def _nothing(value: FloatArray, none: FloatArray) -> FloatArray:
-    raise NotImplementedError("needs on_earth")
+    raise NotImplementedError("needs on_earth, or a word")
+
+
+def _as_integers(low: float, high: float, value: FloatArray, none: FloatArray) -> FloatArray:
+    """Return numbers without their fractions, those beyond the ends as the ends, NaN as 0."""
+    return np.clip(np.trunc(np.nan_to_num(value, nan=0.0, posinf=high, neginf=low)), low, high)
+
+
+def _as_floats(value: FloatArray, none: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return value.astype(np.float32).astype(float)
+
+
+def _types() -> Iterator[tuple[str, Callable[[FloatArray, FloatArray], FloatArray]]]:
+    """Yield the types of `cast`; operators and what is shown have doubles again."""
+    for bits in (8, 16, 32, 64):
+        for letter, name, low, high in (
+            ("u", "uint", 0.0, 2.0**bits - 1),
+            ("i", "int", -(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1),
+        ):
+            convert = partial(_as_integers, low, high)
+            yield f"{letter}{bits}", convert
+            yield f"{name}{bits}", convert
+    for name in ("bool", "boolean"):
+        yield name, lambda value, none: (value != 0.0).astype(float)
+    for name in ("f32", "float", "float32", "real"):
+        yield name, _as_floats
+    for name in ("f64", "double", "float64"):
+        yield name, lambda value, none: value
 
 
 def _conversion(
@@ -139,7 +169,10 @@ def _conversions() -> Iterator[tuple[str, FormulaType]]:
     for source, target in permutations((Frame.ENU, Frame.NED, Frame.ECEF), 2):
         name = f"{source.name}_to_{target.name}".lower()
         for suffix, vector, of in (("", False, (3, 7)), ("_vector", True, (3,))):
-            yield name + suffix, FormulaType(0, _nothing, of, _same, partial(_conversion, source, target, vector))
+            yield (
+                name + suffix,
+                FormulaType(0, _nothing, of, _same, on_earth=partial(_conversion, source, target, vector)),
+            )
 
 
 def _formulas() -> Iterator[tuple[str, FormulaType]]:
@@ -158,6 +191,7 @@ def _formulas() -> Iterator[tuple[str, FormulaType]]:
     yield "clip", FormulaType(2, lambda value, ends: np.maximum(ends[0], np.minimum(value, ends[1])), (), _same)
     yield "direction", FormulaType(3, _direction, (7,), lambda labels: labels[-3:])
     yield "degrees", FormulaType(0, lambda value, none: np.degrees(value), (), _same)
+    yield "cast", FormulaType(1, _nothing, (), _same, dict(_types()))
     yield "norm", FormulaType(0, lambda value, none: np.array([np.linalg.norm(value)]), (), lambda labels: ("norm",))
 
 

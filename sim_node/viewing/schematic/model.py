@@ -273,6 +273,7 @@ class Schematic:
         markers: Lines and arrows that are drawn.
         dark: Whether its theme is dark; None if it does not say.
         origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), if the world does not say.
+        origin_place: Where the text says that.
         base: The frame that poses of frames are given in; empty for the fixed frame.
         notes: What of the text has no effect, as lines with places, unless it went to the report of a world.
         text: The text that it was read from.
@@ -290,6 +291,7 @@ class Schematic:
     text: str = field(default="", compare=False, repr=False)
     file: Path | None = field(default=None, compare=False)
     place: Place = field(default=NO_PLACE, compare=False)
+    origin_place: Place = field(default=NO_PLACE, compare=False)
 
     def each(self) -> Iterator[Panel]:
         """Yield all panels, each before those in it."""

@@ -85,5 +85,20 @@ class TheSchematic(Kind[Schematic]):
         """Return nothing: names in formulas are looked up where the world is shown."""
         return iter(())
 
+    def remarks(self, world: World) -> Iterator[Problem]:
+        """Return that the origin of the world counts, where a schematic states another."""
+        for each in self.parts(world):
+            yield from unused_origin(each, world)
+
     def renamed(self, part: Schematic, rename: Rename) -> None:
         """Return None: the schematic of the including world applies."""
+
+
+def unused_origin(schematic: Schematic, world: World) -> Iterator[Problem]:
+    """Yield that a schematic states another origin on Earth than its world, which counts."""
+    if schematic.origin is None or world.origin is None:
+        return
+    there = (world.origin.latitude, world.origin.longitude, world.origin.altitude)
+    if schematic.origin != there:
+        stated, used = (", ".join(f"{part:.9g}" for part in each) for each in (schematic.origin, there))
+        yield schematic.origin_place.problem(f"lat, lon, alt {stated} have no effect; the world's origin is {used}")

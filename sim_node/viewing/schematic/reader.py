@@ -30,7 +30,7 @@ from sim_node.viewing.schematic.model import (
     Window,
 )
 from sim_node.viewing.schematic.objects import read_colour, read_object
-from sim_node.world.problems import WorldError, quoted
+from sim_node.world.problems import NO_PLACE, WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import report_unread, unread
@@ -105,9 +105,11 @@ def _read(text: str, source: KdlSource) -> Schematic:
     markers: list[Marker] = []
     dark: bool | None = None
     origin: tuple[float, float, float] | None = None
+    origin_place = NO_PLACE
     # What names no axes has those of `coordinate`, wherever that stands.
     for node in (each for each in nodes if each.name == "coordinate"):
         frame, origin = read_coordinate(Fields(node, source))
+        origin_place = source.place(node.at, node.name)
         source = replace(source, frame=frame)
     for node in nodes:
         if node.name == "coordinate":
@@ -125,7 +127,9 @@ def _read(text: str, source: KdlSource) -> Schematic:
         else:
             marker = read_line(fields) if node.name == "line_3d" else read_arrow(fields)
             markers += [] if marker is None else [marker]
-    schematic = Schematic(tuple(panels), tuple(objects), tuple(markers), dark, origin, text=text)
+    schematic = Schematic(
+        tuple(panels), tuple(objects), tuple(markers), dark, origin, text=text, origin_place=origin_place
+    )
     _check_size(schematic, source)
     document = KdlNode("", (1, 1), (), {}, {}, nodes)
     places = (each._replace(at=source.place(each.at).where[1:], key=each.key.lstrip(".")) for each in unread(document))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sim_node.text import did_you_mean
 from sim_node.world.fetched import fetched, is_url
-from sim_node.world.locate import LocateError, is_in_a_package, package_path, world_in
+from sim_node.world.locate import LocateError, NoSuchFile, is_in_a_package, package_path, world_in
 from sim_node.world.problems import quoted_path
 from sim_node.world.readers.report import Report
 
@@ -53,7 +53,7 @@ class Roots:
             if path.is_dir():
                 path = world_in(path) or path
             if not path.is_file():
-                raise LocateError(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
+                raise NoSuchFile(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
             return path
 
     def model(self, reference: str, beside: Path) -> Path:
