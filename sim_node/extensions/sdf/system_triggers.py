@@ -156,7 +156,8 @@ def _trigger(plugin: SdfPlugin) -> Trigger:
         plugin.reading.leave_out(element, "a trigger calls no services here")
     if not outputs and not detached:
         raise ScopeFault(plugin.element, "no output is left")
-    name, delay = f"trigger{len(found.parts.get('triggers', ())) + 1}", plugin.number("delay_ms", 0.0) / 1e3
+    name = f"{plugin.scope.name}/trigger{len(found.parts.get('triggers', ())) + 1}"
+    delay = plugin.number("delay_ms", 0.0) / 1e3
     topic = _topic(source)
     return Trigger(
         name, found.topics.get(topic, topic), type, matches, tuple(outputs), tuple(detached), max(delay, 0.0),
