@@ -94,7 +94,7 @@ def test_a_trigger_sends_and_detaches_after_its_delay_and_not_before(node: Simul
 
     def heard() -> bool:
         executor.spin_once(timeout_sec=0.01)
-        return publisher.get_subscription_count() > 0
+        return bool(publisher.get_subscription_count())
 
     until(heard, "the subscription of the trigger")
     publisher.publish(Int32(data=86))
@@ -111,7 +111,7 @@ def test_a_trigger_sends_and_detaches_after_its_delay_and_not_before(node: Simul
     def detached() -> bool:
         executor.spin_once(timeout_sec=0.01)
         frames = simulation.frames
-        return frames.parents[frames.names.index("box")] == 0
+        return bool(frames.parents[frames.names.index("box")] == 0)
 
     until(detached, "that the box is detached")
     assert len(received) == 1
