@@ -19,6 +19,7 @@ from sim_node.ros.bridge_beside import LaterBridges, bridges_for, parameters_bes
 from sim_node.ros.command_topics import CommandSink
 from sim_node.ros.diagnostics import Diagnostics
 from sim_node.ros.live_topics import follow_estimates
+from sim_node.ros.message_triggers import TriggerSink
 from sim_node.ros.parameters import SPECS, applied, declare, refuse_unknown
 from sim_node.ros.publishers import Publishers, typed
 from sim_node.ros.recording import recording_faults, recording_settings, serve_snapshot
@@ -164,6 +165,7 @@ class SimulationNode(LoopNode):
         values = declare(self)
         self._wall_stamps = values["stamp"] == "wall"
         self._commands = CommandSink(self, values["frame_prefix"], time.time_ns if self._wall_stamps else None)
+        self._triggers = TriggerSink(self, values["frame_prefix"])
         self._later_bridges: tuple[LaterBridges, ...] = ()
         if values["bridge"]:
             later = LaterBridges(self, values["frame_prefix"], use_sim_time=not self._wall_stamps)
@@ -186,7 +188,7 @@ class SimulationNode(LoopNode):
             bridged=values["bridge"],
             network=values["allow_network"],
             allow=[folder for folder in values["allow"].split(os.pathsep) if folder],
-            sinks=(*sinks, self._commands, *self._later_bridges),
+            sinks=(*sinks, self._commands, self._triggers, *self._later_bridges),
             publishing=self._publishing(values),
             report=self.get_logger().info,
             warn=self.get_logger().error,
@@ -249,6 +251,7 @@ class SimulationNode(LoopNode):
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, session, stamp)
         self._commands.begin(self.loop)
+        self._triggers.begin(session)
         self.requests = SimulationRequests(self, session, stamp, values["simulation_interfaces"])
         if values["bridge"]:
             prefix, use_sim_time = values["frame_prefix"], not self._wall_stamps

@@ -19,7 +19,7 @@ PARTS: Registry[str, Any] = Registry(
                 *("frames", "bodies", "loops", "autopilots", "bases", "forces", "systems"),
                 *("models", "joint_motion", "joint_commands", "commands", "processes", "transmissions", "suction"),
                 "contact_materials",
-                *("signals", "scene"),
+                *("signals", "triggers", "scene"),
             )
         ),
         "sim_node.viewing.schematic.part",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -19,6 +20,7 @@ from sim_node.extensions.sdf.wings import Air, LiftDrag, Surfaces, wrenches
 from sim_node.world import load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Element, XmlAttribute
+from sim_node.world.triggers import Trigger, TriggerMatch, TriggerOutput
 from sim_node.world.vehicles import Servo
 from sim_node.world.writers.yaml import to_yaml
 
@@ -544,3 +546,70 @@ class TestVelocities:
     def test_a_model_takes_velocities(self) -> None:
         world = free('<plugin filename="x" name="gz::sim::systems::VelocityControl"/>').world
         assert [(each.body, each.accept) for each in world.body_commands] == [("m/base", ("twist",))]
+
+
+def triggered(inner: str) -> str:
+    """Return the text of a TriggeredPublisher."""
+    return f'<plugin filename="gz-sim-triggered-publisher-system" name="TriggeredPublisher">{inner}</plugin>'
+
+
+class TestTriggers:
+    @staticmethod
+    def world(inner: str) -> World:
+        model = f'<model name="m"><link name="a">{mass(1.0, 0.1)}</link></model>'
+        return read(f'<sdf version="1.9"><world name="w">{model}{triggered(inner)}</world></sdf>')
+
+    def test_a_match_and_its_output_are_those_of_the_bridge_to_ros(self) -> None:
+        # Of gz-sim's test/worlds/triggered_publisher.sdf.
+        world = self.world(
+            '<input type="gz.msgs.Pose" topic="/in_11"><match field="position.z" tol="0.15">0.5</match></input>'
+            '<output type="gz.msgs.Twist" topic="/out_11">linear: {x: 3}, angular: {z: -1}</output>'
+            "<delay_ms>1000</delay_ms>"
+        )
+        (trigger,) = world.of(Trigger)
+        match = TriggerMatch("0.5", "position.z", tolerance=0.15)
+        message = '{"linear": {"x": 3.0}, "angular": {"z": -1.0}}'
+        output = TriggerOutput("/out_11", "geometry_msgs/msg/Twist", message)
+        assert (trigger.topic, trigger.type, trigger.delay) == ("/in_11", "geometry_msgs/msg/Pose", 1.0)
+        assert (trigger.matches, trigger.outputs) == ((match,), (output,))
+        assert loads(to_yaml(world)).of(Trigger) == world.of(Trigger)
+
+    def test_the_topic_of_a_detachable_joint_detaches_its_child(self) -> None:
+        box = f'<model name="box"><link name="b">{mass(1.0, 0.1)}</link></model>'
+        joint = (
+            '<plugin filename="x" name="DetachableJoint"><parent_link>a</parent_link><child_model>box</child_model>'
+            "<child_link>b</child_link><topic>/box/detach</topic></plugin>"
+        )
+        model = f'<model name="m"><link name="a">{mass(1.0, 0.1)}</link>{joint}</model>'
+        on = triggered(
+            '<input type="gz.msgs.Boolean" topic="/touched"><match>data: true</match></input>'
+            '<output type="gz.msgs.Empty" topic="/box/detach"/>'
+        )
+        (trigger,) = read(f'<sdf version="1.9"><world name="w">{on}{model}{box}</world></sdf>').of(Trigger)
+        assert trigger.detach == ("box/b",)
+        assert trigger.matches == (TriggerMatch('{"data": true}'),)
+
+    @pytest.mark.parametrize(
+        ("inner", "message"),
+        [
+            ('<input type="gz.msgs.Nothing" topic="/i"/><output type="gz.msgs.Empty" topic="/o"/>', "gz.msgs.Nothing"),
+            ('<input type="gz.msgs.Empty" topic="/i"/>', "no output is left"),
+            (
+                '<input type="gz.msgs.Int32" topic="/i"><match>date: 1</match></input>'
+                '<output type="gz.msgs.Empty" topic="/o"/>',
+                "no field 'date'; did you mean data",
+            ),
+            (
+                '<input type="gz.msgs.Int32" topic="/i"><match field="data">one</match></input>'
+                '<output type="gz.msgs.Empty" topic="/o"/>',
+                "an integer is needed",
+            ),
+            ('<input type="gz.msgs.Empty" topic="/i"/><output type="gz.msgs.Twist" topic="/o">linear: {x: 1', "early"),
+        ],
+    )
+    def test_what_is_not_valid_is_left_out_with_its_reason(self, inner: str, message: str) -> None:
+        inner += "</output>" if inner.endswith("x: 1") else ""
+        model = f'<model name="m"><link name="a">{mass(1.0, 0.1)}</link></model>'
+        with pytest.warns(UserWarning, match=re.escape(message)):
+            world = loads(f'<sdf version="1.9"><world name="w">{model}{triggered(inner)}</world></sdf>', ".sdf")
+        assert not world.of(Trigger)

@@ -104,6 +104,7 @@ TAKEN = {
     "contact_materials",
     "suction",
     "signals",
+    "triggers",
     "joint_commands",
     "body_commands",
     "vehicle_commands",

@@ -78,12 +78,16 @@ class SdfMechanism:
         joints: The joints, by their scope and name.
         parts: Parts of a World by kind.
         motors: The numbers of the motors of each flying body, in the order of its rotors.
+        topics: Topics here, by what Gazebo calls them.
+        detached: What a message on a topic of Gazebo detaches.
     """
 
     links: dict[ScopeEntry, SdfLink] = field(default_factory=dict)
     joints: dict[tuple[SdfScope, str], Joint] = field(default_factory=dict)
     parts: dict[str, list[Any]] = field(default_factory=dict)
     motors: dict[str, list[int]] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=dict)
+    detached: dict[str, str] = field(default_factory=dict)
 
     def add(self, kind: str, *parts: Any) -> None:
         """Add parts of a kind."""

@@ -84,6 +84,10 @@ class SdfPlugin:
         """Return what a joint is called here: the link that it moves."""
         return self.found.links[joint.child[1]].frame
 
+    def topic(self, key: str, default: str) -> str:
+        """Return the topic of Gazebo that it names; one below its model's without a name."""
+        return f"/{(self.text(key) or f'model/{self.scope.unmerged.path}/{default}').lstrip('/')}"
+
     def place(self, name: str = "") -> Place:
         """Return where it is, as the place of what is made of it."""
         return place_of(self.element, name)
@@ -126,6 +130,7 @@ SYSTEMS: Registry[str, GazeboSystem] = Registry(
             "system_water",
             "system_autopilots",
             "system_sensors",
+            "system_triggers",
             "plugins",
         )
     ),
@@ -169,8 +174,7 @@ SYSTEMS.add(
 )(GazeboSystem("of Gazebo's windows"))
 # Systems that move something and have no equivalent here.
 MISSING = (
-    *("TrajectoryFollower", "TriggeredPublisher"),
-    *("TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
+    *("TrajectoryFollower", "TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
     *("CommsEndpoint", "Breadcrumbs", "LogicalAudioSensorPlugin", "PythonSystemLoader", "LedPlugin"),
     *("PerformerDetector", "DriveToPoseController", "FreeSpaceExplorer", "LighterThanAirDynamics", "LookupWheelSlip"),
     *("EnvironmentalSystem", "EnvironmentalSensorSystem", "WebsocketServer", "Elevator"),

@@ -13,6 +13,7 @@ from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
+from sim_node.messages.sensor_topics import topic_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Skid
@@ -189,6 +190,7 @@ def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple
     frame = body.base.frame
     base = Base(frame, frame, shape, wheels, limits=DriveLimits(**limits), timeout=0.0, place=plugin.place(frame))
     plugin.found.add("bases", base)
+    plugin.found.topics[plugin.topic("topic", "cmd_vel")] = topic_of(frame, "cmd_vel")
 
 
 @system("DiffDrive", "a base of the type differential", ignored=_BASE)
@@ -253,7 +255,10 @@ def _track(plugin: SdfPlugin, link: SdfLink, axis: FloatArray = Y) -> str:
 def _track_controller(plugin: SdfPlugin) -> None:
     rpy = plugin.reading.vector(plugin.element, "track_orientation", default=(0.0, 0.0, 0.0))
     axis = quaternions.rotate(numbers.from_euler(rpy), Y) if rpy.any() else Y
-    take_commands(plugin, _track(plugin, plugin.link("link"), axis))
+    link = plugin.link("link")
+    take_commands(plugin, name := _track(plugin, link, axis))
+    topic = plugin.topic("velocity_topic", f"link/{link.entry.name}/track_cmd_vel")
+    plugin.found.topics[topic] = topic_of(name, "cmd_vel")
 
 
 @system(

@@ -130,3 +130,5 @@ def _detachable(plugin: SdfPlugin) -> None:
     )
     found.put(body)
     below.parent = above
+    topic = plugin.topic("detach_topic" if plugin.text("detach_topic") else "topic", "detachable_joint/detach")
+    found.detached[topic] = below.frame

@@ -124,7 +124,7 @@ SECTIONS: Registry[str, Section] = Registry(
             f"sim_node.world.{name}"
             for name in (
                 *("readers.yaml_frames", "readers.yaml_include", "frames", "bodies", "joint_motion"),
-                *("transmissions", "joint_commands", "signals", "forces", "vehicles"),
+                *("transmissions", "joint_commands", "signals", "triggers", "forces", "vehicles"),
                 *("bases", "systems", "loops", "contact_materials", "suction", "commands", "processes", "scene"),
             )
         ),

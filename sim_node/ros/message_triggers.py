@@ -1,0 +1,194 @@
+"""Triggers of a world on the graph: subscriptions, matches, and what follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+from rclpy.node import Node
+
+from sim_node.messages.topic import Qos
+from sim_node.ros.calls import Orders
+from sim_node.ros.message_values import BadValue, check_field, filled, parsed, slots, type_named
+from sim_node.ros.publishers import profile
+from sim_node.session import Session
+from sim_node.session.entities import Rejected
+from sim_node.simulation import Sink, Snapshot
+from sim_node.simulation.requests import carry_out
+from sim_node.world import FrameTable, World
+from sim_node.world.problems import WorldError
+from sim_node.world.triggers import Trigger, TriggerMatch
+
+# Relative difference up to which numbers are the same: that of protobuf's comparison of float, 32 units in the last
+# place of a float.
+SAME = 32 * 2.0**-23
+Matches = Callable[[Any], bool]
+
+
+def matcher(kind: Any, match: TriggerMatch) -> Matches:
+    """Return whether a message matches, as Gazebo's TriggeredPublisher compares.
+
+    Args:
+        kind: The class of the messages.
+        match: What a message must have. Of a field that is a list, it must have the elements, in any order.
+
+    Returns:
+        A function of a message.
+
+    Raises:
+        BadValue: There is no such field, or the value does not fit it.
+    """
+    path = match.field.split(".") if match.field else []
+    check_field(kind, path)
+    value: Any = parsed(match.value)
+    for name in reversed(path):
+        value = {name: value}
+    try:
+        wanted = _at(filled(kind, value), path)
+    except BadValue:
+        # One element stands for a list of it.
+        value = [parsed(match.value)]
+        for name in reversed(path):
+            value = {name: value}
+        wanted = _at(filled(kind, value), path)
+    is_set = bool(path) and _is_list(wanted)
+
+    def matches(message: Any) -> bool:
+        found = _at(message, path)
+        if is_set:
+            same = all(any(equal(each, other, match.tolerance) for other in found) for each in wanted)
+        else:
+            same = equal(wanted, found, match.tolerance)
+        return same != match.negated
+
+    return matches
+
+
+def equal(one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether two values of fields are the same, but for `tolerance` between numbers that are no integers."""
+    if hasattr(one, "SLOT_TYPES"):
+        return all(equal(getattr(one, name), getattr(other, name), tolerance) for name in slots(one))
+    if _is_list(one):
+        return len(one) == len(other) and all(map(lambda a, b: equal(a, b, tolerance), one, other))
+    if isinstance(one, float):
+        return math.isclose(one, other, rel_tol=0.0 if tolerance else SAME, abs_tol=tolerance or SAME)
+    return bool(one == other)
+
+
+def _at(message: Any, path: Sequence[str]) -> Any:
+    return reduce(getattr, path, message)
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+
+
+class _Due(NamedTuple):
+    at_ns: int
+    act: Callable[[], None]
+
+
+class TriggerSink(Sink):
+    """Lets a run follow the triggers of its world, and their changes.
+
+    Args:
+        node: Whose topics they are.
+        prefix: Prefix of the topics of the run.
+    """
+
+    def __init__(self, node: Node, prefix: str = "") -> None:
+        self._node, self._prefix, self._orders = node, prefix, Orders(node)
+        # By name: the triggers that are followed, and what ends each.
+        self._followed: dict[str, tuple[Trigger, list[Callable[[], object]]]] = {}
+        self._is_open = False
+        self._due: list[_Due] = []
+        self._last_ns = 0
+        self._session: Session | None = None
+
+    def begin(self, session: Session) -> None:
+        """Subscribe for the first world of a run that is open. Call it in the executor's thread."""
+        self._session = session
+        self._follow(session.world)
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Follow a change of the world, in the executor's thread."""
+        if self._is_open:
+            self._orders.add(lambda: self._follow(world))
+        self._is_open = True
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Let what is due act, in the executor's thread. Time that goes back drops what waits."""
+        if snapshot.time_ns < self._last_ns:
+            self._due = []
+        self._last_ns = now_ns = snapshot.time_ns
+        for due in [each for each in self._due if each.at_ns <= now_ns]:
+            self._due.remove(due)
+            self._orders.add(due.act)
+
+    def _follow(self, world: World) -> None:
+        """Follow the triggers of a world: those that it still has stay as they are, with what waits of them."""
+        wanted = {trigger.name: trigger for trigger in world.of(Trigger)}
+        for name, (trigger, ends) in list(self._followed.items()):
+            if wanted.get(name) == trigger:
+                del wanted[name]
+            else:
+                del self._followed[name]
+                for end in ends:
+                    end()
+        for trigger in wanted.values():
+            self._begin(trigger)
+
+    def _begin(self, trigger: Trigger) -> None:
+        try:
+            self._followed[trigger.name] = (trigger, self._subscribe(trigger))
+        except BadValue as error:
+            self._node.get_logger().error(f"the trigger {trigger.name} is left out: {error}")
+
+    def _subscribe(self, trigger: Trigger) -> list[Callable[[], object]]:
+        """Return what ends it. Raises BadValue."""
+        kind = type_named(trigger.type, "msg")
+        matches = [matcher(kind, each) for each in trigger.matches]
+        made = [(each, type_named(each.type, "msg")) for each in trigger.outputs]
+        messages = [filled(type, parsed(each.message)) for each, type in made]
+        publishers = [self._node.create_publisher(type, self._name(each.topic), profile(Qos())) for each, type in made]
+
+        def act() -> None:
+            if self._followed.get(trigger.name, (None,))[0] is not trigger:
+                return  # a change of the world has removed it
+            for publisher, message in zip(publishers, messages, strict=True):
+                publisher.publish(message)
+            for body in trigger.detach:
+                self._detach(trigger, body)
+
+        def receive(message: Any) -> None:
+            if not all(each(message) for each in matches):
+                return
+            if not trigger.delay:
+                act()
+                return
+            assert self._session is not None
+            now_ns = self._session.loop.simulation.time_ns
+            self._due.append(_Due(now_ns + round(trigger.delay * 1e9), act))
+
+        subscription = self._node.create_subscription(kind, self._name(trigger.topic), receive, profile(Qos()))
+        return [
+            lambda: self._node.destroy_subscription(subscription),
+            *(partial(self._node.destroy_publisher, publisher) for publisher in publishers),
+        ]
+
+    def _name(self, topic: str) -> str:
+        return topic if topic.startswith("/") else self._prefix + topic
+
+    def _detach(self, trigger: Trigger, body: str) -> None:
+        assert self._session is not None
+        context, log = self._session.requests, self._node.get_logger()
+
+        def detach() -> None:
+            try:
+                carry_out(context, "detach", {"name": body})
+            except (Rejected, ValueError, KeyError, WorldError) as error:
+                log.warning(f"the trigger {trigger.name} does not detach {body}: {error}")
+
+        context.loop.post(detach)
