@@ -159,9 +159,9 @@ class SimulatorLink:
             if not _is_state(fields):
                 self.invalid += 1
                 return
-            self._position[:] = Ned((fields.x, fields.y, fields.z)).to_enu()
-            self._attitude[:] = AttitudeNed(fields.q).to_enu()
-            self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
+            self._position[:] = Ned((fields.x, fields.y, fields.z)).to_enu().xyz
+            self._attitude[:] = AttitudeNed(fields.q).to_enu().xyzw
+            self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu().xyz
         elif name == "HIL_GPS":
             self.measurements.fix, self.measurements.fix_us = fields, fields.time_usec
         elif name == "BATTERY_STATUS":
@@ -172,7 +172,7 @@ class SimulatorLink:
             self.measurements.record(fields)
             rate = Frd((fields.xgyro, fields.ygyro, fields.zgyro))
             if _are_below(MAX_SHOWN, rate.xyz):
-                self._rate[:] = rate.to_flu()
+                self._rate[:] = rate.to_flu().xyz
             else:
                 self.invalid += 1
             reset = bool(fields.fields_updated & RESET)
