@@ -71,18 +71,19 @@ def _roots(parents: list[int]) -> list[int]:
 def _links(assembly: Assembly, roots: list[int]) -> Iterator[CarriedMate]:
     """Return the mates that hold bodies: a fixed connector is on the root, a redirected one on its body."""
     table = assembly.table
-    for m in range(len(table.mates)):
-        if m in table.still or m in table.apart:
-            continue
-        carriers, ends = [], np.empty((2, 7))
-        for side, end in enumerate(table.ends[m]):
-            owner, carrier = table.owners[end], table.carriers[end]
-            carrier = carrier if carrier >= 0 and isinstance(table.of[carrier], RigidBody) else roots[owner]
-            in_root = pose_math.compose(assembly.in_roots[owner], table.connectors[end])
-            ends[side] = pose_math.relative(assembly.in_roots[carrier], in_root)
-            carriers.append(carrier)
-        if carriers[0] != carriers[1]:
-            yield CarriedMate(m, (carriers[0], carriers[1]), ends)
+    mates = [m for m in range(len(table.mates)) if m not in table.still and m not in table.apart]
+    ends = [end for m in mates for end in table.ends[m]]
+    owners = [table.owners[end] for end in ends]
+    carriers = [
+        carrier if carrier >= 0 and isinstance(table.of[carrier], RigidBody) else roots[owner]
+        for carrier, owner in zip([table.carriers[end] for end in ends], owners, strict=True)
+    ]
+    # Of all mates at once: one by one, numpy's calls would take a fifth of the time to motion.
+    in_root = pose_math.compose(assembly.in_roots[owners], table.connectors[ends])
+    on_carriers = pose_math.relative(assembly.in_roots[carriers], in_root).reshape(-1, 2, 7)
+    for m, first, second, both in zip(mates, carriers[::2], carriers[1::2], on_carriers, strict=True):
+        if first != second:
+            yield CarriedMate(m, (first, second), both)
 
 
 def _spanning_tree(
