@@ -244,7 +244,12 @@ def test_what_observes_timesteps_is_told_of_each_once_from_the_start_on() -> Non
     simulation = Simulation(loads(BALL.replace("time: {step: 0.01}", "time: {step: 0.03}")), sensors=False)
     engine: Any = simulation.engines["rigid_bodies"]
     seen: list[int] = []
-    engine.observe_timesteps("test", lambda: seen.append(engine.timesteps), 4)
+
+    def note(timestep: int) -> None:
+        assert timestep == engine.timesteps
+        seen.append(timestep)
+
+    engine.observe_timesteps("test", note, 4)
     simulation.step(3)
     simulation.step(2)
     simulation.attempt(lambda: None)

@@ -339,7 +339,7 @@ class SignalRecorder:
         if engine is None or not engine.substeps or signals is None or not signals.within:
             return False
         every = self.period_ns // self._step_ns * engine.substeps
-        engine.observe_timesteps(f"signals {id(self)}", lambda: self.sample(engine.timesteps // every), every)
+        engine.observe_timesteps(f"signals {id(self)}", lambda timestep: self.sample(timestep // every), every)
         self._observed = engine
         return True
 

@@ -135,8 +135,8 @@ class RigidBodyEngine:
         # What is called after each timestep.
         self._settles = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
         # What looks on, after how many timesteps each, and whether it does: not at timesteps that are undone.
-        self._observers: dict[str, tuple[int, Callable[[], None]]] = {}
-        self.observed = True
+        self._observers: dict[str, tuple[int, Callable[[int], None]]] = {}
+        self.observed, self._next_look = True, 0
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
@@ -161,12 +161,12 @@ class RigidBodyEngine:
             name: each for some in flown for name, each in some.items()
         }
 
-    def observe_timesteps(self, name: str, function: Callable[[], None] | None, every: int = 1) -> None:
+    def observe_timesteps(self, name: str, function: Callable[[int], None] | None, every: int = 1) -> None:
         """Call a function after some of the timesteps, in the order of names. It must not change the state.
 
         Args:
             name: By which it is replaced.
-            function: The function; None ends the one of this name.
+            function: Takes the number of timesteps since the start of the run; None ends the one of this name.
             every: Of which timesteps, counted from the start of the run, it is called after the multiples.
         """
         self._observers.pop(name, None)
@@ -442,16 +442,19 @@ class RigidBodyEngine:
         if not (self._observers and self.observed):
             return IN_ONE_GO + 1
         done = self.timesteps
-        return min([every - done % every for every, _ in self._observers.values()])
+        until = min([every - done % every for every, _ in self._observers.values()])
+        self._next_look = done + until
+        return until
 
     def _look(self) -> int:
         """Let look on what does at this timestep; return after how many something does next."""
-        done, until = self.timesteps, IN_ONE_GO + 1
+        done, until = self._next_look, IN_ONE_GO + 1  # not `timesteps`, which takes as long as a look
         for every, look in self._observers.values():
             if not (past := done % every):
-                look()
+                look(done)
             if every - past < until:
                 until = every - past
+        self._next_look = done + until
         return until
 
     def _pass(self, steps: int) -> None:
