@@ -15,6 +15,7 @@ from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.settings import from_options
 from sim_node.session import Session
 from sim_node.world import World
+from sim_node.world.triggers import unfollowed
 
 
 def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
@@ -45,6 +46,8 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
     if arguments.interrupt.asked:
         return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
+    for line in unfollowed(world):
+        print_error(line)
     code = 0
     with session_faults(), session, snapshots_on_signal(session.recorder, arguments.interrupt):
         print_page(session, arguments.view)

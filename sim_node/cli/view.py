@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sim_node.assembly import assemble
 from sim_node.cli.arguments import UsageError, seconds
 from sim_node.cli.bags import add_chunk_limit
+from sim_node.cli.colours import print_error
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import (
@@ -46,6 +47,7 @@ from sim_node.viewing.schematic.part import unused_origin
 from sim_node.world import World
 from sim_node.world.locate import DEFAULT_WORLD, LocateError, locate
 from sim_node.world.readers.files import Roots
+from sim_node.world.triggers import unfollowed
 
 if TYPE_CHECKING:
     from sim_node.ros.live_view import LiveView
@@ -127,6 +129,8 @@ def _world(arguments: argparse.Namespace) -> int:
     refuse_taken_ports(arguments.port, arguments.foxglove)
     world = loaded(arguments)
     schematic = _schematic(arguments, world)
+    for line in unfollowed(world):
+        print_error(line)
     session = Session(
         world if schematic is None else replace(world, schematic=schematic),
         seed=arguments.seed or 0,

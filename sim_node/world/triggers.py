@@ -106,3 +106,9 @@ class Triggers(Kind[Trigger]):
 
 
 listed("triggers", "What follows on messages of topics.", Trigger)
+
+
+def unfollowed(world: World) -> list[str]:
+    """Return what to say of the triggers of a world that is run without ROS."""
+    names = ", ".join(quoted(trigger.name) for trigger in world.of(Trigger))
+    return [f"triggers {names}: nothing follows on messages in a run without ROS"] if names else []

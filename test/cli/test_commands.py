@@ -151,6 +151,14 @@ def test_run_without_ros_ends_at_its_duration(capsys: pytest.CaptureFixture[str]
     assert "simulated 30 s" in capsys.readouterr().out
 
 
+def test_runs_without_ros_say_that_triggers_follow_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "keys.yaml"
+    sent = "outputs: [{topic: /stopped, type: std_msgs/msg/Bool}]"
+    path.write_text(f"triggers:\n  - {{name: stop, topic: /keys, type: std_msgs/msg/Int32, {sent}}}\n")
+    assert main(["run", str(path), "--no-ros", "--speed", "max", "--duration", "0.1"]) == 0
+    assert "triggers 'stop': nothing follows on messages in a run without ROS" in capsys.readouterr().err
+
+
 def test_doctor_names_the_ros_in_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     output = capsys.readouterr().out

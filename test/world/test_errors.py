@@ -12,7 +12,7 @@ from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN, Problem, Where
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "actuators, transmissions, joint_commands, signals, forces, vehicles, bases, systems, loop_closures, "
+    "actuators, transmissions, joint_commands, signals, triggers, forces, vehicles, bases, systems, loop_closures, "
     "contact_exclusions, contact_materials, suction, "
     "body_commands, vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources, "
     "expect, fmus, fmu_frames, scenario)"

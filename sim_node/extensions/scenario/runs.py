@@ -17,6 +17,7 @@ from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Diverged, World
 from sim_node.world.autopilots import autopiloted
+from sim_node.world.triggers import unfollowed
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def run_alone(
     Raises:
         WorldError: The world is invalid.
     """
-    log: list[tuple[float, str]] = []
+    log: list[tuple[float, str]] = [(0.0, line) for line in unfollowed(world)]
     if bag is None and not autopiloted(world):
         simulation = Simulation(world, seed, sensors=sensors)
         judging = _observed(simulation, watch)
