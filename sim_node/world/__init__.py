@@ -63,6 +63,9 @@ with public(__name__):
     from sim_node.world.systems import RigidBody as RigidBody
     from sim_node.world.systems import System as System
     from sim_node.world.transmissions import Transmission as Transmission
+    from sim_node.world.triggers import Trigger as Trigger
+    from sim_node.world.triggers import TriggerMatch as TriggerMatch
+    from sim_node.world.triggers import TriggerOutput as TriggerOutput
     from sim_node.world.vehicles import Autopilot as Autopilot
     from sim_node.world.vehicles import Multirotor as Multirotor
     from sim_node.world.vehicles import Pilot as Pilot

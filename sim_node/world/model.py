@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from sim_node.world.suction import Suction
     from sim_node.world.systems import System
     from sim_node.world.transmissions import Transmission
+    from sim_node.world.triggers import Trigger
     from sim_node.world.vehicles import Multirotor
 
 DEFAULT_FIXED_FRAME = "map"
@@ -248,6 +249,7 @@ class World:
         suction: Bodies that hold what they touch.
         contact_materials: What shapes of two materials do where they touch.
         signals: Numbers of joints, actuators and bodies that are topics.
+        triggers: What follows on messages of topics.
         ground: The ground.
         lights: Lights in the fixed frame.
         sky: The sky.
@@ -295,6 +297,7 @@ class World:
         suction: tuple[Suction, ...]
         contact_materials: tuple[ContactMaterial, ...]
         signals: tuple[NamedSignal, ...]
+        triggers: tuple[Trigger, ...]
         ground: Ground | Any
         lights: tuple[Light, ...]
         sky: Sky | Any
@@ -336,6 +339,7 @@ class World:
         suction: Iterable[Suction] = NO_PARTS,
         contact_materials: Iterable[ContactMaterial] = NO_PARTS,
         signals: Iterable[NamedSignal] = NO_PARTS,
+        triggers: Iterable[Trigger] = NO_PARTS,
         ground: Ground | None = NO_PARTS,
         lights: Iterable[Light] = NO_PARTS,
         sky: Sky | None = NO_PARTS,

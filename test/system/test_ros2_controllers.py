@@ -59,7 +59,7 @@ def test_a_controller_declares_and_takes_each_parameter(
     file.write_text(yaml.safe_dump({name: given}), encoding="utf-8")
     words = ["-m", "generate_parameter_library_py.generate_python_module", module_path, source]
     python = environment_of("ros2_controllers")
-    subprocess.run([python, *words], check=True, env={**os.environ, "PYTHONPATH": str(generator)})
+    subprocess.run([str(python), *map(str, words)], check=True, env={**os.environ, "PYTHONPATH": str(generator)})
     monkeypatch.syspath_prepend(str(generator))
     spec = importlib.util.spec_from_file_location("declared", module_path)
     assert spec is not None

@@ -172,7 +172,7 @@ def test_faults_of_an_included_file_are_located_in_it(write: Callable[..., Path]
     assert lines(write("include:\n  - parts/rover.yaml\nframs: []\n")) == [
         "w.yaml:3:1: frams: unknown key; did you mean frames? (known: world, fixed_frame, origin, time, "
         "static_patterns, frames, sensors, include, motions, physics, bodies, actuators, transmissions, "
-        "joint_commands, signals, forces, vehicles, bases, systems, loop_closures, contact_exclusions, "
+        "joint_commands, signals, triggers, forces, vehicles, bases, systems, loop_closures, contact_exclusions, "
         "contact_materials, suction, body_commands, "
         "vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources, "
         "expect, fmus, fmu_frames, scenario)",
