@@ -187,91 +187,152 @@ def test_our_names_serve_px4_itself_behind_its_agent() -> None:
 @needs_agent
 @pytest.mark.usefixtures("autopilots")
 def test_a_mode_of_a_program_flies_px4_itself() -> None:
-    """By the messages that px4-ros2-interface-lib exchanges with PX4: registered, checked before arming, selected."""
     with px4_behind_an_agent("px4_7") as ears:
+        fly_by_a_mode(ears, "/px4_7")
 
-        def topic(way: str, name: str, kind: Any) -> str:
-            version = kind.MESSAGE_VERSION
-            return f"/px4_7/fmu/{way}/{name}" + (f"_v{version}" if version else "")
 
-        def publisher(name: str, kind: Any) -> Any:
-            return ears.node.create_publisher(kind, topic("in", name, kind), PX4)
+def test_a_mode_of_a_program_flies_the_built_in_autopilot(tmp_path: Path) -> None:
+    world = tmp_path / "idle.yaml"
+    world.write_text(WORLD, encoding="utf-8")
+    names = ("-p", "names:=px4", "-p", "px4_namespace:=''")
+    with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
+        run.wait_for("topics below")
+        fly_by_a_mode(ears, "")
 
-        states = ears.subscribe(VehicleStatus, topic("out", "vehicle_status", VehicleStatus), PX4)
-        places = ears.subscribe(VehicleLocalPosition, topic("out", "vehicle_local_position", VehicleLocalPosition), PX4)
-        acks = ears.subscribe(VehicleCommandAck, topic("out", "vehicle_command_ack", VehicleCommandAck), PX4)
-        replies = ears.subscribe(
-            RegisterExtComponentReply, topic("out", "register_ext_component_reply", RegisterExtComponentReply), PX4
+
+def test_a_mode_that_cannot_be_flown_is_refused(tmp_path: Path) -> None:
+    """One whose program is silent, and what is PX4's own: the executor of a mode, a mode in place of PX4's."""
+    world = tmp_path / "idle.yaml"
+    world.write_text(WORLD, encoding="utf-8")
+    names = ("-p", "names:=px4", "-p", "px4_namespace:=''")
+    with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
+        run.wait_for("topics below")
+        replies = ears.subscribe(RegisterExtComponentReply, "/fmu/out/register_ext_component_reply", PX4)
+        states = ears.subscribe(VehicleStatus, "/fmu/out/vehicle_status", PX4)
+        acks = ears.subscribe(VehicleCommandAck, "/fmu/out/vehicle_command_ack", PX4)
+        requests = ears.node.create_publisher(
+            RegisterExtComponentRequest, "/fmu/in/register_ext_component_request", PX4
         )
-        requests = publisher("register_ext_component_request", RegisterExtComponentRequest)
-        answers = publisher("arming_check_reply", ArmingCheckReply)
-        controls = publisher("config_control_setpoints", VehicleControlMode)
-        setpoints = publisher("trajectory_setpoint", TrajectorySetpoint)
-        commands = publisher("vehicle_command", VehicleCommand)
-        ears.spin_until(lambda: states and states[-1][1].pre_flight_checks_pass, "PX4 to be ready")
+        commands = ears.node.create_publisher(VehicleCommand, "/fmu/in/vehicle_command", PX4)
 
-        request = RegisterExtComponentRequest(request_id=4711, register_arming_check=True, register_mode=True)
-        request.name[:8] = np.frombuffer(b"Our mode", dtype=request.name.dtype)
-        request.px4_ros2_api_version = RegisterExtComponentRequest.LATEST_PX4_ROS2_API_VERSION
-        requests.publish(request)
-        ears.spin_until(lambda: replies and replies[-1][1].request_id == 4711, "a reply to the registration")
-        reply = replies[-1][1]
-        assert reply.success
-        assert reply.mode_id >= VehicleStatus.NAVIGATION_STATE_EXTERNAL1
+        def reply_to(number: int, **more: Any) -> RegisterExtComponentReply:
+            request = RegisterExtComponentRequest(request_id=number, register_arming_check=True, register_mode=True)
+            request.px4_ros2_api_version = RegisterExtComponentRequest.LATEST_PX4_ROS2_API_VERSION
+            for field, value in more.items():
+                setattr(request, field, value)
 
-        def check(asked: ArmingCheckRequest) -> None:
-            answer = ArmingCheckReply(request_id=asked.request_id, registration_id=reply.arming_check_id)
-            answer.can_arm_and_run = answer.mode_req_local_position = True
-            answers.publish(answer)
+            def replied() -> bool:
+                requests.publish(request)
+                ears.spin_for(0.1)
+                return bool(replies) and replies[-1][1].request_id == number
 
-        ears.node.create_subscription(
-            ArmingCheckRequest, topic("out", "arming_check_request", ArmingCheckRequest), check, PX4
-        )
-        control = VehicleControlMode(source_id=reply.mode_id, flag_multicopter_position_control_enabled=True)
-        for flag in (
-            "position",
-            "velocity",
-            "altitude",
-            "climb_rate",
-            "acceleration",
-            "attitude",
-            "rates",
-            "allocation",
-        ):
-            setattr(control, f"flag_control_{flag}_enabled", True)
-        controls.publish(control)
-        unset = [math.nan] * 3
-        target = TrajectorySetpoint(position=[2.0, -3.0, -6.0], velocity=unset, acceleration=unset, jerk=unset)
-        target.yaw, target.yawspeed = 0.0, math.nan
-        timer = ears.node.create_timer(0.05, lambda: setpoints.publish(target))
+            ears.spin_until(replied, f"a reply to {more}")
+            return replies[-1][1]
 
-        def order(command: int, **params: float) -> None:
-            message = VehicleCommand(command=command, target_system=states[-1][1].system_id, target_component=1)
-            for name, value in params.items():
-                setattr(message, name, value)
+        assert not reply_to(1, register_mode_executor=True).success
+        assert not reply_to(2, enable_replace_internal_mode=True, replace_internal_mode=5).success
+        assert not reply_to(3, px4_ros2_api_version=0).success
+        run.wait_for("only PX4 itself has that")
+        silent = reply_to(4)
+        assert (silent.success, silent.mode_id) == (True, VehicleStatus.NAVIGATION_STATE_EXTERNAL1)
+        select = VehicleCommand(command=VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(silent.mode_id))
 
-            def accepted() -> bool:
-                controls.publish(control)
-                commands.publish(message)
-                ears.spin_for(0.2)
-                return any((ack.command, ack.result) == (command, 0) for _, ack in acks)
+        def answered() -> bool:
+            commands.publish(select)
+            ears.spin_for(0.1)
+            return any(ack.command == select.command for _, ack in acks)
 
-            ears.spin_until(accepted, lambda: f"command {command}; {[(a.command, a.result) for _, a in acks]}")
+        ears.spin_until(answered, "an answer to the selection")
+        rejected = VehicleCommandAck.VEHICLE_CMD_RESULT_TEMPORARILY_REJECTED
+        assert {ack.result for _, ack in acks if ack.command == select.command} == {rejected}
+        assert states[-1][1].nav_state < VehicleStatus.NAVIGATION_STATE_EXTERNAL1
 
-        # PX4 leaves the ground by its own modes only, and by offboard setpoints.
-        order(VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(VehicleStatus.NAVIGATION_STATE_AUTO_TAKEOFF))
-        order(VehicleCommand.VEHICLE_CMD_COMPONENT_ARM_DISARM, param1=1.0)
-        ears.spin_until(lambda: places[-1][1].z < -2.0, "in the air")
-        acks.clear()
-        order(VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(reply.mode_id))
-        ears.spin_until(
-            lambda: np.allclose([getattr(places[-1][1], axis) for axis in "xyz"], target.position, atol=0.3),
-            lambda: f"the place; at {places[-1][1]}, {states[-1][1]}",
-        )
-        assert states[-1][1].nav_state == reply.mode_id
-        ears.node.destroy_timer(timer)
-        order(VehicleCommand.VEHICLE_CMD_NAV_LAND)
-        ears.spin_until(lambda: states[-1][1].arming_state == 1, "landed and disarmed")
+
+def fly_by_a_mode(ears: Listener, namespace: str) -> None:
+    """By the messages that px4-ros2-interface-lib exchanges with PX4: registered, checked before arming, selected."""
+
+    def topic(way: str, name: str, kind: Any) -> str:
+        version = kind.MESSAGE_VERSION
+        return f"{namespace}/fmu/{way}/{name}" + (f"_v{version}" if version else "")
+
+    def publisher(name: str, kind: Any) -> Any:
+        return ears.node.create_publisher(kind, topic("in", name, kind), PX4)
+
+    states = ears.subscribe(VehicleStatus, topic("out", "vehicle_status", VehicleStatus), PX4)
+    places = ears.subscribe(VehicleLocalPosition, topic("out", "vehicle_local_position", VehicleLocalPosition), PX4)
+    acks = ears.subscribe(VehicleCommandAck, topic("out", "vehicle_command_ack", VehicleCommandAck), PX4)
+    replies = ears.subscribe(
+        RegisterExtComponentReply, topic("out", "register_ext_component_reply", RegisterExtComponentReply), PX4
+    )
+    requests = publisher("register_ext_component_request", RegisterExtComponentRequest)
+    answers = publisher("arming_check_reply", ArmingCheckReply)
+    controls = publisher("config_control_setpoints", VehicleControlMode)
+    setpoints = publisher("trajectory_setpoint", TrajectorySetpoint)
+    commands = publisher("vehicle_command", VehicleCommand)
+    ears.spin_until(lambda: states and states[-1][1].pre_flight_checks_pass, "PX4 to be ready")
+
+    request = RegisterExtComponentRequest(request_id=4711, register_arming_check=True, register_mode=True)
+    request.name[:8] = np.frombuffer(b"Our mode", dtype=request.name.dtype)
+    request.px4_ros2_api_version = RegisterExtComponentRequest.LATEST_PX4_ROS2_API_VERSION
+    requests.publish(request)
+    ears.spin_until(lambda: replies and replies[-1][1].request_id == 4711, "a reply to the registration")
+    reply = replies[-1][1]
+    assert reply.success
+    assert reply.mode_id >= VehicleStatus.NAVIGATION_STATE_EXTERNAL1
+
+    def check(asked: ArmingCheckRequest) -> None:
+        answer = ArmingCheckReply(request_id=asked.request_id, registration_id=reply.arming_check_id)
+        answer.can_arm_and_run = answer.mode_req_local_position = True
+        answers.publish(answer)
+
+    ears.node.create_subscription(
+        ArmingCheckRequest, topic("out", "arming_check_request", ArmingCheckRequest), check, PX4
+    )
+    control = VehicleControlMode(source_id=reply.mode_id, flag_multicopter_position_control_enabled=True)
+    for flag in (
+        "position",
+        "velocity",
+        "altitude",
+        "climb_rate",
+        "acceleration",
+        "attitude",
+        "rates",
+        "allocation",
+    ):
+        setattr(control, f"flag_control_{flag}_enabled", True)
+    controls.publish(control)
+    unset = [math.nan] * 3
+    target = TrajectorySetpoint(position=[2.0, -3.0, -6.0], velocity=unset, acceleration=unset, jerk=unset)
+    target.yaw, target.yawspeed = 0.0, math.nan
+    timer = ears.node.create_timer(0.05, lambda: setpoints.publish(target))
+
+    def order(command: int, **params: float) -> None:
+        message = VehicleCommand(command=command, target_system=states[-1][1].system_id, target_component=1)
+        for name, value in params.items():
+            setattr(message, name, value)
+
+        def accepted() -> bool:
+            controls.publish(control)
+            commands.publish(message)
+            ears.spin_for(0.2)
+            return any((ack.command, ack.result) == (command, 0) for _, ack in acks)
+
+        ears.spin_until(accepted, lambda: f"command {command}; {[(a.command, a.result) for _, a in acks]}")
+
+    # PX4 leaves the ground by its own modes only, and by offboard setpoints.
+    order(VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(VehicleStatus.NAVIGATION_STATE_AUTO_TAKEOFF))
+    order(VehicleCommand.VEHICLE_CMD_COMPONENT_ARM_DISARM, param1=1.0)
+    ears.spin_until(lambda: places[-1][1].z < -2.0, "in the air")
+    acks.clear()
+    order(VehicleCommand.VEHICLE_CMD_SET_NAV_STATE, param1=float(reply.mode_id))
+    ears.spin_until(
+        lambda: np.allclose([getattr(places[-1][1], axis) for axis in "xyz"], target.position, atol=0.3),
+        lambda: f"the place; at {places[-1][1]}, {states[-1][1]}",
+    )
+    assert states[-1][1].nav_state == reply.mode_id
+    ears.node.destroy_timer(timer)
+    order(VehicleCommand.VEHICLE_CMD_NAV_LAND)
+    ears.spin_until(lambda: states[-1][1].arming_state == 1, "landed and disarmed")
 
 
 def fly_behind_an_agent(ears: Listener, namespace: str) -> None:

@@ -10,6 +10,7 @@ from sim_node.mavlink.commands import DO_SET_MODE
 from sim_node.mavlink.dialects import Convert, Input
 from sim_node.mavlink.modes import CUSTOM
 from sim_node.mavlink.px4 import state
+from sim_node.mavlink.px4.names import SET_NAV_STATE
 from sim_node.mavlink.setpoints import (
     LOCAL_NED,
     NO_ACCELERATION,
@@ -29,8 +30,8 @@ _MASK_BITS = (*range(9), 10, 11)
 _GLOBAL_INT = 5  # MAV_FRAME_GLOBAL_INT
 # Commands whose fifth and sixth parameters are degrees: a COMMAND_LONG would round them to a metre.
 _AT_A_PLACE = frozenset((16, 19, 21, 22, 34, 35, 84, 85, 179, 192, 195))
-# VehicleCommand's own commands, which MAVLink does not have.
-_SET_ORIGIN, _SET_NAV_STATE = 100_000, 100_001
+# VehicleCommand's own, which MAVLink does not have.
+_SET_ORIGIN = 100_000
 _MAX_COMMAND = 65535
 _BODY_FRD, _LOCAL_FRD = 12, 20  # MAV_FRAME
 _POSE_FRAMES = {1: LOCAL_NED, 2: _LOCAL_FRD}  # of VehicleOdometry.POSE_FRAME_*
@@ -101,7 +102,7 @@ def _rates(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
 def _command(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
     params = [float(getattr(message, f"param{number}")) for number in range(1, 8)]
     command, altitude = int(message.command), params[6]
-    if command == _SET_NAV_STATE:
+    if command == SET_NAV_STATE:
         found = MODES.get(int(params[0]) if math.isfinite(params[0]) else -1)
         if found is None:
             raise SetpointRefused(f"VEHICLE_CMD_SET_NAV_STATE: MAVLink has no mode for nav_state {params[0]:g}")
@@ -232,6 +233,14 @@ INPUTS: tuple[Input, ...] = (
 OFFBOARD_MODE, OFFBOARD_TYPE = "offboard_control_mode", "OffboardControlMode"
 # The fields of OffboardControlMode, from the outermost controller on: the first one that is set counts.
 OFFBOARD_FIELDS = (*_MOVES, "attitude", "body_rate", "thrust_and_torque", "direct_actuator")
+
+
+def into_offboard() -> Outgoing:
+    """Return the command that begins OFFBOARD."""
+    main, sub = MODES[state.OFFBOARD]
+    params = {f"param{number}": 0.0 for number in range(4, 8)}
+    mode = {"param1": float(CUSTOM), "param2": float(main), "param3": float(sub)}
+    return "COMMAND_LONG", {"command": DO_SET_MODE, "confirmation": 0, **mode, **params}
 
 
 def controlled(offboard: Mapping[str, bool]) -> str:

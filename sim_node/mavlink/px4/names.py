@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from sim_node.mavlink.axes import finite, quaternion_from_rpy, unit_quaternion
+from sim_node.mavlink.commands import ACCEPTED, DO_SET_MODE, IN_PROGRESS
 from sim_node.mavlink.dialects import Numbers, Readers, Unknown, VehicleNames
 from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
@@ -17,6 +18,8 @@ from sim_node.messages.definitions import constant_of
 # PX4 integrates it from its own sensors: CONSTANTS_ONE_G (m/s²).
 _GRAVITY = 9.80665
 _UNKNOWN_U16 = 65535
+# VehicleCommand's own command for a mode, which MAVLink does not have.
+SET_NAV_STATE = 100_001
 
 
 def px4_topic(name: str, type: str) -> VehicleTopic:
@@ -62,12 +65,15 @@ class Px4Names(VehicleNames):
         readers: The functions that publish a message, by its name.
 
     Attributes:
-        offboard: The last fmu/in/offboard_control_mode, by its fields.
+        offboard: The last fmu/in/offboard_control_mode, or what the mode of a program controls, by its fields.
+        program_mode: The navigation state of the mode of a program that is flown as OFFBOARD, or is to be; 0 for none.
+        selecting: Whether the next answer to DO_SET_MODE is one to VEHICLE_CMD_SET_NAV_STATE.
     """
 
     def __init__(self, vehicle: Telemetry, send: Send, readers: Readers) -> None:
         super().__init__(vehicle, send, readers, vehicle.frames)
         self.offboard: Mapping[str, bool] = {}
+        self.program_mode, self.selecting = 0, False
         # When the vehicle was armed, has taken off, and began the mode (µs); the number of homes.
         self.armed_us, self.takeoff_us, self.mode_us, self.nav_state = 0, 0, 0, -1
         self.homes = 0
@@ -169,6 +175,17 @@ class Px4Names(VehicleNames):
     def on_ground(self, landed_state: int) -> Numbers:
         """Return ground contact, maybe landed and landed, from MAV_LANDED_STATE."""
         return (landed_state == 1,) * 3
+
+    def answered(self, command: int, result: int) -> Numbers:
+        """Return the command that an answer is to: VehicleCommand's own one where it stood behind a mode."""
+        if command != DO_SET_MODE:
+            return (command,)
+        if result not in (ACCEPTED, IN_PROGRESS) and self.nav_state != self.program_mode:
+            self.program_mode = 0
+        if not self.selecting:
+            return (command,)
+        self.selecting = False
+        return (SET_NAV_STATE,)
 
     def new_home(self) -> Numbers:
         """Return the number of this home."""

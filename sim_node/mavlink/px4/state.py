@@ -17,11 +17,11 @@ ACRO, TERMINATION, OFFBOARD, STAB, TAKEOFF, LAND, FOLLOW, PRECISION_LAND, ORBIT,
     *(10, 13, 14, 15, 17, 18),
     *(19, 20, 21, 22),
 )
-_EXTERNAL_1 = 23
+EXTERNAL_1, EXTERNALS = 23, 8
 # Of custom_mode in HEARTBEAT, by px4_custom_mode.h: the main mode, and the submodes of the automatic one and of POSCTL.
 MAIN_MODES = {1: MANUAL, 2: ALTCTL, 3: POSCTL, 4: LOITER, 5: ACRO, 6: OFFBOARD, 7: STAB, 10: TERMINATION, 11: CRUISE}
 AUTO_MODES = {2: TAKEOFF, 3: LOITER, 4: MISSION, 5: RETURN, 6: LAND, 8: FOLLOW, 9: PRECISION_LAND, 10: VTOL_TAKEOFF}
-AUTO_MODES |= {11 + number: _EXTERNAL_1 + number for number in range(8)}
+AUTO_MODES |= {11 + number: EXTERNAL_1 + number for number in range(EXTERNALS)}
 POSITION_MODES = {1: ORBIT, 2: SLOW}
 # The nearest mode of PX4 by the names of ArduPilot's.
 _OF_ARDUPILOT: Mapping[str, int] = {
@@ -79,7 +79,7 @@ def control_flags(state: int, offboard: Mapping[str, bool]) -> dict[str, bool]:
 
     Args:
         state: The navigation state.
-        offboard: The fields of the last OffboardControlMode.
+        offboard: The fields of the last OffboardControlMode, or what the mode of a program controls.
 
     Returns:
         The fields, without the others.
@@ -90,16 +90,25 @@ def control_flags(state: int, offboard: Mapping[str, bool]) -> dict[str, bool]:
         running = ("offboard", *next((each for name, each in _OFFBOARD.items() if offboard.get(name)), ()))
     elif state in _MANUAL_MODES:
         running = ("manual", *_CONTROLLERS[_MANUAL_MODES[state] :])
-    elif state >= _EXTERNAL_1:
-        running = ()  # PX4 takes those that the mode has registered
+    elif state >= EXTERNAL_1:
+        running = next((each for name, each in _OFFBOARD.items() if offboard.get(name)), ())
     else:
         running = (*(() if state in _ADJUSTED else ("auto",)), *_CONTROLLERS)
     return {f"flag_control_{name}_enabled": True for name in running}
 
 
+def _flown(names: Px4Names, state: int) -> int:
+    """Return the mode of a program that the vehicle flies as OFFBOARD, else the navigation state itself."""
+    if state == OFFBOARD:
+        return names.program_mode or OFFBOARD
+    if names.nav_state == names.program_mode:  # it has been left
+        names.program_mode = 0
+    return state
+
+
 def _heartbeat(fields: Any, names: Px4Names) -> None:
     beat, now_us = names.vehicle.heartbeat or Heartbeat(), names.now_us
-    state, armed = nav_state(beat), bool(beat.base_mode & ARMED)
+    state, armed = _flown(names, nav_state(beat)), bool(beat.base_mode & ARMED)
     landed = names.last.get("EXTENDED_SYS_STATE")
     if state != names.nav_state:
         names.nav_state, names.mode_us = state, now_us

@@ -120,7 +120,8 @@ ROWS: tuple[TopicRow, ...] = (
     _row(
         *("vehicle_command_ack", "VehicleCommandAck", "COMMAND_ACK"),
         {
-            **{name: of(name) for name in ("command", "result", "target_system", "target_component")},
+            "command": by("answered", "command result"),
+            **{name: of(name) for name in ("result", "target_system", "target_component")},
             "result_param1": of("progress"),
             "result_param2": of("result_param2"),
         },

@@ -25,6 +25,7 @@ from sim_node.mavlink.setpoints import SetpointRefused
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.ros.bridge_parameters import Naming
 from sim_node.ros.dialect_vehicles import DialectVehicles, ServedVehicle
+from sim_node.ros.px4.program_modes import ProgramModes
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
@@ -48,7 +49,17 @@ class Px4Topics(ServedVehicle[Px4Names]):
 
     def offer(self) -> None:
         """Subscribe to the topics below fmu/in, which is the prefix, and offer fmu/vehicle_command."""
-        inputs = ((OFFBOARD_MODE, OFFBOARD_TYPE, self._offboard), *((i.name, i.type, self._forward(i)) for i in INPUTS))
+        modes = self._modes = ProgramModes(
+            self.node, self.prefix.removesuffix("in/"), self.names, self.send, self.bridge.post
+        )
+        inputs = (
+            (OFFBOARD_MODE, OFFBOARD_TYPE, self._offboard),
+            ("register_ext_component_request", "RegisterExtComponentRequest", modes.register),
+            ("unregister_ext_component", "UnregisterExtComponent", modes.unregister),
+            ("arming_check_reply", "ArmingCheckReply", modes.answer),
+            ("config_control_setpoints", "VehicleControlMode", modes.configure),
+            *((i.name, i.type, self._forward(i)) for i in INPUTS),
+        )
         for name, type, receive in inputs:
             self.subscribe(name, f"px4_msgs/{type}", receive, *versioned(self.prefix + name, type))
         self.node.create_service(VehicleCommand, f"{self.prefix.removesuffix('in/')}vehicle_command", self._command)
@@ -57,6 +68,8 @@ class Px4Topics(ServedVehicle[Px4Names]):
         return int(self.node.get_clock().now().nanoseconds)
 
     def _offboard(self, message: Any) -> None:
+        if self._modes.flown:
+            return  # as in PX4, which reads it in OFFBOARD alone
         now_ns = self._offboard_ns = self._now_ns()
         self.names.offboard = {name: bool(getattr(message, name, False)) for name in OFFBOARD_FIELDS}
         control = controlled(self.names.offboard)
@@ -70,12 +83,15 @@ class Px4Topics(ServedVehicle[Px4Names]):
 
         def setpoint(message: Any) -> None:
             now_ns = self._now_ns()
-            if abs(now_ns - self._offboard_ns) > _OFFBOARD_NS or controlled(self.names.offboard) not in row.needs:
+            asked = self._modes.flown or abs(now_ns - self._offboard_ns) <= _OFFBOARD_NS
+            if not asked or controlled(self.names.offboard) not in row.needs:
                 wanted = " or ".join(row.needs)
                 raise SetpointRefused(f"nothing is sent without an {OFFBOARD_MODE} with {wanted} in the last second")
             forward(message)
             self._setpoint_ns = now_ns
 
+        if row.type == "VehicleCommand":
+            return self._modes.commanded(forward)
         return setpoint if row.needs else forward
 
     async def _command(self, request: Any, response: Any) -> Any:
