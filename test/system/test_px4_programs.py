@@ -200,6 +200,14 @@ def test_a_mode_of_a_program_flies_the_built_in_autopilot(tmp_path: Path) -> Non
         fly_by_a_mode(ears, "")
 
 
+@needs_px4
+@pytest.mark.usefixtures("autopilots")
+def test_a_mode_of_a_program_flies_px4_without_an_agent() -> None:
+    with program(sim_node("fly", "px4", "--no-view", "--names", "px4")) as run, listener() as ears:
+        run.wait_for("in lockstep")
+        fly_by_a_mode(ears, "")
+
+
 def test_a_mode_that_cannot_be_flown_is_refused(tmp_path: Path) -> None:
     """One whose program is silent, and what is PX4's own: the executor of a mode, a mode in place of PX4's."""
     world = tmp_path / "idle.yaml"
