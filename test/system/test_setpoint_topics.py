@@ -88,6 +88,18 @@ class Flown:
         self.barrier()
         assert not self.sent(since)
 
+    def until_nothing_more(self) -> None:
+        """A publisher that has not run for a while on a busy machine was reported, too; its next message came then."""
+
+        def silent() -> bool:
+            self.barrier()
+            since = time.monotonic()
+            self.ears.spin_for(3 / RATE)
+            self.barrier()
+            return not self.sent(since)
+
+        self.ears.spin_until(silent, "nothing more")
+
     def now(self) -> Any:
         return self.ears.node.get_clock().now().to_msg()
 
@@ -151,7 +163,7 @@ def test_a_silent_publisher_is_not_repeated_for_long(flown: Flown, topic: str) -
     publish()
     last = time.monotonic()
     flown.until_result(topic, "stopped: no message for 0.5 s", began)
-    flown.assert_nothing_more()
+    flown.until_nothing_more()
     # Each of the last messages at once, and the newest again at the rate.
     assert len(flown.sent(last)) <= RATE * TIMEOUT_S + 4
     assert flown.ears.node.count_publishers(f"/vehicle1/{topic}") == 1
@@ -255,7 +267,7 @@ def test_publishers_of_another_process_that_are_stopped_go_on_and_are_killed(flo
             process.send_signal(number)
             cut = time.monotonic()
             flown.until_result(topic, "stopped: no message for 0.5 s", cut)
-            flown.assert_nothing_more()
-            # What it had published by then, and the last one again. 400 before.
-            assert len(flown.sent(cut)) <= RATE * TIMEOUT_S + 6
+            flown.until_nothing_more()
+            # What it had published by then, and the last one again, twice if it was reported early; 400 without a bound.
+            assert len(flown.sent(cut)) <= 2 * (RATE * TIMEOUT_S + 6)
             process.send_signal(signal.SIGCONT)
