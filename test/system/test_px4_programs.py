@@ -60,12 +60,19 @@ vehicles:
 """
 
 
-def test_the_offboard_example_takes_off_holds_and_lands(tmp_path: Path) -> None:
-    world = tmp_path / "idle.yaml"
+@contextmanager
+def built_in(folder: Path) -> Iterator[tuple[Any, Listener]]:
+    """A run of a drone with the built-in autopilot under PX4's names, and somebody on the graph."""
+    world = folder / "idle.yaml"
     world.write_text(WORLD, encoding="utf-8")
     names = ("-p", "names:=px4", "-p", "px4_namespace:=''")
     with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
         run.wait_for("topics below")
+        yield run, ears
+
+
+def test_the_offboard_example_takes_off_holds_and_lands(tmp_path: Path) -> None:
+    with built_in(tmp_path) as (_, ears):
         fly_as_the_example(ears)
 
 
@@ -192,11 +199,7 @@ def test_a_mode_of_a_program_flies_px4_itself() -> None:
 
 
 def test_a_mode_of_a_program_flies_the_built_in_autopilot(tmp_path: Path) -> None:
-    world = tmp_path / "idle.yaml"
-    world.write_text(WORLD, encoding="utf-8")
-    names = ("-p", "names:=px4", "-p", "px4_namespace:=''")
-    with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
-        run.wait_for("topics below")
+    with built_in(tmp_path) as (_, ears):
         fly_by_a_mode(ears, "")
 
 
@@ -210,11 +213,7 @@ def test_a_mode_of_a_program_flies_px4_without_an_agent() -> None:
 
 def test_a_mode_that_cannot_be_flown_is_refused(tmp_path: Path) -> None:
     """One whose program is silent, and what is PX4's own: the executor of a mode, a mode in place of PX4's."""
-    world = tmp_path / "idle.yaml"
-    world.write_text(WORLD, encoding="utf-8")
-    names = ("-p", "names:=px4", "-p", "px4_namespace:=''")
-    with program(sim_node("run", str(world), "--no-view", "--ros-args", *names)) as run, listener() as ears:
-        run.wait_for("topics below")
+    with built_in(tmp_path) as (run, ears):
         replies = ears.subscribe(RegisterExtComponentReply, "/fmu/out/register_ext_component_reply", PX4)
         states = ears.subscribe(VehicleStatus, "/fmu/out/vehicle_status", PX4)
         acks = ears.subscribe(VehicleCommandAck, "/fmu/out/vehicle_command_ack", PX4)
