@@ -42,17 +42,12 @@ def matcher(kind: Any, match: TriggerMatch) -> Matches:
     """
     path = match.field.split(".") if match.field else []
     check_field(kind, path)
-    value: Any = parsed(match.value)
-    for name in reversed(path):
-        value = {name: value}
+    value = parsed(match.value)
     try:
-        wanted = _at(filled(kind, value), path)
+        wanted = _at(filled(kind, _below(path, value)), path)
     except BadValue:
         # One element stands for a list of it.
-        value = [parsed(match.value)]
-        for name in reversed(path):
-            value = {name: value}
-        wanted = _at(filled(kind, value), path)
+        wanted = _at(filled(kind, _below(path, [value])), path)
     is_set = bool(path) and _is_list(wanted)
 
     def matches(message: Any) -> bool:
@@ -75,6 +70,10 @@ def equal(one: Any, other: Any, tolerance: float) -> bool:
     if isinstance(one, float):
         return math.isclose(one, other, rel_tol=0.0 if tolerance else SAME, abs_tol=tolerance or SAME)
     return bool(one == other)
+
+
+def _below(path: Sequence[str], value: Any) -> Any:
+    return reduce(lambda inside, name: {name: inside}, reversed(path), value)
 
 
 def _at(message: Any, path: Sequence[str]) -> Any:

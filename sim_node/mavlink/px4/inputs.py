@@ -235,14 +235,6 @@ OFFBOARD_MODE, OFFBOARD_TYPE = "offboard_control_mode", "OffboardControlMode"
 OFFBOARD_FIELDS = (*_MOVES, "attitude", "body_rate", "thrust_and_torque", "direct_actuator")
 
 
-def into_offboard() -> Outgoing:
-    """Return the command that begins OFFBOARD."""
-    main, sub = MODES[state.OFFBOARD]
-    params = {f"param{number}": 0.0 for number in range(4, 8)}
-    mode = {"param1": float(CUSTOM), "param2": float(main), "param3": float(sub)}
-    return "COMMAND_LONG", {"command": DO_SET_MODE, "confirmation": 0, **mode, **params}
-
-
 def controlled(offboard: Mapping[str, bool]) -> str:
     """Return the outermost controller that an OffboardControlMode asks for; empty for none."""
     return next((name for name in OFFBOARD_FIELDS if offboard.get(name)), "")

@@ -10,7 +10,7 @@ from px4_msgs.msg import ArmingCheckReply, ArmingCheckRequest, RegisterExtCompon
 from rclpy.node import Node
 
 from sim_node.mavlink.commands import DO_SET_MODE
-from sim_node.mavlink.px4.inputs import OFFBOARD_FIELDS, hold, into_offboard
+from sim_node.mavlink.px4.inputs import OFFBOARD_FIELDS, hold
 from sim_node.mavlink.px4.names import SET_NAV_STATE, Px4Names, px4_topic, versioned
 from sim_node.mavlink.px4.state import EXTERNAL_1, EXTERNALS
 from sim_node.mavlink.setpoints import SetpointRefused
@@ -148,20 +148,21 @@ class ProgramModes:
                 self._select(int(number), mode, message)
             else:
                 self._names.program_mode = 0
-                forward(message)
-                self._names.selecting = message.command == SET_NAV_STATE
+            forward(message)
+            self._names.selecting = message.command == SET_NAV_STATE
 
         return receive
 
     def _select(self, number: int, mode: ProgramMode, message: Any) -> None:
+        """Turn a command for a mode into one for OFFBOARD. Raises SetpointRefused, after an answer."""
         if not mode.can_fly:
             ack = {"command": SET_NAV_STATE, "result": _TEMPORARILY_REJECTED}
             ack |= {"target_system": message.source_system, "target_component": message.source_component}
             self._post(lambda now_ns: self._names.encode(_ACK, ack))
             raise SetpointRefused(f"mode {EXTERNAL_1 + number}: its program does not say that it can be flown")
         self._names.offboard, self._names.program_mode = mode.controls, EXTERNAL_1 + number
-        self._names.selecting = True
-        self._send([hold(), into_offboard()])
+        self._send([hold()])
+        message.param1 = float(VehicleStatus.NAVIGATION_STATE_OFFBOARD)
 
     def _ask(self) -> None:
         """Ask the programs, and keep OFFBOARD within reach of their modes: PX4 begins it with a stream only."""
