@@ -12,7 +12,6 @@ import numpy as np
 from sim_node.extensions.openplx.collision_groups import CollisionGroups
 from sim_node.extensions.openplx.contacts import contact_materials
 from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
-from sim_node.extensions.openplx.meshes import mesh_notes
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object, objects_in
 from sim_node.extensions.openplx.parts import (
@@ -45,7 +44,7 @@ from sim_node.extensions.openplx.tree import (
     path_below,
 )
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
-from sim_node.extensions.openplx.visuals import visual_of
+from sim_node.extensions.openplx.visuals import mesh_notes, visual_of
 from sim_node.spatial.geometry import poses
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.mates import Mate, MateConnector, RedirectedMateConnector
