@@ -1,4 +1,4 @@
-"""rviz2 configuration of a world: its frames, its topics with their QoS, views, and the viewports of a schematic as views."""
+"""rviz2 configuration of a world: its frames, its topics with their QoS, and views, also those of a schematic."""
 
 from __future__ import annotations
 

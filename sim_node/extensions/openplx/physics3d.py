@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.extensions.openplx.collision_groups import CollisionGroups
-from sim_node.extensions.openplx.contacts import contact_materials
+from sim_node.extensions.openplx.contacts import CollisionGroups, contact_materials
 from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object, objects_in

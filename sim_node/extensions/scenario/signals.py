@@ -106,7 +106,7 @@ class SignalKind:
 SIGNALS: Registry[str, SignalKind] = Registry(
     "signal",
     shipped=tuple(
-        f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health", "message_signals")
+        f"sim_node.extensions.scenario.{name}" for name in ("signals", "health", "message_signals")
     ),
     group="sim_node.signals",
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.extensions.scenario.autopilots import autopilot_version, flown_by
+from sim_node.autopilots.installed import ARDUPILOT, NotInstalled, find
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
 from sim_node.extensions.scenario.judging import (
     MEASURE,
@@ -49,7 +49,56 @@ from sim_node.randomness import stream
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
+from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
 from sim_node.world.problems import refuse
+from sim_node.world.vehicles import Autopilot
+
+# ArduCopter does not arm with a gyroscope that is read less often.
+_ARDUPILOT_STEP_NS = 1_000_000
+
+
+def flown_by(world: World, kind: str) -> World:
+    """Return a world whose autopilots are PX4 or ArduPilot of this machine, started by its runs.
+
+    Args:
+        world: The world.
+        kind: PX4 or ARDUPILOT; empty for the world as it is.
+
+    Returns:
+        The world.
+
+    Raises:
+        WorldError: It has no autopilots, or the kind is not installed.
+    """
+    if not kind:
+        return world
+    if not autopiloted(world):
+        refuse("autopilot", f"the world has no vehicle with an autopilot that {kind} could fly")
+    try:
+        find(kind, os.environ)
+    except NotInstalled as error:
+        refuse("autopilot", str(error))
+
+    def flown(vehicle: Vehicle) -> Vehicle:
+        if vehicle.autopilot is None:
+            return vehicle
+        instance = vehicle.autopilot.instance
+        return replace(vehicle, autopilot=Autopilot(kind, instance, any_instance=True, installed=True))
+
+    parts = {each: tuple(map(flown, world.parts.get(each, ()))) for each in VEHICLES}
+    time = world.time
+    if kind == ARDUPILOT and time.step_ns > _ARDUPILOT_STEP_NS:
+        time = replace(time, step_ns=_ARDUPILOT_STEP_NS)
+    return replace(world, time=time, **parts)
+
+
+def autopilot_version(kind: str) -> dict[str, str]:
+    """Return the version of an installed autopilot for certificates, by its name; nothing for no kind."""
+    if not kind:
+        return {}
+    version = find(kind, os.environ).version
+    return {kind: "unknown" if version is None else ".".join(map(str, version))}
+
 
 # Of the first generation, in ranks: the middle two thirds of each range.
 _SPREAD = 1.0 / 3.0

@@ -1,4 +1,4 @@
-"""Cameras: colour and depth images, through lenses with and without distortion; and images compressed as image_transport sends them."""
+"""Cameras: colour and depth images, through lenses with and without distortion, and compressed ones."""
 
 from __future__ import annotations
 
