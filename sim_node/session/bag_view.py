@@ -127,7 +127,7 @@ class BagView(PlaybackTarget):
         # One to play, one for seeking: each is read by its own thread.
         self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(report)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._files = ExitStack()
         self._worlds = self._recorded_worlds()
         self._drawings = BagDrawings(self._sought, self._unreadable, report, self._first_world(), viewer.beside)
@@ -314,8 +314,8 @@ class BagView(PlaybackTarget):
         placed = without_transforms(self._drawings.frames, parents, fixed)
         self._viewer.placed = (*self._viewer.placed, *placed)
         for name, each in placed.items():
-            if name not in self._told and name not in self._viewer.beside.frames:
-                self._told.add(name)
+            if name not in self._reported and name not in self._viewer.beside.frames:
+                self._reported.add(name)
                 self._report(shown(each.remark, MAX_LINE))
         return {name: (each.parent, each.pose) for name, each in placed.items()}
 

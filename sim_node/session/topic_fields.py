@@ -91,7 +91,7 @@ class TopicFields(TopicReader[FloatArray]):
         self._topics: dict[str, BagTopic] = {}
         # By topic: the numbers of each field that a formula names.
         self._fields: dict[str, dict[str, NumericFields]] = {name: {} for name in self.wanted}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def add(self, topic: BagTopic) -> None:
         """Make a topic known."""
@@ -154,7 +154,7 @@ class TopicFields(TopicReader[FloatArray]):
             if not self._later:
                 raise
             if topic in self.types():  # else it may come
-                self._tell(str(fault))
+                self._report_once(str(fault))
             return (field.rpartition(".")[2] or name,)
         return POSE_LABELS if numbers.type in _POSES else tuple(numbers.paths)
 
@@ -179,9 +179,9 @@ class TopicFields(TopicReader[FloatArray]):
             numbers.type, {key: numbers.paths[key] for key in (*turn, *(f"{order[1]}.{a}" for a in "xyz"))}
         )
 
-    def _tell(self, why: str) -> None:
-        if why not in self._told:
-            self._told.add(why)
+    def _report_once(self, why: str) -> None:
+        if why not in self._reported:
+            self._reported.add(why)
             self._report(f"schematic: {why}")
 
 
