@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from waiting import PATIENCE
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.physics import RigidBodyEngine
@@ -19,7 +20,6 @@ from sim_node.simulation.physics import rigid_bodies as rigid_bodies_module
 from sim_node.simulation.physics.groups import Groups, body_ranges
 from sim_node.world import Body, Drag, Geometry, Ground, Inertial, Multirotor, Physics, Pilot, Rotor, TimeGrid, World
 from sim_node.world.forces import Gusts, Wind
-from test.shared.waiting import PATIENCE
 
 INTEGRATORS = ("euler", "implicitfast", "implicit")
 GUSTY = Wind(np.array([3.0, 1.0, 0.0]), 0.14, gusts=Gusts(np.ones(3), np.full(3, 50.0), 5.0))

@@ -95,7 +95,8 @@ class Vehicles:
     def act(self) -> None:
         """Let the pilots command that are due, and apply the wrenches of rotors."""
         self._act()
-        self.acted()
+        if self._banks:
+            self._timesteps[0] += 1
 
     def acted(self) -> None:
         """Count a timestep."""
