@@ -15,7 +15,9 @@ import pytest
 import sim_node.extensions.elodin as el
 from sim_node.recording import open_bag
 
-process, Ready = el.s10.PyRecipe.process, el.s10.Ready
+Ready = el.s10.Ready
+# Of any types, as scripts are not checked.
+process: Any = el.s10.PyRecipe.process
 
 
 @pytest.fixture(autouse=True)
