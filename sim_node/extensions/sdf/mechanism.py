@@ -80,6 +80,8 @@ class SdfMechanism:
         motors: The numbers of the motors of each flying body, in the order of its rotors.
         topics: Topics here, by what Gazebo calls them.
         detached: What a message on a topic of Gazebo detaches.
+        pulses: Topics of Gazebo with truth values that are sent once; here false comes before and after.
+        loads: What loads batteries besides their own load: by a scope and the name of its battery, W.
     """
 
     links: dict[ScopeEntry, SdfLink] = field(default_factory=dict)
@@ -88,6 +90,8 @@ class SdfMechanism:
     motors: dict[str, list[int]] = field(default_factory=dict)
     topics: dict[str, str] = field(default_factory=dict)
     detached: dict[str, str] = field(default_factory=dict)
+    pulses: set[str] = field(default_factory=set)
+    loads: list[tuple[SdfScope, str, float]] = field(default_factory=list)
 
     def add(self, kind: str, *parts: Any) -> None:
         """Add parts of a kind."""

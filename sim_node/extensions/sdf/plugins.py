@@ -162,7 +162,16 @@ SYSTEMS.add("CpuLidar")(GazeboSystem("lidars need no plug-in"))
 SYSTEMS.add("PosePublisher")(GazeboSystem("/tf has all poses"))
 SYSTEMS.add(
     *("Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Magnetometer", "AirPressure", "NavSat"),
-    *("Altimeter", "ForceTorque", "Contact", "AirSpeed", "LogicalCamera", "OpticalTactilePlugin", "Label"),
+    *(
+        "Altimeter",
+        "ForceTorque",
+        "Contact",
+        "AirSpeed",
+        "LogicalCamera",
+        "DopplerVelocityLogSystem",
+        "OpticalTactilePlugin",
+        "Label",
+    ),
     *("LogRecord", "LogPlayback", "LogVideoRecorder", "Performer", "LevelManager", "EntitySemantics"),
     *("SystemMonitor", "JoyToTwist", "MagnetometerSystem", "CustomSensorSystem", "RosGzBridge", "OpticalFlow"),
     *("EnvironmentPreload", "SceneManager", "Comms", "RFComms", "PerfectComms", "AcousticComms", "Shader"),
@@ -174,12 +183,11 @@ SYSTEMS.add(
 )(GazeboSystem("of Gazebo's windows"))
 # Systems that move something and have no equivalent here.
 MISSING = (
-    *("TrajectoryFollower", "TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
     *("CommsEndpoint", "Breadcrumbs", "LogicalAudioSensorPlugin", "PythonSystemLoader", "LedPlugin"),
     *("PerformerDetector", "DriveToPoseController", "FreeSpaceExplorer", "LighterThanAirDynamics", "LookupWheelSlip"),
     *("EnvironmentalSystem", "EnvironmentalSensorSystem", "WebsocketServer", "Elevator"),
-    *("DopplerVelocityLogSystem", "KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
-    *("WheelSlip", "ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
+    *("KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
+    *("ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
     *("SpacecraftThrusterModel", "GimbalController"),
 )
 

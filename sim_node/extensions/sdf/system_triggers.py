@@ -141,6 +141,8 @@ def _trigger(plugin: SdfPlugin) -> Trigger:
         raise ScopeFault(plugin.element, "input is missing")
     type, kinds = _type_of(source)
     matches = tuple(_match(plugin, each, kinds) for each in source.all("match"))
+    if _topic(source) in found.pulses:
+        matches = (TriggerMatch('{"data": true}'), *matches)
     outputs, detached = [], []
     for element in plugin.element.all("output"):
         topic = _topic(element)

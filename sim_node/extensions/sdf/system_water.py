@@ -81,7 +81,7 @@ def _hydrodynamics(plugin: SdfPlugin) -> None:
 @system(
     "Thruster",
     "the thrust of a propeller, a velocity actuator, and commands of joints",
-    ignored="namespace topic velocity_control p_gain i_gain d_gain power_load battery_name",
+    ignored="namespace topic velocity_control p_gain i_gain d_gain",
 )
 def _thruster(plugin: SdfPlugin) -> None:
     joint = plugin.joint("joint_name")
@@ -100,6 +100,8 @@ def _thruster(plugin: SdfPlugin) -> None:
         deadband=abs(plugin.number("deadband", 0.0)),
         place=plugin.place(link.frame),
     )
+    if battery := plugin.text("battery_name"):
+        plugin.found.loads.append((plugin.scope, battery, max(plugin.number("power_load", 0.0), 0.0)))
     # Gazebo's thrust is that of the commanded speed at once.
     most = max(abs(plugin.number(f"{end}_thrust_cmd", 1000.0)) for end in ("max", "min"))
     if not plugin.flag("use_angvel_cmd"):
