@@ -6,13 +6,18 @@ import numpy as np
 
 from sim_node.extensions.sdf.elements import child, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
+from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.extensions.sdf.system_drives import actuate, take_commands
-from sim_node.extensions.sdf.water import DERIVATIVES, Hydrodynamics, Thruster
+from sim_node.extensions.sdf.water import DERIVATIVES, Bladder, Hydrodynamics, Thruster
+from sim_node.messages.sensor_topics import topic_of
 from sim_node.spatial.geometry import quaternions
+from sim_node.world.bodies import Body
 from sim_node.world.forces import Buoyancy
-from sim_node.world.joint_motion import RIGID
-from sim_node.world.shapes import volume_of
+from sim_node.world.joint_motion import RIGID, Actuator
+from sim_node.world.shapes import Inertial, volume_of
 
+# Of the piston of a bladder, kg and rad/s: next to nothing, and as fast as timesteps of 1 ms resolve.
+_PISTON_MASS, _PISTON_RATE = 1e-3, 100.0
 # Depth at which a body is under water in a world without a surface, m.
 DEEP = 1e6
 
@@ -111,3 +116,36 @@ def _thruster(plugin: SdfPlugin) -> None:
     if (name := actuate(plugin, joint, type="velocity", damping=RIGID, implicit=True, **limit)) is not None:
         plugin.found.add("forces", thruster)
         take_commands(plugin, name)
+
+
+@system("BuoyancyEngine", "the force of a bladder, which a piston LINK/bladder fills, and commands of joints")
+def _buoyancy_engine(plugin: SdfPlugin) -> None:
+    found, link = plugin.found, plugin.link("link_name")
+    if child(plugin.element, "link_name") is None:
+        raise ScopeFault(plugin.element, "link_name is missing")
+    least = max(plugin.number("min_volume", 3e-5), 0.0)
+    most = max(plugin.number("max_volume", 9.9e-4), least)
+    begin = plugin.number("default_volume", least)
+    name, place = f"{link.frame}/bladder", plugin.place(link.frame)
+    force = Bladder(
+        link.frame,
+        piston=name,
+        volume_min=least,
+        volume_max=most,
+        neutral_volume=max(plugin.number("neutral_volume", 3e-4), 0.0),
+        density=max(plugin.number("fluid_density", 1000.0), 0.0),
+        surface=None if child(plugin.element, "surface") is None else plugin.number("surface", 0.0),
+        place=place,
+    )
+    piston = Inertial(_PISTON_MASS, _PISTON_MASS * np.eye(3))
+    # A setpoint with a limited rate begins where its joint does.
+    filled = np.array([begin])
+    found.add("bodies", Body(name, link.frame, "pz", q=filled, inertial=piston, place=place, parent_place=place))
+    pace = {"speed": rate} if (rate := plugin.number("max_inflation_rate", 3e-6)) > 0.0 else {}
+    gains = {"stiffness": _PISTON_MASS * _PISTON_RATE**2, "damping": 2.0 * _PISTON_MASS * _PISTON_RATE}
+    found.add("actuators", Actuator(name, type="position", target=begin, place=place, **gains, **pace))
+    found.add("forces", force)
+    take_commands(plugin, name)
+    namespace = plugin.text("namespace").strip("/")
+    topic = f"/model/{namespace}/buoyancy_engine" if namespace else "/buoyancy_engine"
+    found.topics[topic] = topic_of(name, "cmd_pos")
