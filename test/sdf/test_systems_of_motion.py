@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 
@@ -12,6 +13,7 @@ from sim_node import Simulation
 from sim_node.extensions.sdf.waypoints import WaypointForce
 from sim_node.world import loads
 from sim_node.world.model import World
+from sim_node.world.triggers import Trigger, TriggerMatch
 from sim_node.world.writers.yaml import to_yaml
 
 
@@ -202,3 +204,77 @@ class TestBladders:
         world = self.glider().world
         assert world.joint_commands[0].joints == ("m/l/bladder",)
         assert loads(to_yaml(world)).forces == world.forces
+
+
+JOINT = (
+    '<joint name="j" type="revolute"><parent>l</parent><child>a</child><axis><xyz>1 0 0</xyz></axis></joint>'
+    '<plugin filename="x" name="gz::sim::systems::{}"><joint_name>j</joint_name>{}</plugin>'
+)
+
+
+class TestTopicsOfTriggers:
+    @staticmethod
+    def output(plugin: str, topic: str, data: float = 2.0) -> tuple[str, object]:
+        """Return the topic and the data that a trigger sends for a topic of Gazebo."""
+        trigger = (
+            '<plugin filename="x" name="gz::sim::systems::TriggeredPublisher"><input type="gz.msgs.Empty" topic="/go"/>'
+            f'<output type="gz.msgs.Double" topic="{topic}">data: {data}</output></plugin>'
+        )
+        links = f'<link name="l">{mass(1, 1)}</link><link name="a">{mass(1, 1)}</link>'
+        (found,) = read(f'{trigger}<model name="my-m">{links}{plugin}</model>').of(Trigger)
+        (sent,) = found.outputs
+        assert sent.type == "std_msgs/msg/Float64"
+        return sent.topic, json.loads(sent.message)["data"]
+
+    @pytest.mark.parametrize(
+        ("system", "inside", "topic", "expected"),
+        [
+            ("JointPositionController", "", "/model/my-m/joint/j/0/cmd_pos", "cmd_pos"),
+            ("JointPositionController", "<joint_index>2</joint_index>", "/model/my-m/joint/j/2/cmd_pos", "cmd_pos"),
+            ("JointPositionController", "<sub_topic>arm</sub_topic>", "/model/my-m/arm", "cmd_pos"),
+            ("JointPositionController", "<topic>flap</topic>", "/flap", "cmd_pos"),
+            ("JointController", "", "/model/my-m/joint/j/cmd_vel", "cmd_vel"),
+            ("JointController", "<topic>/spin</topic>", "spin", "cmd_vel"),
+            ("ApplyJointForce", "", "/model/my-m/joint/j/cmd_force", "cmd_effort"),
+            ("Thruster", "<use_angvel_cmd>1</use_angvel_cmd>", "/model/my-m/joint/j/cmd_vel", "cmd_vel"),
+        ],
+    )
+    def test_those_of_joints_are_those_of_their_actuators(
+        self, system: str, inside: str, topic: str, expected: str
+    ) -> None:
+        assert self.output(JOINT.format(system, inside), topic) == (f"my_m/a/{expected}", 2.0)
+
+    def test_the_thrust_of_a_thruster_becomes_the_speed_of_its_propeller(self) -> None:
+        inside = "<namespace>sub</namespace><thrust_coefficient>0.004</thrust_coefficient>"
+        inside += "<propeller_diameter>0.2</propeller_diameter><fluid_density>1000</fluid_density>"
+        topic, speed = self.output(JOINT.format("Thruster", inside), "/model/sub/joint/j/cmd_thrust", -31.0)
+        assert topic == "my_m/a/cmd_vel"
+        assert speed == pytest.approx(-math.sqrt(31.0 / (1000 * 0.004 * 0.2**4)))
+
+    def test_a_topic_of_several_joints_commands_all(self) -> None:
+        link = f'<link name="{{0}}">{mass(1, 1)}</link><joint name="j{{0}}" type="revolute"><parent>l</parent>'
+        link += "<child>{0}</child><axis/></joint>"
+        links = link.format("a") + link.format("b")
+        plugin = (
+            '<plugin filename="x" name="gz::sim::systems::JointPositionController"><joint_name>ja</joint_name>'
+            "<joint_name>jb</joint_name><topic>both</topic></plugin>"
+        )
+        trigger = (
+            '<plugin filename="x" name="gz::sim::systems::TriggeredPublisher"><input type="gz.msgs.Empty" topic="/go"/>'
+            '<output type="gz.msgs.Double" topic="/both">data: 1</output></plugin>'
+        )
+        world = read(f'{trigger}<model name="m"><link name="l">{mass(1, 1)}</link>{links}{plugin}</model>')
+        assert [each.topic for each in world.of(Trigger)[0].outputs] == ["m/a/cmd_pos", "m/b/cmd_pos"]
+
+    def test_a_match_of_an_altimeter_is_one_of_its_height(self) -> None:
+        # Of gz-sim's examples/worlds/triggered_publisher.sdf.
+        trigger = (
+            '<plugin filename="x" name="gz::sim::systems::TriggeredPublisher">'
+            '<input type="gz.msgs.Altimeter" topic="/altimeter"><match field="vertical_position" tol="0.2">-7.5</match>'
+            '</input><output type="gz.msgs.Empty" topic="/o"/></plugin>'
+        )
+        sensor = '<sensor name="alt" type="altimeter"><topic>/altimeter</topic></sensor>'
+        world = read(f'{trigger}<model name="m"><link name="l">{mass(1, 1)}{sensor}</link></model>')
+        (found,) = world.of(Trigger)
+        assert (found.topic, found.type) == ("m/l/alt/height", "geometry_msgs/msg/Vector3Stamped")
+        assert found.matches == (TriggerMatch("-7.5", "vector.z", tolerance=0.2),)

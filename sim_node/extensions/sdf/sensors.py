@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.document import relative_to
-from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, place_of, text, text_of
+from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, gazebo_topic, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
 from sim_node.simulation.sensors.dvl import LEAST_BEAMS
@@ -307,6 +307,7 @@ def _read(
     if kind == "altimeter":
         # Gazebo's counts from where it is at the start.
         parameters["reference"] = float(poses.compose(link.pose, pose)[2])
+        found.altimeters[gazebo_topic(text(element, "topic"))] = f"{link.frame}/{frame_name(name)}"
     if "rings" in parameters:
         types = (("lidar_3d", ""),)
     low, high = parameters.get("angle_min", 0.0), parameters.get("angle_max", 0.0)

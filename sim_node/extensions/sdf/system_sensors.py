@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim_node.extensions.sdf.elements import child, text_of
+from sim_node.extensions.sdf.elements import child, gazebo_topic, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault, find, frame_name
 from sim_node.messages.sensor_topics import topic_of
@@ -79,10 +79,9 @@ def _touch(plugin: SdfPlugin) -> None:
     for frame in own:
         given = {"targets": targets, "time": max(plugin.number("time", 0.0), 0.0), "once": True}
         _publish(plugin, f"{frame}/touch", frame, "touch", 0.0, **given)
-    topic = plugin.topic("", "touch/touched")
-    if namespace := plugin.text("namespace"):
-        topic = f"/{namespace.strip('/')}/touched"
-    plugin.found.topics[topic] = topic_of(f"{own[0]}/touch", "touched")
+    namespace = plugin.text("namespace")
+    topic = plugin.topic("", "touch/touched") if not namespace else gazebo_topic(f"{namespace}/touched")
+    plugin.found.listen(topic, topic_of(f"{own[0]}/touch", "touched"))
     plugin.found.pulses.add(topic)
 
 

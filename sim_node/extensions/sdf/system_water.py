@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import child, text_of
+from sim_node.extensions.sdf.elements import child, gazebo_topic, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.extensions.sdf.system_drives import actuate, take_commands
@@ -86,7 +86,7 @@ def _hydrodynamics(plugin: SdfPlugin) -> None:
 @system(
     "Thruster",
     "the thrust of a propeller, a velocity actuator, and commands of joints",
-    ignored="namespace topic velocity_control p_gain i_gain d_gain",
+    ignored="velocity_control p_gain i_gain d_gain",
 )
 def _thruster(plugin: SdfPlugin) -> None:
     joint = plugin.joint("joint_name")
@@ -109,13 +109,20 @@ def _thruster(plugin: SdfPlugin) -> None:
         plugin.found.loads.append((plugin.scope, battery, max(plugin.number("power_load", 0.0), 0.0)))
     # Gazebo's thrust is that of the commanded speed at once.
     most = max(abs(plugin.number(f"{end}_thrust_cmd", 1000.0)) for end in ("max", "min"))
-    if not plugin.flag("use_angvel_cmd"):
+    by_speed = plugin.flag("use_angvel_cmd")
+    if not by_speed:
         plugin.approximate("a thruster is commanded by the speed of its propeller here, in rad/s, not by its thrust")
         most = float(np.sqrt(most / abs(thruster.gain))) if thruster.gain else 0.0
     limit = {"speed": most} if 0.0 < most < np.inf else {}
     if (name := actuate(plugin, joint, type="velocity", damping=RIGID, implicit=True, **limit)) is not None:
         plugin.found.add("forces", thruster)
         take_commands(plugin, name)
+        of, word = plugin.text("namespace") or plugin.scope.unmerged.path, "cmd_vel" if by_speed else "cmd_thrust"
+        own = plugin.text("topic")
+        topic = gazebo_topic(f"{of}/{own}" if own else f"model/{of}/joint/{joint.entry.name}/{word}")
+        plugin.found.listen(topic, topic_of(name, "cmd_vel"))
+        if not by_speed:
+            plugin.found.converted[topic] = thruster.speed_of
 
 
 @system("BuoyancyEngine", "the force of a bladder, which a piston LINK/bladder fills, and commands of joints")
@@ -147,5 +154,5 @@ def _buoyancy_engine(plugin: SdfPlugin) -> None:
     found.add("forces", force)
     take_commands(plugin, name)
     namespace = plugin.text("namespace").strip("/")
-    topic = f"/model/{namespace}/buoyancy_engine" if namespace else "/buoyancy_engine"
-    found.topics[topic] = topic_of(name, "cmd_pos")
+    topic = gazebo_topic(f"model/{namespace}/buoyancy_engine" if namespace else "buoyancy_engine")
+    found.listen(topic, topic_of(name, "cmd_pos"))

@@ -6,6 +6,7 @@ Ocean Vehicles.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
@@ -200,6 +201,10 @@ class Thruster(Force):
     def gain(self) -> float:
         """Thrust over w |w|, N s^2/rad^2."""
         return self.density * self.coefficient * self.diameter**4
+
+    def speed_of(self, thrust: float) -> float:
+        """Return the speed (rad/s) that makes a thrust (N); 0 for a propeller without any."""
+        return math.copysign(math.sqrt(abs(thrust / self.gain)), thrust * self.gain) if self.gain else 0.0
 
 
 class Thrusters:
