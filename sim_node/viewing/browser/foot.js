@@ -110,6 +110,11 @@ window.simFoot = (() => {
     act("seek", state.start + Number(slider.value));
   };
   slider.onchange = () => (dragging = false);
+  // Which time is where the pointer is: the thumb is 16 px wide, and its middle is where it points.
+  line.onpointermove = ({ clientX }) => {
+    const { left, width } = slider.getBoundingClientRect(), part = Math.min(Math.max((clientX - left - 8) / (width - 16), 0), 1);
+    if (state) slider.title = `${(state.start - state.zero + part * (state.end - state.start)).toFixed(2)} s`;
+  };
 
   function show() {
     if (!state) return;
