@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import struct
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -395,3 +397,11 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
             other.get_by_role("button", name="Save").click()
         text = Path(saved.value.path()).read_text(encoding="utf-8")
         assert [type(panel).__name__ for panel in read_schematic(text).panels] == ["DataPanel", "Window"]
+        # On a phone, what is side by side elsewhere lies below each other, and nothing on anything.
+        other.set_viewport_size({"width": 390, "height": 600})
+        nested = "vsplit { log_stream; hsplit { parameters; messages; inspector; }; hierarchy; }"
+        other.goto(f"{url_of(session)}/?layout={quote(nested)}")
+        other.locator("[data-leaf]").nth(4).wait_for()
+        boxes = [each.bounding_box() for each in other.locator("[data-leaf]").all()]
+        assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes))
+        assert min(box["height"] for box in boxes) >= 180

@@ -162,6 +162,16 @@ def assert_shadow_below(page: Any, position: np.ndarray) -> None:
     assert middle == pytest.approx((below.y, below.x), abs=0.75 * below.width)
 
 
+def drawn_width(page: Any) -> float:
+    """How many pixels of the scene lie side by side."""
+    return float(page.evaluate("__viserMutable.canvas.width"))
+
+
+def casts(page: Any) -> bool:
+    """Whether a light of the scene casts shadows."""
+    return bool(page.evaluate("__viserMutable.scene.children.some(each => each.isDirectionalLight && each.castShadow)"))
+
+
 def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
     """The time at the foot, s, once something is true of it and the words behind it."""
     end = time.monotonic() + PATIENCE
@@ -196,6 +206,14 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         assert_seen_at(page, START)
 
         assert_sky_and_ground(page)
+        # Without a graphics card, a page has a quarter of the pixels and no shadows, until it is told otherwise.
+        quality = page.get_by_role("button", name="Half resolution, no shadows")
+        assert quality.get_attribute("title").startswith("no graphics card: ")
+        assert (quality.get_attribute("aria-pressed"), drawn_width(page), casts(page)) == ("true", SIZE[0] / 2, False)
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("q")
+        page.wait_for_function("__viserMutable.canvas.width === innerWidth")
+        assert (quality.get_attribute("aria-pressed"), "quality=full" in page.url) == ("false", True)
         assert_shadow_below(page, START)
 
         # Nothing but this machine was asked for anything.
