@@ -67,9 +67,11 @@ def url_of(viewer: Program) -> str:
     return found[0]
 
 
-def opened(browser: Any, url: str, asked: list[str] | None = None, size: tuple[int, int] = SIZE) -> Any:
+def opened(
+    browser: Any, url: str, asked: list[str] | None = None, size: tuple[int, int] = SIZE, drawn: bool = True
+) -> Any:
     """A page whose camera is the test's; `asked` gets the addresses that it asks for."""
-    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page = browser.new_page(drawn=drawn, viewport={"width": size[0], "height": size[1]})
     if asked is not None:
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda websocket: asked.append(websocket.url))
@@ -288,8 +290,7 @@ def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tm
 def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> None:
     with program(sim_node("run", world, "--no-ros", "--view", "0")) as viewer:
         url = url_of(viewer)
-        small = (400, 300)  # nobody looks at what is drawn
-        first, second = (opened(browser, url, size=small) for _ in range(2))
+        first, second = (opened(browser, url, size=(400, 300), drawn=False) for _ in range(2))
         for page in (first, second):
             shown_time(page, lambda time_s, _: time_s > 0.5)
         first.close()
@@ -356,7 +357,7 @@ def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(b
     lines += [("/rosout", at_s, a("rcl_interfaces/Log", level=40, name="bms", msg=text)) for at_s, text in LOG]
     bag = written(tmp_path / "run", sorted(lines, key=lambda line: line[1]))
     with program(sim_node("view", str(bag), "--port", "0", "--paused")) as viewer:
-        page = opened(browser, url_of(viewer))
+        page = opened(browser, url_of(viewer), drawn=False)
         page.locator('.mark[title="bms: motor lost"]').click()
         shown_time(page, lambda time_s, _: time_s == 4.0)
         page.keyboard.press("[")
