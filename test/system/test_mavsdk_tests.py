@@ -50,10 +50,9 @@ def cases() -> list[str]:
 @pytest.fixture(scope="module")
 def tests() -> Path:
     """PX4's tests, compiled beside its checkout."""
-    for command in (
-        ["cmake", "-S", sources(), "-B", BUILD, f"-DCMAKE_PREFIX_PATH={os.environ['MAVSDK_DIR']}"],
-        ["cmake", "--build", BUILD],
-    ):
+    prefix = f"-DCMAKE_PREFIX_PATH={os.environ['MAVSDK_DIR']}"
+    configure: list[str | Path] = ["cmake", "-S", sources(), "-B", BUILD, prefix]
+    for command in (configure, ["cmake", "--build", BUILD]):
         made = subprocess.run(command, env=environment_of_pip(), capture_output=True, text=True, check=False)
         assert made.returncode == 0, made.stdout + made.stderr
     return BUILD / "mavsdk_tests"
@@ -64,7 +63,7 @@ def tests() -> Path:
 def test_px4_passes_its_own_test(case: str, run: int, tests: Path) -> None:
     with program(sim_node("fly", "px4", "--no-view", "--no-ros", "--speed", SPEED)) as flown:
         flown.wait_for("in lockstep")
-        command = [tests, "--url", "udpin://127.0.0.1:14540", "--speed-factor", SPEED, case]
+        command: list[str | Path] = [tests, "--url", "udpin://127.0.0.1:14540", "--speed-factor", SPEED, case]
         judged = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
         assert judged.returncode == 0, f"{judged.stdout}\n{judged.stderr}\n{flown.output}"
         assert "All tests passed" in judged.stdout
