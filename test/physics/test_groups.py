@@ -205,10 +205,10 @@ def test_numbers_of_the_model_that_change_apply_from_the_next_reset_on(
 FORKS = """
 import os
 from sim_node.simulation.physics.groups import _pool
-assert _pool().submit(int, "7").result() == 7
+assert _pool(2).submit(int, "7").result() == 7
 child = os.fork()
 if not child:
-    os._exit(_pool().submit(int, "8").result())
+    os._exit(_pool(2).submit(int, "8").result())
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 

@@ -6,10 +6,9 @@ bytes as all of them in one model, however many there are. A group's model has n
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import mujoco
@@ -45,7 +44,7 @@ def body_ranges(model: mujoco.MjModel, physics: Physics) -> tuple[range, ...]:
         return ()
     if not np.array_equal(model.body_subtreemass[bodies], model.body_mass[bodies]):
         return ()
-    count = min(physics.threads or _cores(), max(len(bodies) // MIN_BODIES, 1))
+    count = min(physics.threads, max(len(bodies) // MIN_BODIES, 1))
     bounds = [int(bodies[0]) + len(bodies) * k // count for k in range(count + 1)]
     return tuple(map(range, bounds, bounds[1:]))
 
@@ -90,13 +89,16 @@ class Groups:
     def step(self) -> None:
         """Advance by a timestep. xfrc_applied holds what else acts, and afterwards the forces of the elements, too."""
         first, *others = self._groups
-        pending = [_pool().submit(each.step) for each in others]
+        pending = [(each, _pool(len(others)).submit(each.step)) for each in others]
         try:
             first.step()
+            for group, stepped in pending:
+                if stepped.cancel():  # no core was free for its thread
+                    group.step()
         finally:
-            wait(pending)
-        for each in pending:
-            each.result()
+            for _, stepped in pending:
+                if not stepped.cancelled():
+                    stepped.result()
         self._data.time = first.data.time
         for acted in self._acted:
             acted()
@@ -185,17 +187,10 @@ def _bytes(array: np.ndarray) -> memoryview:
     return memoryview(array.data).cast("B")
 
 
-def _cores() -> int:
-    """Return how many threads step a fleet by default: processes of a pool have a core each."""
-    if multiprocessing.parent_process() is not None:
-        return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @cache
-def _pool() -> ThreadPoolExecutor:
-    """Return the threads of all runs of the process."""
-    return ThreadPoolExecutor(_cores(), "fleet")
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Return threads that all runs of the process share."""
+    return ThreadPoolExecutor(threads, "fleet")
 
 
 # A child has none of its parent's threads.

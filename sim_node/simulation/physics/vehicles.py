@@ -28,7 +28,8 @@ def open_vehicles(
 class Vehicles:
     """All vehicles of a world at once; each rotor has a row in the columns `motor_command` and `rotor_speed`.
 
-    vehicles: records of the vehicles, by name, in the order of the world.
+    act: lets the pilots command that are due, and applies the wrenches of rotors. vehicles: records of the vehicles, by
+    name, in the order of the world.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Vehicles:
         self._banks, self._ids, self._first, self._drags, self._rotors = banks, ids, first, drags, rotors
         self._commands, self._speeds, self._failures = commands, speeds, RotorFailures(rotors)
         self._observe, self._push = observe, push
-        self._act = self._acting(data, bodies, range(len(ids)))
+        self.act = self._acting(data, bodies, range(len(ids)), counts=True)
         self.vehicles = {
             vehicle.name: VehicleRecord(
                 commands[begin:end],
@@ -92,12 +93,6 @@ class Vehicles:
             array[:] = 0
         self._failures.clear()
 
-    def act(self) -> None:
-        """Let the pilots command that are due, and apply the wrenches of rotors."""
-        self._act()
-        if self._banks:
-            self._timesteps[0] += 1
-
     def acted(self) -> None:
         """Count a timestep."""
         if self._banks:
@@ -114,9 +109,9 @@ class Vehicles:
         if rows and rows != [*range(rows[0], rows[-1] + 1)]:
             return None
         own = np.array([[self._ids[row] - bodies.start + 1] * 2 for row in rows], dtype=np.int64).reshape(-1, 2)
-        return self._acting(data, own, range(rows[0], rows[-1] + 1) if rows else range(0))
+        return self._acting(data, own, range(rows[0], rows[-1] + 1) if rows else range(0), counts=False)
 
-    def _acting(self, data: MjData, bodies: IntArray, vehicles: range) -> Callable[[], None]:
+    def _acting(self, data: MjData, bodies: IntArray, vehicles: range, *, counts: bool) -> Callable[[], None]:
         """Return what acts on some vehicles, the bodies (V, 2) of data; see `observe`."""
         rows = slice(vehicles.start, vehicles.stop)
         states, air, first = self._states[rows], self._air[rows], self._first[rows.start : rows.stop + 1]
@@ -130,15 +125,19 @@ class Vehicles:
         ]
         observe, push, followed, wind = self._observe, self._push, self._failures.followed, self._wind
         all_commands, pushing = self._commands, (self._speeds, data.xfrc_applied)
+        # Not self: a cycle would hold the model.
+        done, sheared = self._timesteps if pilots else memoryview(b""), self._sheared
 
         def act() -> None:
             if pilots:
-                timesteps = self._timesteps[0]
+                timesteps = done[0]
                 for every, command, their_states, commands in pilots:
                     if timesteps % every == 0:
                         observe(*observed)
                         command(their_states, commands)
-            if self._sheared:
+                if counts:
+                    done[0] = timesteps + 1
+            if sheared:
                 observe(*observed)
                 air[:] = wind.velocity(states[:, :3])
             elif wind.blows:
