@@ -152,12 +152,20 @@ def measure_load(seconds: float) -> dict[str, float]:
     link = {pair.key: pair.value for pair in heard[-1].status[0].values}
     sent = (rounds + len(BEATS)) * VEHICLES
     lost = sent - int(link["messages"])
-    cores = (after.user + after.system - before.user - before.system) / took
+    cpu_s = after.user + after.system - before.user - before.system
+    cores, each_s, dropped = cpu_s / took, cpu_s / (sent - lost), int(link["dropped (datagrams)"])
     print(
-        f"{VEHICLES} vehicles x {RATE_EACH} frames/s        {sent / took:.0f} frames/s sent   {cores:.2f} cores   "
-        f"{lost} of {sent} lost{aim('target none', not lost)}"
+        f"{VEHICLES} vehicles x {RATE_EACH} frames/s        {sent / took:.0f} frames/s sent   {cores:.2f} cores, "
+        f"{each_s * 1e6:.0f} us a frame   {lost} of {sent} lost, {dropped} told{aim('target none', not lost)}"
     )
-    return {"sent": sent, "lost": lost, "cores": cores, "frames_per_s": sent / took}
+    return {
+        "sent": sent,
+        "lost": lost,
+        "dropped": dropped,
+        "cores": cores,
+        "cpu_s": each_s,
+        "frames_per_s": sent / took,
+    }
 
 
 def measure_cost(names: str, seconds: float) -> float:

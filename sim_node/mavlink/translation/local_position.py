@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sim_node.mavlink.topics import topic
 from sim_node.mavlink.translation.rows import reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Covariance, Enu, Flu, Frame
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
 UNKNOWN_COVARIANCE = (0.0,) * 36
 _NOT_KNOWN = -1.0
@@ -26,14 +27,23 @@ _VELOCITY, _RATES = 0, 21
 
 def known(covariance: FloatArray) -> FloatArray:
     """Return a covariance with zeros for entries that are not finite."""
-    return np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0)
+    return np.where(np.isfinite(covariance), covariance, 0.0)
+
+
+@cache
+def _places(size: int) -> IntArray:
+    """Return, for each entry of a symmetric matrix, which one of its row-major upper triangle it is."""
+    places = np.zeros((size, size), np.intp)
+    places[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
+    whole: IntArray = np.maximum(places, places.T)
+    return whole
 
 
 def symmetric(upper: Sequence[float], size: int) -> FloatArray:
     """Return the matrix of MAVLink's row-major upper triangle, with NaN for entries that are not finite."""
-    matrix = np.full((size, size), np.nan)
-    matrix[np.triu_indices(size)] = np.where(np.isfinite(upper), upper, np.nan)
-    return np.where(np.isnan(matrix), matrix.T, matrix)
+    entries = np.array(upper, dtype=np.float64)
+    entries[~np.isfinite(entries)] = np.nan
+    return np.asarray(entries[_places(size)])
 
 
 def twist_numbers(

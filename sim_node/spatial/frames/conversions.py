@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -190,12 +193,11 @@ def convert_covariance(
         side = next((n for n in _SIZES if size == n * n), None)
         hint = f"; reshape row-major numbers to (..., {side}, {side}) first" if side else ""
         raise ValueError(f"covariance: shape is {covariance.shape}, needs (..., n, n) with n 3, 6 or 9{hint}")
-    pairs = list(zip(per_block(source, size), per_block(target, size), strict=True))
-    for there, here in pairs:
-        check_directions(there, here)
-    orders = [order for there, here in pairs if (order := reordering(there, here))]
-    if len(orders) == len(pairs):
-        return _reordered(covariance, orders)
+    pairs = tuple(zip(per_block(source, size), per_block(target, size), strict=True))
+    found = _entries_of(pairs)
+    if found is not None:
+        places, signs = found
+        return np.asarray(covariance[places] * signs)
     return rotated_covariance(covariance, [rotation_matrix(there, here, origin) for there, here in pairs])
 
 
@@ -210,10 +212,17 @@ def per_block(frames: Frame | tuple[Frame, ...], size: int) -> tuple[Frame, ...]
     return frames
 
 
-def _reordered(covariance: FloatArray, orders: list[tuple[IntArray, FloatArray]]) -> FloatArray:
+@lru_cache(maxsize=64)
+def _entries_of(pairs: tuple[tuple[Frame, Frame], ...]) -> tuple[tuple[Any, IntArray, IntArray], FloatArray] | None:
+    """Return which entry each one is between these frames of each block, and its sign; None for other rotations."""
+    for there, here in pairs:
+        check_directions(there, here)
+    orders = [order for there, here in pairs if (order := reordering(there, here))]
+    if len(orders) < len(pairs):
+        return None
     index = np.concatenate([3 * block + order for block, (order, _) in enumerate(orders)])
     sign = np.concatenate([signs for _, signs in orders])
-    return np.asarray(covariance[..., index[:, None], index] * np.outer(sign, sign))
+    return (..., index[:, None], index), np.outer(sign, sign)
 
 
 def rotated_covariance(covariance: FloatArray, matrices: list[FloatArray]) -> FloatArray:
@@ -225,6 +234,8 @@ def rotated_covariance(covariance: FloatArray, matrices: list[FloatArray]) -> Fl
     for block, matrix in enumerate(matrices):
         turn[3 * block : 3 * block + 3, 3 * block : 3 * block + 3] = matrix
     unknown = ~np.isfinite(covariance)
+    if not unknown.any():
+        return np.asarray(turn @ covariance @ turn.T)
     touches = (turn != 0.0).astype(np.float64)
     converted = turn @ np.where(unknown, 0.0, covariance) @ turn.T
     converted[touches @ unknown @ touches.T > 0.0] = np.nan
