@@ -26,13 +26,13 @@ setup: .venv/.ready
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
 
-# The types are checked beside the first tests: mypy takes longer than all else before them, on one core.
+# One process compiles kernels, and one checks types, which takes longer than all else before the tests: beside each
+# other, and then beside the first tests. These begin when the kernels are there, unless something has failed until then.
 test: .venv/.ready-for-tests
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint imports kernels
-	@$(MAKE) --no-print-directory -j 2 types pytest
+	@$(MAKE) --no-print-directory -j 2 lint kernels imports types pytest
 
 # Tests that call make are no jobs of this one.
-pytest: .venv/.ready-for-tests
+pytest: .venv/.ready-for-tests kernels
 	MAKEFLAGS= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # What runs the same code as make test: the other rows of its matrices, such as all shipped worlds,

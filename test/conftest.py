@@ -174,10 +174,12 @@ def opengl() -> None:
 
 @pytest.fixture
 def one_sun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures of `sim_node render` in this process have hard shadows, a tenth of the work of soft ones."""
+    """Pictures of `sim_node render` in this process have hard and coarse shadows, a tenth of the work of soft ones."""
     from sim_node.cli import render
+    from sim_node.viewing import renderer
 
     monkeypatch.setattr(render, "SUNS_OF_A_PICTURE", 1)
+    monkeypatch.setattr(renderer, "_SHADOW_PIXELS", 512)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
