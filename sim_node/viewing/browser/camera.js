@@ -5,6 +5,8 @@ window.simCamera = (() => {
   "use strict";
   // The margin of the picture, and how much of a wall in front of a robot is seen.
   const MARGIN = 0.06, GLASS = 0.12;
+  // A panel that is not higher than this is folded, pixels.
+  const FOLDED = 80;
   let opening = null, moved = /[?&]initialCameraPosition=/.test(location.search), listened = null, number = null;
   let linked = moved && /[?&]follow=/.test(location.search);
   let fittedTo = "";
@@ -34,7 +36,7 @@ window.simCamera = (() => {
     while (panel && panel !== document.body && !/fixed|absolute/.test(getComputedStyle(panel).position)) panel = panel.parentElement;
     for (const each of [panel, document.querySelector("#foot")]) {
       const box = each?.getBoundingClientRect();
-      if (!box || !box.width || each === document.body) continue;
+      if (!box || !box.width || each === document.body || (each === panel && box.height < FOLDED)) continue;
       if (box.width < 0.6 * all.width && box.left > 0.5 * all.width) edges.right = Math.min(edges.right, box.left - all.left);
       else if (box.top > 0.25 * all.height) edges.bottom = Math.min(edges.bottom, box.top - all.top);
     }
