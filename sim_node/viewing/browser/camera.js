@@ -5,6 +5,8 @@ window.simCamera = (() => {
   "use strict";
   // The margin of the picture, and how much of a wall in front of a robot is seen.
   const MARGIN = 0.06, GLASS = 0.12;
+  // A panel beside the scene that is not higher than this is folded, pixels.
+  const FOLDED = 80;
   let opening = null, moved = /[?&]initialCameraPosition=/.test(location.search), listened = null, number = null;
   let linked = moved && /[?&]follow=/.test(location.search);
   let fittedTo = "";
@@ -35,8 +37,9 @@ window.simCamera = (() => {
     for (const each of [panel, document.querySelector("#foot")]) {
       const box = each?.getBoundingClientRect();
       if (!box || !box.width || each === document.body) continue;
-      if (box.width < 0.6 * all.width && box.left > 0.5 * all.width) edges.right = Math.min(edges.right, box.left - all.left);
-      else if (box.top > 0.25 * all.height) edges.bottom = Math.min(edges.bottom, box.top - all.top);
+      const beside = box.width < 0.6 * all.width && box.left > 0.5 * all.width;
+      if (beside && box.height > FOLDED) edges.right = Math.min(edges.right, box.left - all.left);
+      else if (!beside && box.top > 0.25 * all.height) edges.bottom = Math.min(edges.bottom, box.top - all.top);
     }
     return edges;
   }

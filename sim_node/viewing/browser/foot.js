@@ -97,7 +97,7 @@ window.simFoot = (() => {
     location.assign(`/?${query}`);
   };
   const quality = element("button", { type: "button", className: "wide", hidden: true, onclick: () => window.simQuality?.toggle() }, "◐");
-  quality.setAttribute("aria-label", "Half resolution, no shadows");
+  quality.setAttribute("aria-label", "Draw less");
   const told = element("span", { className: "state", role: "status" }, "connecting");
   const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
   help.setAttribute("aria-label", "Keys");
@@ -229,7 +229,7 @@ window.simFoot = (() => {
   })();
   setInterval(show, 500);
   function showQuality() {
-    const low = window.simQuality.low(), what = low ? "half resolution, no shadows (q: draw all)" : "all is drawn (q: less)";
+    const low = window.simQuality.low(), what = low ? "no shadows, half resolution while it moves (q: draw all)" : "all is drawn (q: less)";
     quality.hidden = false;
     quality.title = `${window.simQuality.why()}: ${what}`;
     quality.classList.toggle("on", low);
@@ -252,6 +252,7 @@ window.simFoot = (() => {
     act,
     marks: () => marked,
     time: () => state?.time ?? NaN,
+    playing: () => Boolean(state?.playing),
     connected(to) {
       socket = to;
       offset = Infinity;

@@ -108,10 +108,13 @@
   // On a phone, and in a view beside others, the panel would hide what it is about.
   let folded = innerWidth >= 700 && window === window.parent;
   function foldPanel() {
-    const handle = document.querySelector('.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]');
+    const phone = '.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]';
+    const handle = document.querySelector(`${phone}, [aria-label="Minimize panel"]`);
     if (folded || !handle || !tabs().length) return;
     folded = true;
     handle.click();
+    // Whoever has not pressed it does not look for the focus there.
+    setTimeout(() => document.activeElement?.matches('[aria-label="Expand panel"]') && document.activeElement.blur(), 100);
   }
 
   let due = false;

@@ -6,17 +6,15 @@ window.simQuality = (() => {
   const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
   // The part of the pixels in each direction; light in place of that from all around.
   const PIXELS = 0.5, FILL = { name: "/fill_light", owner: "" }, AMBIENT = 2.0;
-  // Pictures per second that are too few, and for how many seconds in turn.
-  const FEW = 8, SECONDS = 8;
-  let told = () => {}, drawn = 0, slow = 0, lit = true, environment = null, Lines = null;
+  // Pictures per second that are too few, and for how many seconds in turn; what has not moved for so long stands, ms.
+  const FEW = 8, SECONDS = 8, STANDS = 1000;
+  let told = () => {}, drawn = 0, slow = 0, lit = true, environment = null, Lines = null, part = PIXELS, from = "", moved = 0;
 
-  function address() {
-    try {
-      return window.parent.location;
-    } catch {
-      return location; // in the page of somebody else
-    }
-  }
+  // The page of panels, in which viewports are; itself in the page of somebody else.
+  let outer = window;
+  try {
+    if (window.parent.location.origin === location.origin) outer = window.parent;
+  } catch {}
 
   function renderer() {
     const gl = document.createElement("canvas").getContext("webgl2");
@@ -26,13 +24,17 @@ window.simQuality = (() => {
     return found;
   }
 
-  const asked = new URLSearchParams(address().search).get("quality");
+  const asked = new URLSearchParams(outer.location.search).get("quality");
   const dense = new URLSearchParams(location.search).has("fixedDpr");
   let why = asked === "full" ? "" : asked === "low" ? "low quality" : SOFTWARE.test(renderer()) ? "no graphics card" : "";
   let low = Boolean(why);
 
-  // Smooth edges cost as much as four times the pixels, and are chosen once.
+  // Smooth edges cost as much as four times the pixels, and are chosen once. That viser fades the scene in takes many
+  // pictures, too.
   if (low) {
+    const style = document.createElement("style");
+    style.textContent = "#root canvas { opacity: 1 !important; }";
+    document.head.append(style);
     const own = HTMLCanvasElement.prototype.getContext;
     HTMLCanvasElement.prototype.getContext = function (kind, settings) {
       return own.call(this, kind, kind.startsWith("webgl") ? { ...settings, antialias: false } : settings);
@@ -51,8 +53,12 @@ window.simQuality = (() => {
   }
 
   function trimLines(scene) {
-    scene.traverse(({ geometry }) => {
-      if (!geometry?.isLineSegmentsGeometry || geometry.drawRange.start === (low ? 6 : 0)) return;
+    scene.traverse(({ geometry, material }) => {
+      if (!geometry?.isLineSegmentsGeometry) return;
+      // What is thinner than a pixel has gaps.
+      const width = (material.userData.width ??= material.linewidth);
+      if (!material.worldUnits) material.linewidth = low ? Math.max(width, 1 / part) : width;
+      if (geometry.drawRange.start === (low ? 6 : 0)) return;
       trim(geometry);
       if (Lines) return;
       Lines = geometry.constructor.prototype;
@@ -71,7 +77,11 @@ window.simQuality = (() => {
     const page = window.__viserMutable, settings = window.__viserTestpoints?.devSettings;
     if (!page?.scene || page.firstMessageBatch || !settings) return;
     if (!low && lit) return;
-    if (!dense) settings.set({ fixedDpr: low ? PIXELS * devicePixelRatio : null });
+    // A picture that stands has all its pixels: what is paused, from a camera that does not move.
+    const pose = page.camera.matrixWorld.elements.join();
+    if (pose !== from || (outer.simFoot?.playing() ?? true)) [from, moved] = [pose, performance.now()];
+    part = performance.now() - moved > STANDS ? 1 : PIXELS;
+    if (!dense) settings.set({ fixedDpr: low ? part * devicePixelRatio : null });
     if (low) {
       if (page.scene.children.some((each) => each.isDirectionalLight && each.castShadow))
         say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: false });
