@@ -149,7 +149,7 @@ class TestWaypoints:
     def test_lines_and_circles_are_waypoints(self) -> None:
         (line,) = follower("<line><direction>0.5</direction><length>5</length></line>", "1 2 3 0 0 0.7").forces
         assert isinstance(line, WaypointForce)
-        expected = [[1, 2], [1 + 5 * math.cos(1.2), 2 + 5 * math.sin(1.2)]]
+        expected: list[list[float]] = [[1, 2], [1 + 5 * math.cos(1.2), 2 + 5 * math.sin(1.2)]]
         np.testing.assert_allclose(np.array(line.waypoints), expected)
         (circle,) = follower("<circle><radius>2</radius></circle>", "1 2 3 0 0 0.7").forces
         assert isinstance(circle, WaypointForce)
