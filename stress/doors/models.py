@@ -115,5 +115,5 @@ class Sdf(Xml):
     further = _SDF
 
     def samples(self) -> dict[str, dict[str, bytes]]:
-        """A world with a car, and a model that it includes."""
-        return {"sdf": files_of(SAMPLES / "sdf")}
+        """A world with a car, and a model that it includes; a world with systems and sensors."""
+        return {name: files_of(SAMPLES / name) for name in ("sdf", "sdf_systems")}

@@ -118,9 +118,9 @@ def read(file):
         """
 from dataclasses import dataclass
 from sim_node.simulation.sensors import Message, SensorType, channels, parameter, sensor
-@sensor("altimeter")
+@sensor("depth_gauge")
 @dataclass(frozen=True)
-class Altimeter(SensorType):
+class DepthGauge(SensorType):
     rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
     latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0)
     channels = ("height",)
@@ -134,7 +134,7 @@ class Altimeter(SensorType):
 """,
         """
 from sim_node.simulation import Simulation
-sensors = "sensors: [{name: a, type: altimeter, pose: {position: [0, 0, 7]}, parent: map}]"
+sensors = "sensors: [{name: a, type: depth_gauge, pose: {position: [0, 0, 7]}, parent: map}]"
 simulation = Simulation(world(sensors))
 assert simulation.snapshot().measurements["a"].values.tolist() == [[7.0]]
 """,

@@ -11,7 +11,7 @@ import pytest
 
 from sim_node import Simulation
 from sim_node.extensions.sdf.waypoints import WaypointForce
-from sim_node.world import loads
+from sim_node.world import WorldError, loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
 from sim_node.world.writers.yaml import to_yaml
@@ -32,16 +32,17 @@ def mass(of: float, moment: float) -> str:
 
 GROUND = (
     '<model name="ground"><static>true</static><link name="g"><collision name="c"><geometry><plane/></geometry>'
-    "<surface><friction><ode><mu>{0}</mu></ode></friction></surface></collision></link></model>"
+    "{0}</collision></link></model>"
 )
+SURFACE = "<surface><friction><ode><mu>{}</mu></ode></friction></surface>"
 
 
 class TestWheelSlip:
     @staticmethod
-    def roller(compliance: float, friction: float = 0.9) -> Simulation:
+    def roller(compliance: float, friction: float | None = 0.9) -> Simulation:
         """Return a run of a wheel that slides along x without turning over, driven at 10 rad/s, and pulled by 15 N."""
         sphere = "<geometry><sphere><radius>0.2</radius></sphere></geometry>"
-        surface = f"<surface><friction><ode><mu>{friction}</mu></ode></friction></surface>"
+        surface = SURFACE.format(friction) if friction is not None else ""
         wheel = f'<link name="wheel"><pose>0 0 0.2 0 0 0</pose>{mass(4.0, 0.05)}'
         wheel += f'<collision name="c">{sphere}{surface}</collision></link>'
         cart = f'<link name="cart"><pose>0 0 0.2 0 0 0</pose>{mass(1.0, 0.05)}</link>'
@@ -61,7 +62,7 @@ class TestWheelSlip:
             "<wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel></plugin>"
         )
         simulation = Simulation(
-            read(GROUND.format(friction) + f'<model name="m">{cart}{lift}{wheel}{joints}{plugins}</model>')
+            read(GROUND.format(surface) + f'<model name="m">{cart}{lift}{wheel}{joints}{plugins}</model>')
         )
         simulation.bodies["m/cart"].apply_force([-15.0, 0.0, 0.0])
         return simulation
@@ -85,6 +86,19 @@ class TestWheelSlip:
         # 15 N against a tenth of the weight of lift and wheel; 6 kg are moved.
         expected = (0.1 * 5.0 * 9.8 - 15.0) / 6.0
         assert (simulation.joints["m/cart"].velocity[0] - before) / 0.5 == pytest.approx(expected, rel=0.01)
+
+    def test_it_slips_on_surfaces_that_say_nothing_of_friction(self) -> None:
+        simulation = self.roller(0.5, friction=None)
+        simulation.run(4.0)
+        speed, rate = (simulation.joints[name].velocity[0] for name in ("m/cart", "m/wheel"))
+        rim = rate * 0.5 * (0.2 + simulation.bodies["m/wheel"].pose[2])
+        assert rim - speed == pytest.approx(0.5 * 15.0 / 40.0 * rim, rel=2e-3)
+
+    def test_a_world_that_states_another_cone_is_refused(self) -> None:
+        text = to_yaml(self.roller(0.1).world)
+        pyramidal = text.replace("physics:", "physics:\n  cone: pyramidal", 1)
+        with pytest.raises(WorldError, match=r"wheel_slip needs physics\.cone: elliptic"):
+            Simulation(loads(pyramidal))
 
     def test_it_is_written_in_world_files(self) -> None:
         world = self.roller(0.1).world
@@ -149,7 +163,7 @@ class TestWaypoints:
     def test_lines_and_circles_are_waypoints(self) -> None:
         (line,) = follower("<line><direction>0.5</direction><length>5</length></line>", "1 2 3 0 0 0.7").forces
         assert isinstance(line, WaypointForce)
-        expected = [[1, 2], [1 + 5 * math.cos(1.2), 2 + 5 * math.sin(1.2)]]
+        expected: list[list[float]] = [[1, 2], [1 + 5 * math.cos(1.2), 2 + 5 * math.sin(1.2)]]
         np.testing.assert_allclose(np.array(line.waypoints), expected)
         (circle,) = follower("<circle><radius>2</radius></circle>", "1 2 3 0 0 0.7").forces
         assert isinstance(circle, WaypointForce)

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rosbags.typesys import Stores, get_typestore
 
 from sim_node import Simulation
+from sim_node.messages.sensor_topics import writers_of
+from sim_node.simulation.sensors import groups_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world import loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
 from sim_node.world.writers.yaml import to_yaml
 
+ROS = get_typestore(Stores.ROS2_JAZZY)
 MASS = "<inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"
 BOX = '<collision name="c"><geometry><box><size>0.4 0.4 0.4</size></box></geometry></collision>'
 GROUND = (
@@ -99,6 +103,18 @@ class TestLogicalCameras:
             yaw = quaternions.exp(np.array([0.0, 0.0, 0.4]))
             expected = poses.relative(np.array([1.0, 2.0, 3.0, *yaw]), pose)
             assert abs(found["other/l"][3:] @ expected[3:]) == pytest.approx(1.0)
+
+    def test_its_message_has_the_names_and_the_transforms(self) -> None:
+        world = world_of(
+            box("<static>true</static>", link='<sensor name="c" type="logical_camera"/>') + box("", name="n")
+        )
+        [(topic, write)] = writers_of("logical_camera", "m/l/c", groups_of(world)[0].sensors[0], "map")
+        assert topic.name == "m/l/c/models"
+        poses_of = np.arange(14.0).reshape(2, 7)
+        message: Any = ROS.deserialize_cdr(write(5, poses_of), "sensor_msgs/msg/MultiDOFJointState")
+        assert message.joint_names == ["m/l", "n/l"]
+        assert message.transforms[1].translation.y == 8.0
+        assert message.transforms[1].rotation.w == 13.0
 
 
 DVL = (
@@ -256,3 +272,34 @@ class TestBatteries:
         )
         found = world_of(box(BATTERY.format("") + thruster)).sensors[0]
         assert found.parameters["load"] == 75.0
+
+    def test_its_message_is_a_battery_state(self) -> None:
+        world = world_of(box(BATTERY.format("")))
+        [(topic, write)] = writers_of("battery", "m/l/lipo", groups_of(world)[0].sensors[0], "map")
+        message: Any = ROS.deserialize_cdr(write(5, np.array([12.5, -4.0, 1.1, 0.9, 2.0])), topic.type)
+        assert (message.voltage, message.current, message.power_supply_status) == (12.5, -4.0, 2)
+        assert (message.capacity, message.present) == (np.float32(1.2), True)
+
+
+def test_the_message_of_a_touch_is_a_truth_value() -> None:
+    world = world_of(GROUND + box(TOUCH, link=CONTACT))
+    sensors = next(group.sensors for group in groups_of(world) if group.kind == "touch")
+    [(topic, write)] = writers_of("touch", "m/l/touch", sensors[0], "map")
+    for value in (0.0, 1.0):
+        message: Any = ROS.deserialize_cdr(write(5, np.array([value])), topic.type)
+        assert message.data is bool(value)
+
+
+def test_velocity_logs_and_altimeters_have_messages() -> None:
+    sensors = '<sensor name="a" type="altimeter"/>' + DVL.format(100)
+    world = world_of(box("", link=sensors))
+    found = {each.kind: (each.sensors[0], each.names[0]) for each in groups_of(world)}
+    (_, write), (_, _) = writers_of("altimeter", "m/l/a", found["altimeter"][0], "map")
+    height: Any = ROS.deserialize_cdr(write(5, np.array([3.0, -1.0])), "geometry_msgs/msg/Vector3Stamped")
+    assert (height.header.frame_id, height.vector.z) == ("map", 3.0)
+    (_, first), (_, second) = writers_of("dvl", "m/l/d", found["dvl"][0], "map")
+    values = np.array([1.0, 2.0, 3.0, 20.0])
+    twist: Any = ROS.deserialize_cdr(first(5, values), "geometry_msgs/msg/TwistWithCovarianceStamped")
+    assert (twist.header.frame_id, twist.twist.twist.linear.y) == ("m/l/d", 2.0)
+    distance: Any = ROS.deserialize_cdr(second(5, values), "sensor_msgs/msg/Range")
+    assert distance.range == 20.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sim_node.extensions.sdf.elements import child, gazebo_topic, text_of
@@ -148,8 +150,8 @@ def _buoyancy_engine(plugin: SdfPlugin) -> None:
     # A setpoint with a limited rate begins where its joint does.
     filled = np.array([begin])
     found.add("bodies", Body(name, link.frame, "pz", q=filled, inertial=piston, place=place, parent_place=place))
-    pace = {"speed": rate} if (rate := plugin.number("max_inflation_rate", 3e-6)) > 0.0 else {}
-    gains = {"stiffness": _PISTON_MASS * _PISTON_RATE**2, "damping": 2.0 * _PISTON_MASS * _PISTON_RATE}
+    pace: dict[str, Any] = {"speed": rate} if (rate := plugin.number("max_inflation_rate", 3e-6)) > 0.0 else {}
+    gains: dict[str, Any] = {"stiffness": _PISTON_MASS * _PISTON_RATE**2, "damping": 2.0 * _PISTON_MASS * _PISTON_RATE}
     found.add("actuators", Actuator(name, type="position", target=begin, place=place, **gains, **pace))
     found.add("forces", force)
     take_commands(plugin, name)

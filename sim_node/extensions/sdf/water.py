@@ -295,8 +295,8 @@ def actuator_of(model: MjModel, joint: str) -> int | None:
 
     at = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
     plain = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
-    found = np.flatnonzero(plain & (model.actuator_trnid[:, 0] == at)) if at >= 0 else []
-    return int(found[0]) if len(found) else None
+    found = np.flatnonzero(plain & (model.actuator_trnid[:, 0] == at))
+    return int(found[0]) if at >= 0 and len(found) else None
 
 
 def _times(matrices: FloatArray, rows: FloatArray) -> FloatArray:

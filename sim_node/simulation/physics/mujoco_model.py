@@ -128,6 +128,7 @@ def _set_options(spec: mujoco.MjSpec, world: World) -> None:
     if world.ground is not None:
         shapes.append(world.ground.shape)
     decide = bool(world.contact_materials) or any(shape.surface and shape.surface.decides for shape in shapes)
+    decide = decide or any(force.solved for force in world.forces)
     set_solver(spec, physics, has_surfaces=decide)
     if not physics.contact:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT

@@ -14,7 +14,7 @@ from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Noise, Quantities
 from sim_node.simulation.sensors.parameters import group, listing, parameter
-from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.simulation.sensors.registry import Channels, Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -76,7 +76,7 @@ class Battery(SensorType):
             "current": channels(1),
             "charge": channels(2),
             "percentage": channels(3),
-            "power_supply_status": channels(4),
+            "power_supply_status": Channels(slice(4, 5), within=np.zeros(1, np.uint8)),
             "temperature": math.nan,
             "capacity": self.capacity,
             "design_capacity": self.capacity,

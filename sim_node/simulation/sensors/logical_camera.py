@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Quantities
 from sim_node.simulation.sensors.parameters import listing, parameter
-from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.simulation.sensors.registry import Channels, Measure, Message, Report, SensorType, sensor
 from sim_node.simulation.sensors.touch import body_names, check_bodies
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry import poses
@@ -49,8 +49,8 @@ class LogicalCamera(SensorType):
         return replace(self, bodies=found)
 
     def shape(self) -> tuple[int, ...]:
-        """Return (7 N,): a pose of N bodies."""
-        return (7 * len(self.bodies),)
+        """Return (N, 7): the poses of N bodies."""
+        return (len(self.bodies), 7)
 
     def quantities(self) -> Quantities:
         """Return that it has no noise."""
@@ -58,11 +58,7 @@ class LogicalCamera(SensorType):
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a sensor_msgs/MultiDOFJointState, which has names and transforms; NaN for what it does not see."""
-        transforms = [
-            {"translation": channels(7 * row, 7 * row + 3), "rotation": channels(7 * row + 3, 7 * row + 7)}
-            for row in range(len(self.bodies))
-        ]
-        fields = {"joint_names": self.bodies, "transforms": transforms}
+        fields = {"joint_names": self.bodies, "transforms": Channels()}
         return (Message("models", "sensor_msgs/msg/MultiDOFJointState", fields),)
 
     @classmethod
@@ -80,3 +76,8 @@ class LogicalCamera(SensorType):
             return np.where(seen[..., None], found, np.nan).reshape(len(sensors), -1)
 
         return read
+
+    @classmethod
+    def report(cls, sensors: Sequence[LogicalCamera], context: SensorContext) -> Report:
+        """Return the function for the poses (S, N, 7)."""
+        return lambda measured: measured.reshape(len(sensors), len(sensors[0].bodies), 7)

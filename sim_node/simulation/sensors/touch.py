@@ -11,7 +11,7 @@ from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Quantities
 from sim_node.simulation.sensors.parameters import listing, parameter
-from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.simulation.sensors.registry import Channels, Measure, Message, SensorType, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -47,7 +47,7 @@ class Touch(SensorType):
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a std_msgs/Bool."""
-        return (Message("touched", "std_msgs/msg/Bool", {"data": channels(0)}),)
+        return (Message("touched", "std_msgs/msg/Bool", {"data": Channels(within=np.zeros(1, np.uint8))}),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Touch], context: SensorContext) -> Measure:
