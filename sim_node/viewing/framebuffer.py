@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import threading
 import warnings
+import weakref
 from types import TracebackType
 from typing import Any
 
@@ -22,17 +25,21 @@ class NoOpenGL(Exception):
 
 
 class Framebuffer:
-    """Renders scenes at one size (width, height). A context manager. Entering it and `prepare` raise NoOpenGL."""
+    """Renders scenes at one size (width, height). A context manager. Entering it and `prepare` raise NoOpenGL.
+
+    All of a thread share one OpenGL context, which has compiled its shaders: most of what a small picture costs.
+    """
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.size = size
         self._mujoco: mujoco.MjrContext | None = None
+        self._thread = threading.get_ident()
 
     def __enter__(self) -> Framebuffer:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # GLFW warns before it fails
-                self._gl = _context()
+                self._gl = _kept_context()
                 self._gl.make_current()
         except Exception as error:  # PyOpenGL raises various errors if a library is missing
             raise _no_opengl(error) from None
@@ -41,12 +48,14 @@ class Framebuffer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._mujoco is not None:
+        if self._mujoco is not None and threading.get_ident() == self._thread:
+            self._gl.make_current()
             self._mujoco.free()
-        self._gl.free()
+            self._mujoco = None
 
     def prepare(self, model: mujoco.MjModel) -> None:
         """Load a model's meshes and textures, and its light, shadow and haze settings."""
+        self._gl.make_current()
         try:
             self._mujoco = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
             mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._mujoco)
@@ -60,9 +69,50 @@ class Framebuffer:
         width, height = self.size
         view = mujoco.MjrRect(0, 0, width, height)
         rows = np.empty((height, width, 3), dtype=np.uint8)
+        self._gl.make_current()
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._mujoco)
         mujoco.mjr_render(view, scene, self._mujoco)
         mujoco.mjr_readPixels(rows, None, view, self._mujoco)
         return np.ascontiguousarray(rows[::-1])
+
+
+class _Contexts(threading.local):
+    """The OpenGL contexts of this thread, by the value of MUJOCO_GL."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str | None, Any] = {}
+
+
+_contexts = _Contexts()
+# Of all threads, and those that a forked process has from its parent: the threads of OpenGL are not there to free them.
+_all: weakref.WeakSet[Any] = weakref.WeakSet()
+_inherited: list[Any] = []
+
+
+def _kept_context() -> Any:
+    chosen = os.environ.get(VARIABLE)
+    if chosen not in _contexts.kept:
+        _contexts.kept[chosen] = context = _context()
+        if not _all:  # later than MuJoCo, which closes the display at the end, and thus before it
+            atexit.unregister(_free)
+            atexit.register(_free)
+        _all.add(context)
+    return _contexts.kept[chosen]
+
+
+def _free() -> None:
+    for context in list(_all):
+        context.free()
+
+
+def _leave_to_parent() -> None:
+    _inherited.extend(_all)
+    _all.clear()
+    _contexts.kept = {}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _context() -> Any:
