@@ -78,8 +78,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Search for cycles again, but not among thousands of collected tests and all that they have imported."""
-    gc.collect()
+    """Search for cycles again, but not among thousands of collected tests and all that they have imported.
+
+    Nor once before: a second for each worker, which gives no memory back.
+    """
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
     gc.enable()
@@ -117,20 +119,22 @@ def mix(items: list[pytest.Item]) -> None:
     Each worker begins with a part of the list. Not in the order of the alphabet, in which the last one has the browsers
     of `system` and `viewing`, which all wait for in the end.
     """
-    # Each worker collects from another room on.
-    items.sort(key=lambda item: (crc32(item.nodeid.partition("::")[0].encode()), item.path))
-    rooms = {True: 0, False: 0}
-    begins: dict[tuple[bool, str], int] = {}
+    modules: dict[str, list[pytest.Item]] = {}
     for item in items:
-        waits = item.path.parent.name in WAITING
-        begins.setdefault((waits, str(item.path)), rooms[waits])
-        rooms[waits] += 1
+        modules.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    rooms = {True: 0, False: 0}
+    begins: dict[str, tuple[bool, int]] = {}
+    # Each worker collects from another room on.
+    for module in sorted(modules, key=lambda module: (crc32(module.encode()), module)):
+        waits = Path(module).parent.name in WAITING
+        begins[module] = waits, rooms[waits]
+        rooms[waits] += len(modules[module])
 
-    def part(item: pytest.Item) -> float:
-        waits = item.path.parent.name in WAITING
-        return begins[waits, str(item.path)] / rooms[waits]
+    def part(module: str) -> float:
+        waits, begin = begins[module]
+        return begin / rooms[waits]
 
-    items.sort(key=part)
+    items[:] = [item for module in sorted(begins, key=part) for item in modules[module]]
 
 
 @pytest.fixture(autouse=True)
