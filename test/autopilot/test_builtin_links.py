@@ -38,9 +38,11 @@ vehicles:
   - name: v
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, instance: {instance}, start: {start}, links: [{links}]}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}, links: [{links}], {lives}}}
     pilot: {pilot}
 """
+# For tests of what ground stations hear and send: these links are the same, without a process to start.
+HERE = "in_process: true"
 MISSION = "{take_off: 3, wait: 0.5, waypoints: [[6, 0, 4], [6, 6, 4]], after: hold}"
 SIMULATOR_PORT, GROUND_PORT = 4560, 14540
 
@@ -48,10 +50,10 @@ SIMULATOR_PORT, GROUND_PORT = 4560, 14540
 class Run:
     """A simulation with its autopilot. instance: which one; said: what was told of it."""
 
-    def __init__(self, folder: Path, pilot: str, start: bool, links: str) -> None:
+    def __init__(self, folder: Path, pilot: str, lives: str, links: str) -> None:
         self.instance = free_instance()
         self.world = folder / f"w{self.instance}.yaml"
-        values = {"instance": self.instance, "pilot": pilot, "start": str(start).lower(), "links": links}
+        values = {"instance": self.instance, "pilot": pilot, "lives": lives, "links": links}
         self.world.write_text(WORLD.format(**values))
         self.said: list[str] = []
         self.simulation = Simulation(load(self.world), seed=5)
@@ -76,8 +78,8 @@ class Run:
 def run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     with ExitStack() as opened:
 
-        def make(pilot: str = MISSION, start: bool = True, links: str = "") -> Run:
-            made = Run(tmp_path, pilot, start, links)
+        def make(pilot: str = MISSION, lives: str = "start: true", links: str = "") -> Run:
+            made = Run(tmp_path, pilot, lives, links)
             opened.callback(made.simulation.close)
             return made
 
@@ -181,7 +183,7 @@ def flying(run: Run, speed: float = 4.0) -> Iterator[Ground]:
 
 
 def test_it_is_what_it_says(run: Callable[..., Run]) -> None:
-    flown = run("none")
+    flown = run("none", HERE)
     with flying(flown) as ground:
         beat = ground.wait("HEARTBEAT")
         assert (beat.get_srcSystem(), beat.get_srcComponent()) == (flown.instance + 1, 1)
@@ -205,7 +207,7 @@ def test_it_is_what_it_says(run: Callable[..., Run]) -> None:
 
 
 def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
-    with flying(run("none")) as ground:
+    with flying(run("none", HERE)) as ground:
         words = "do set mode: Switching to AUTO.MISSION is currently not available: no mission"
         result, text = ground.command(176, 1, 4, 4)
         assert (result, text.replace("; ", "")) == (1, words)  # in chunks
@@ -230,7 +232,7 @@ def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
 def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) -> None:
     """By the world file, and on a port that QGroundControl might listen on."""
     port = free_port()
-    flown = run("none", links=f"udpout:{port}")
+    flown = run("none", HERE, links=f"udpout:{port}")
     with flying(flown) as first:
         second = Ground(flown, None, port)
         try:
@@ -244,7 +246,7 @@ def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) 
 
 
 def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
-    flown = run("none")
+    flown = run("none", HERE)
     with flying(flown) as ground:
         assert ground.command(400, 1.0)[0] == 0
         assert ground.take_off(4.0) == 0
@@ -343,7 +345,7 @@ def test_a_link_that_is_cut_changes_nothing(cuts: int, run: Callable[..., Run]) 
     """The flight is the very same as over a link that holds: the simulation waits, no step is missed or made twice."""
     seconds = 2.0 + 0.08 * cuts
     steady = run().path(seconds)
-    broken = run(start=False)
+    broken = run(lives="start: false")
     relay = Relay(SIMULATOR_PORT + broken.instance)
     process = by_hand(broken, "--sim", f"tcp:127.0.0.1:{relay.port}")
     try:
