@@ -23,9 +23,8 @@ from sim_node.recording.mcap_chunk import (
     foreign_records,
     raw_messages_in,
 )
-from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
-from sim_node.recording.mcap_scan import chunk_damage, nested_damage, scanned
+from sim_node.recording.mcap_scan import McapLayout, NoIndex, chunk_damage, indexed, nested_damage, scanned
 from sim_node.recording.merging import (
     UNORDERED,
     MessageSource,

@@ -17,8 +17,8 @@ from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.mcap_chunk import RawMessage
-from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import CHUNK, HEADER
+from sim_node.recording.mcap_scan import McapLayout
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, channel_metadata, qos_text
 from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag, open_to_repair

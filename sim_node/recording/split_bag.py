@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy.typing as npt
 
 from sim_node.messages.tf_message_reader import Unreadable
-from sim_node.recording import topic_tables
+from sim_node.recording import message_fields
 from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage, no_topic
 from sim_node.recording.decoding import Decoder, decoded
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent
@@ -198,7 +198,7 @@ class SplitBag:
         Raises:
             BagError: There is no such topic, or it has several types, or the bag has no definition.
         """
-        return topic_tables.columns(self, topic, self.read(topic, start_ns, stop_ns))
+        return message_fields.columns(self, topic, self.read(topic, start_ns, stop_ns))
 
     def frame(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> polars.DataFrame:
         """Read a topic into a DataFrame of polars, with the columns of `export --parquet`.
@@ -214,7 +214,7 @@ class SplitBag:
         Raises:
             BagError: As `columns`, or polars is not installed.
         """
-        return topic_tables.frame(self, topic, self.read(topic, start_ns, stop_ns))
+        return message_fields.frame(self, topic, self.read(topic, start_ns, stop_ns))
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those of all files, without duplicates."""

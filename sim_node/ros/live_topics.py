@@ -18,8 +18,7 @@ from sim_node.recording.bag import BagTopic
 from sim_node.recording.definitions import UnknownMessageType, definition_here
 from sim_node.ros.publishers import message_class, offered_on, profile, publishers_of, subscription_qos
 from sim_node.session.message_text import MessageTexts
-from sim_node.session.topic_drawings import TopicDrawings
-from sim_node.session.topic_fields import TopicFields
+from sim_node.session.topic_fields import TopicDrawings, TopicFields
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.viewing.markers import ROBOTS
 from sim_node.viewing.meshes import DrawnShape

@@ -47,7 +47,7 @@ class LiveView:
         self._topics = LiveDrawings(self._node, viewer.beside)
         self._limit = RateLimit()
         self._shown: object = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._sources: dict[str, str] = {}
         self._frames = FrameTable((MAP,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
@@ -119,8 +119,8 @@ class LiveView:
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         for name, each in placed.items():
             self._poses[self._frames.index(name)] = each.pose
-            if name not in self._told and name not in self._viewer.beside.frames:
-                self._told.add(name)
+            if name not in self._reported and name not in self._viewer.beside.frames:
+                self._reported.add(name)
                 self._node.get_logger().warning(shown(each.remark, MAX_LINE))
         self._read_poses()
         self._viewer.placed = tuple(placed)

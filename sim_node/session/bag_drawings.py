@@ -50,7 +50,7 @@ class BagDrawings:
         self._left_out = frozenset(() if world is None else (SHAPES, ROBOTS, NAMES, FIELDS))
         self._decoders: dict[int, Decoder] = {}
         self._reads: dict[int, Read] = {}
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._robots: dict[str, dict[str, tuple[DrawnShape, ...]]] = {}
         self.types: dict[str, str] = {}
         self.frames: dict[str, None] = {}
@@ -96,13 +96,13 @@ class BagDrawings:
             return None
         missing = [name for name in drawing.frames if name not in frames.names]
         if missing:
-            self._tell(self._bag.topics[row].name, f"no transform has the frame {missing[0]!r}")
+            self._report_once(self._bag.topics[row].name, f"no transform has the frame {missing[0]!r}")
             return None
         return drawing
 
     def robots(self, frames: FrameTable, drawn: Collection[int]) -> tuple[DrawnShape, ...]:
         """Return the shapes of described robots, without the links on rows that have shapes already."""
-        return robot_shapes(self._robots, frames, drawn, self._tell)
+        return robot_shapes(self._robots, frames, drawn, self._report_once)
 
     def _decoded(self, row: int, data: bytes) -> Drawing | None:
         try:
@@ -117,7 +117,7 @@ class BagDrawings:
         try:
             return self._reads[row](message)
         except ValueError as fault:
-            self._tell(self._bag.topics[row].name, str(fault))
+            self._report_once(self._bag.topics[row].name, str(fault))
             return None
 
     def _opened(self, row: int) -> Read:
@@ -131,19 +131,19 @@ class BagDrawings:
         try:
             found = described(message.data)
         except ValueError as fault:
-            self._tell(topic, str(fault))
+            self._report_once(topic, str(fault))
             return
         self._robots[topic] = found.links
         for each in found.faults:
-            self._tell(topic, each)
+            self._report_once(topic, each)
 
     def _first(self, decoder: Decoder) -> Any:
         """Return the first message of a topic that can be read; None if none can."""
         messages = decoded(self._bag.messages([decoder.topic.name]), lambda row: decoder, self._unreadable)
         return next((content for _, content in messages), None)
 
-    def _tell(self, topic: str, why: str) -> None:
+    def _report_once(self, topic: str, why: str) -> None:
         """Report a reason once."""
-        if (topic, why) not in self._told:
-            self._told.add((topic, why))
+        if (topic, why) not in self._reported:
+            self._reported.add((topic, why))
             self._report(shown(f"{topic}: is not shown: {why}", MAX_LINE))

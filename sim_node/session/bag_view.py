@@ -1,16 +1,19 @@
-"""A bag in the viewer: play, pause and seek with a slider."""
+"""A bag in the viewer: play, pause and seek with a slider, on which logs and changes of the world are marked."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds
+from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.opening import open_bag
@@ -18,7 +21,6 @@ from sim_node.recording.playback import Playback
 from sim_node.recording.player import PlaybackTarget, Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_drawings import BagDrawings
-from sim_node.session.bag_marks import BagMarks
 from sim_node.session.bag_world import shapes_on
 from sim_node.session.message_text import BagMessages
 from sim_node.session.topic_fields import TopicFields
@@ -31,6 +33,64 @@ from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.frames import without_transforms
 from sim_node.world import World, WorldError
+
+LOG = "rcl_interfaces/msg/Log"
+# Levels of rcl_interfaces/msg/Log from which on lines are marked; most marks, the first of which are kept.
+WARN, ERROR, MAX_MARKS = 30, 40, 500
+
+
+class BagMarks:
+    """Finds the marks of a bag in a thread of its own, as a long log takes a while to read.
+
+    Args:
+        path: The bag.
+        max_bytes: As for open_bag.
+        changes_ns: When the world changed.
+        report: Called with messages for the user.
+    """
+
+    def __init__(
+        self, path: str | Path, max_bytes: int, changes_ns: Sequence[int], report: Callable[[str], None]
+    ) -> None:
+        self._path, self._max_bytes, self._report = path, max_bytes, report
+        self._ended = False
+        self._changes = [Mark(at, "note", "the world changed") for at in changes_ns]
+        self.found: Sequence[Mark] = tuple(self._changes)
+        self._thread = Thread(target=self._run, name="bag marks", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the search."""
+        self._ended = True
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            bag = open_bag(self._path, self._max_bytes)
+            try:
+                self.found = tuple(sorted([*self._changes, *self._lines(bag)]))
+            finally:
+                bag.close()
+        except BagError as error:
+            self._report(f"the bag's log is not marked: {shown(str(error), MAX_LINE)}")
+
+    def _lines(self, bag: Bag) -> Iterator[Mark]:
+        decoders = {row: Decoder(topic) for row, topic in enumerate(bag.topics) if topic.type == LOG}
+        if not decoders:
+            return
+        number = 0
+        for message in bag.messages([bag.topics[row].name for row in decoders]):
+            if self._ended or number >= MAX_MARKS:
+                return
+            try:
+                line = decoders[message.topic](message.data)
+            except UnreadableMessage:
+                continue  # reported when the topic is shown
+            if line.level >= WARN:
+                number += 1
+                kind = "error" if line.level >= ERROR else "warning"
+                yield Mark(message.time_ns, kind, shown(f"{line.name}: {line.msg}", MAX_LINE))
+
 
 # How far before a seek time transforms and measurements are searched, ns.
 LOOK_BACK_NS = 2_000_000_000
@@ -67,7 +127,7 @@ class BagView(PlaybackTarget):
         # One to play, one for seeking: each is read by its own thread.
         self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(report)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._files = ExitStack()
         self._worlds = self._recorded_worlds()
         self._drawings = BagDrawings(self._sought, self._unreadable, report, self._first_world(), viewer.beside)
@@ -254,8 +314,8 @@ class BagView(PlaybackTarget):
         placed = without_transforms(self._drawings.frames, parents, fixed)
         self._viewer.placed = (*self._viewer.placed, *placed)
         for name, each in placed.items():
-            if name not in self._told and name not in self._viewer.beside.frames:
-                self._told.add(name)
+            if name not in self._reported and name not in self._viewer.beside.frames:
+                self._reported.add(name)
                 self._report(shown(each.remark, MAX_LINE))
         return {name: (each.parent, each.pose) for name, each in placed.items()}
 

@@ -18,9 +18,8 @@ from sim_node.recording.frames import BagFrames
 from sim_node.recording.qos import offer
 from sim_node.viewing.display_sinks import MARKERS
 from sim_node.viewing.extent import around
-from sim_node.viewing.rviz import MAX_PICTURES, marker_groups
+from sim_node.viewing.rviz import MAX_PICTURES, configuration, from_above, grid, marker_groups, tf
 from sim_node.viewing.rviz_displays import DEPTH, Properties, robot_model, shown
-from sim_node.viewing.rviz_layout import configuration, from_above, grid, tf
 
 _PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
 

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
     from sim_node.session.foxglove_server import FoxgloveServer
     from sim_node.session.run_parts import Attendant
-    from sim_node.session.topic_drawings import TopicDrawings
-    from sim_node.session.topic_fields import TopicFields
+    from sim_node.session.topic_fields import TopicDrawings, TopicFields
     from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
 
@@ -355,7 +354,7 @@ class Session:
         wanted = [each.topic for each in self._ghosts if isinstance(each, TopicGhost)]
         if not wanted:
             return None
-        from sim_node.session.topic_drawings import TopicDrawings
+        from sim_node.session.topic_fields import TopicDrawings
 
         alone = self._publishing.outlet is None
         return TopicDrawings(wanted, self._warn, self._publishing.resolve, alone=alone)
@@ -365,7 +364,7 @@ class Session:
         if self.viewer is None:
             return ()
         # Imported here because other runs do not need it.
-        from sim_node.session.run_messages import RunMessages
+        from sim_node.session.sensor_messages import RunMessages
 
         texts = self.viewer.texts = RunMessages(self._publishing.resolve)
         return (texts,)

@@ -1,21 +1,62 @@
-"""Fields of topics for the formulas of a schematic: `/drone/odom.pose.pose.position.z` of a run, a bag or the graph."""
+"""Topics of a run, for the viewer: fields for the formulas of a schematic, and drawings for ghosts."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.messages.topic import Send, Topic, absolute
 from sim_node.recording.bag import BagError, BagTopic
-from sim_node.recording.decoding import Decoder, value_at
+from sim_node.recording.decoding import Decoder, UnreadableMessage, value_at
 from sim_node.recording.definitions import bag_topic
 from sim_node.recording.message_fields import NumericFields, numbers_in
-from sim_node.session.topic_reader import TopicReader
+from sim_node.simulation import Sink, Snapshot
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.viewing.messages.drawing import Drawing
+from sim_node.viewing.messages.readers import READERS, Read, ReaderContext
 from sim_node.viewing.schematic import UnknownName
 from sim_node.viewing.schematic.formulas import POSE_LABELS
+from sim_node.world import FrameTable, World
+
+Made = TypeVar("Made")
+
+
+class TopicReader(Generic[Made]):
+    """Reads topics. Messages may come from several threads.
+
+    Args:
+        wanted: The topics.
+        report: Called with messages for the user.
+        resolve: Makes topic names absolute.
+    """
+
+    def __init__(self, wanted: Iterable[str], report: Callable[[str], object], resolve: Callable[[str], str]) -> None:
+        self.wanted = tuple(wanted)
+        self._report, self._resolve = report, resolve
+        self._unreadable = Unreadable(report)
+        self._lock = threading.Lock()
+        self._decoders: dict[str, Decoder] = {}
+        self._fresh: dict[str, Made] = {}
+
+    def taken(self) -> dict[str, Made]:
+        """Return what is newest and has not been taken yet, by its name."""
+        with self._lock:
+            taken, self._fresh = self._fresh, {}
+            return taken
+
+    def decoded(self, name: str, data: bytes) -> Any:
+        """Return a message of a topic that has a decoder; None for one that cannot be read, which is reported."""
+        try:
+            return self._decoders[name](data)
+        except UnreadableMessage as fault:
+            self._unreadable.count(name, fault)
+            return None
+
 
 # Messages that are poses: their fields, in the order of poses in formulas.
 _POSES = {
@@ -50,7 +91,7 @@ class TopicFields(TopicReader[FloatArray]):
         self._topics: dict[str, BagTopic] = {}
         # By topic: the numbers of each field that a formula names.
         self._fields: dict[str, dict[str, NumericFields]] = {name: {} for name in self.wanted}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     def add(self, topic: BagTopic) -> None:
         """Make a topic known."""
@@ -113,7 +154,7 @@ class TopicFields(TopicReader[FloatArray]):
             if not self._later:
                 raise
             if topic in self.types():  # else it may come
-                self._tell(str(fault))
+                self._report_once(str(fault))
             return (field.rpartition(".")[2] or name,)
         return POSE_LABELS if numbers.type in _POSES else tuple(numbers.paths)
 
@@ -138,7 +179,76 @@ class TopicFields(TopicReader[FloatArray]):
             numbers.type, {key: numbers.paths[key] for key in (*turn, *(f"{order[1]}.{a}" for a in "xyz"))}
         )
 
-    def _tell(self, why: str) -> None:
-        if why not in self._told:
-            self._told.add(why)
+    def _report_once(self, why: str) -> None:
+        if why not in self._reported:
+            self._reported.add(why)
             self._report(f"schematic: {why}")
+
+
+class TopicDrawings(TopicReader[Drawing], Sink):
+    """Reads some topics of a run as drawings: an outlet of what it publishes. Others come through `receive`.
+
+    Messages may come from several threads. As a sink it tells which topics there are not, if the run is alone.
+
+    Args:
+        wanted: The topics.
+        report: Called with messages for the user.
+        resolve: Makes topic names absolute.
+        alone: Whether no topics come from elsewhere.
+    """
+
+    def __init__(
+        self,
+        wanted: Iterable[str],
+        report: Callable[[str], object],
+        resolve: Callable[[str], str] = absolute,
+        *,
+        alone: bool = True,
+    ) -> None:
+        super().__init__(wanted, report, resolve)
+        self._alone = alone
+        self._known: dict[str, str] = {}
+        self._reads: dict[str, Read] = {}
+
+    def advertise(self, topic: Topic) -> Send:
+        """Return a function that reads the messages of a topic of the run."""
+        name = self._resolve(topic.name)
+        self._known[name] = topic.type
+        if name not in self.wanted or topic.type not in READERS:
+            return lambda time_ns, data: None
+        self._decoders[name] = Decoder(bag_topic(name, topic.type))
+        return lambda time_ns, data: self._decoded(name, topic.type, data)
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Tell what is wrong with the topics, once those of the run are known."""
+        if self._alone:
+            for name in self.missing():
+                self._report(f"--ghost: the run has no topic {name}{did_you_mean(name, self._known)}")
+        for name in self.wanted:
+            if self._known.get(name) not in (None, *READERS):
+                self._report(f"--ghost: {name}: a {self._known[name]} has no pose")
+        self._alone = False
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Do nothing."""
+
+    def missing(self) -> list[str]:
+        """Return the topics that the run does not publish."""
+        return [name for name in self.wanted if name not in self._known]
+
+    def receive(self, name: str, kind: str, message: Any) -> None:
+        """Read a message of a wanted topic."""
+        if name not in self._reads:
+            self._reads[name] = READERS[kind].open(ReaderContext(name))
+        try:
+            drawing = self._reads[name](message)
+        except ValueError as fault:
+            self._report(f"{name}: is not shown: {fault}")
+            return
+        with self._lock:
+            self._fresh[name] = drawing
+
+    def _decoded(self, name: str, kind: str, data: bytes) -> None:
+        message = self.decoded(name, data)
+        if message is not None:
+            self.receive(name, kind, message)

@@ -13,7 +13,7 @@ from claims import free_instance
 from sim_node.autopilots.ground_link import GroundLink
 from sim_node.autopilots.installed import PX4, px4_geometry
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.extensions.scenario.autopilots import flown_by
+from sim_node.extensions.scenario.testing import flown_by
 from sim_node.mavlink.ports import FIRST_STATION_PORT
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, load

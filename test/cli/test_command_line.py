@@ -15,9 +15,9 @@ import pytest
 
 from sim_node.cli.colours import coloured
 from sim_node.cli.commands import COMMANDS, SHIPPED
+from sim_node.cli.doctor import Finding, ports
 from sim_node.cli.main import main
 from sim_node.cli.parser import StrictParser
-from sim_node.cli.system_checks import Finding, ports
 from sim_node.world import load
 from sim_node.world.locate import shipped_worlds
 
@@ -192,6 +192,6 @@ def test_doctor_sees_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         table = ((socket.SOCK_STREAM, port, "tests", "take another"),)
-        monkeypatch.setattr("sim_node.cli.system_checks.PORTS", table)
+        monkeypatch.setattr("sim_node.cli.doctor.PORTS", table)
         [found] = ports()
     assert found == Finding(f"port {port}", "optional", "in use by another program (tests)", "take another")

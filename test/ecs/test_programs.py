@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from sim_node.extensions.elodin.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.extensions.elodin.archetypes import C
-from sim_node.extensions.elodin.blocks import MAX_SHARED_BYTES, Blocks
 from sim_node.extensions.elodin.components import Component, Edge
 from sim_node.extensions.elodin.dynamics import NewtonEuler, six_dof
 from sim_node.extensions.elodin.entities import Entities
 from sim_node.extensions.elodin.graphs import GraphQuery
 from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.program import CHUNK, RECORD_BYTES, CompiledProgram, compiled
+from sim_node.extensions.elodin.program import CHUNK, MAX_SHARED_BYTES, RECORD_BYTES, Blocks, CompiledProgram, compiled
 from sim_node.extensions.elodin.queries import Query
 from sim_node.extensions.elodin.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
 from sim_node.extensions.elodin.systems import map, map_seq, system

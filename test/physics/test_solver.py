@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from sim_node.cli.system_checks import physics
+from sim_node.cli.doctor import physics
 from sim_node.packages import WRONG_VERSIONS
 from sim_node.simulation import Simulation
 from sim_node.simulation.physics import RigidBodyEngine

@@ -11,7 +11,7 @@ import pytest
 
 from sim_node import Simulation, loads
 from sim_node.extensions.scenario import SIGNALS, FormulaError, SignalCondition, SignalRecorder, Zone
-from sim_node.extensions.scenario.contacts import looks_every
+from sim_node.extensions.scenario.health import looks_every
 
 MS = 1_000_000
 BALL = """\

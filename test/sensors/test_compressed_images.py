@@ -16,7 +16,7 @@ from sensor_msgs.msg import CompressedImage
 from sim_node.assembly import assemble
 from sim_node.messages.sensor_topics import sensor_messages, writers_of
 from sim_node.simulation.sensors import Camera, DepthCamera
-from sim_node.simulation.sensors.compression import compressed_depth
+from sim_node.simulation.sensors.camera import compressed_depth
 from sim_node.world import WorldError, loads
 
 STAMP_NS = 12_000_000_345

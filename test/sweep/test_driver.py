@@ -16,8 +16,7 @@ from sweeping import WORLD, Here, environment
 from sim_node import loads
 from sim_node.extensions.sweep import SWEEP_ENGINES, DatasetFault, read, run
 from sim_node.extensions.sweep.components import BLOCK
-from sim_node.extensions.sweep.job import Case, Outcome
-from sim_node.extensions.sweep.payload import payload_of
+from sim_node.extensions.sweep.job import Case, Outcome, payload_of
 from sim_node.extensions.sweep.plots import plot
 from sim_node.extensions.sweep.study import Study, prepare
 from sim_node.extensions.sweep.variations import variation

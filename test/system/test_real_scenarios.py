@@ -12,10 +12,9 @@ from real_kinds import ARDUPILOT, PX4, Kind, built
 
 from sim_node.autopilots.started import StartedAutopilot
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.extensions.scenario.autopilots import flown_by
 from sim_node.extensions.scenario.certificate import Certificate
 from sim_node.extensions.scenario.scenarios import find_scenarios
-from sim_node.extensions.scenario.testing import RunPlan, judge_scenario
+from sim_node.extensions.scenario.testing import RunPlan, flown_by, judge_scenario
 from sim_node.simulation import Simulation
 from sim_node.world import load
 from sim_node.world.problems import RunFailed

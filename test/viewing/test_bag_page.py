@@ -15,7 +15,7 @@ from robot_topics import a, written
 from sim_node.cli.main import main
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.session import Session
-from sim_node.session.bag_marks import BagMarks
+from sim_node.session.bag_view import BagMarks
 from sim_node.world import loads
 
 # The ball goes along x at 1 m/s.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import selectors
 import socket
+import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,6 @@ from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.commands import obey
 from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
-from sim_node.autopilots.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilots.builtin.flight import Flight
 from sim_node.autopilots.builtin.memory import Memory, restore
 from sim_node.autopilots.builtin.mission_protocol import MissionProtocol
@@ -32,6 +32,25 @@ from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.connection import Connection
 from sim_node.mavlink.links import Address
 from sim_node.spatial.geometry.arrays import FloatArray
+
+# Sequence, session, opcode, size, requested opcode, burst complete, padding, offset.
+_HEADER = struct.Struct("<HBBBBBBI")
+_SIZE = 251
+_NONE, _TERMINATE, _RESET, _LIST, _OPEN, _BURST_OPEN = 0, 1, 2, 3, 4, 15
+_ACK, _NAK = 128, 129
+_NOT_FOUND, _UNKNOWN_COMMAND = 10, 7
+
+
+def refuse_file_transfer(payload: Sequence[int]) -> bytes:
+    """Return the payload that answers a request: sessions end with an ACK, all else gets a NAK."""
+    sequence, session, opcode, *_ = _HEADER.unpack_from(bytes(payload[: _HEADER.size]).ljust(_HEADER.size, b"\0"))
+    sequence = (sequence + 1) & 0xFFFF
+    if opcode in (_NONE, _TERMINATE, _RESET):
+        return _HEADER.pack(sequence, session, _ACK, 0, opcode, 0, 0, 0).ljust(_SIZE, b"\0")
+    error = _NOT_FOUND if opcode in (_LIST, _OPEN, _BURST_OPEN) else _UNKNOWN_COMMAND
+    answer = _HEADER.pack(sequence, session, _NAK, 1, opcode, 0, 0, 0) + bytes([error])
+    return answer.ljust(_SIZE, b"\0")
+
 
 HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
 # A connected simulator that sends nothing for so long is reported once.

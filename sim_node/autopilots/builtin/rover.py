@@ -39,7 +39,7 @@ class DriveTo(Go):
 
     def __init__(self, *args: object, **keys: object) -> None:
         super().__init__(*args, **keys)  # type: ignore[arg-type]
-        self._turns = self._there = self._clears = False
+        self._turns = self._has_arrived = self._leaves_circle = False
         self._reached = False
 
     lifts = Task.lifts
@@ -51,14 +51,14 @@ class DriveTo(Go):
         left = math.hypot(dx, dy)
         flight.reference[:3] = self.goal[0], self.goal[1], flight.position[2]
         turning = 0.0
-        self._there = left <= (AWAY if self._there else ARRIVED)
-        if self._there:
+        self._has_arrived = left <= (AWAY if self._has_arrived else ARRIVED)
+        if self._has_arrived:
             turning = 0.0 if math.isnan(self.yaw) else wrapped(self.yaw - yaw)
             demand(flight, 0.0, rate_to(turning, flight) if abs(turning) > TURNED else 0.0)
         else:
             self._drive(flight, left, wrapped(math.atan2(dy, dx) - yaw))
         stays = self._hold > 0.0 or not math.isnan(self.yaw)
-        self._reached = self._reached or (self._there if stays else left <= max(self._radius, ARRIVED))
+        self._reached = self._reached or (self._has_arrived if stays else left <= max(self._radius, ARRIVED))
         if not self._reached or abs(turning) > TURNED:
             return False
         self._held = max(self._held, 0.0) + flight.period
@@ -83,13 +83,13 @@ class DriveTo(Go):
         """
         # The distance of the goal from the middle of the tightest turn to its side.
         away = math.hypot(left * math.cos(aside), abs(left * math.sin(aside)) - radius)
-        self._clears = away < radius * (CLEAR if self._clears else 1.0) and abs(aside) > TURN_TO
+        self._leaves_circle = away < radius * (CLEAR if self._leaves_circle else 1.0) and abs(aside) > TURN_TO
         bend = 0.0
-        if not self._clears:
+        if not self._leaves_circle:
             bend = 2.0 * math.sin(aside) / left
             if abs(aside) > 0.5 * math.pi or abs(bend) > 1.0 / radius:
                 bend = math.copysign(1.0 / radius, aside)
-        if self._clears or abs(aside) > TURN_FROM:
+        if self._leaves_circle or abs(aside) > TURN_FROM:
             speed = max(min(speed, SLOW), 0.5 * SLOW)
         demand(flight, speed, speed * bend)
 

@@ -128,7 +128,7 @@ class MavlinkBuiltin(Px4):
             return None
         while not self.wait.stop.is_set():
             if self._peer is None:
-                if not self.wait.until(self._there, PATIENCE):
+                if not self.wait.until(self._is_connected, PATIENCE):
                     continue
                 super().send(sample)
             commands = super().receive()
@@ -166,7 +166,7 @@ class MavlinkBuiltin(Px4):
         if self._process is not None:
             self._process.kill()
 
-    def _heard(self, message: MavlinkMessage) -> None:
+    def _receive(self, message: MavlinkMessage) -> None:
         if message.name in self._requested:
             self.telemetry[message.name] = message
             return
@@ -175,7 +175,7 @@ class MavlinkBuiltin(Px4):
         self.replies.append(message)
         del self.replies[:-MAX_REPLIES]
 
-    def _there(self, seconds: float) -> bool:
+    def _is_connected(self, seconds: float) -> bool:
         if self._process is not None:
             self._process.keep_up()
         return self._accept(seconds)

@@ -61,7 +61,7 @@ class Px4:
         self._sequence = self._exchanges = 0
         self._controls: px4_hil.Controls | None = None
         # Since the last sample.
-        self._hung_up = False
+        self._disconnected = False
         self._fix: Fix | None = None
         self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
 
@@ -106,7 +106,7 @@ class Px4:
             self.wait.report_jump("the run was reset")
         self._keep_time(sample.time_ns)
         self._fix = sample.fix or self._fix
-        self._hung_up = False
+        self._disconnected = False
         if self._peer is None and not self._accept():
             return
         self._exchanges += 1
@@ -119,7 +119,7 @@ class Px4:
     def receive(self) -> Commands | None:
         """In lockstep, wait for the controls of the sample's time."""
         if self._peer is None:
-            return self._none if self._hung_up else None
+            return self._none if self._disconnected else None
         try:
             if not self.wait.lockstep:
                 self._read(0.0)
@@ -232,15 +232,15 @@ class Px4:
             if message.name == "HIL_ACTUATOR_CONTROLS":
                 self._controls = px4_hil.controls(message.fields)
             else:
-                self._heard(message)
+                self._receive(message)
 
-    def _heard(self, message: MavlinkMessage) -> None:
+    def _receive(self, message: MavlinkMessage) -> None:
         """Take another message than controls: PX4 has none that matters here."""
 
     def _drop(self) -> None:
         if self._peer is not None:
             self._peer.close()
-        self._peer, self._controls, self._hung_up = None, None, True
+        self._peer, self._controls, self._disconnected = None, None, True
         self.wait.lose()
 
 

@@ -12,8 +12,7 @@ from sim_node.extensions.aerosim.coordinates import consistent
 from sim_node.extensions.aerosim.fmu_models import FmuModels, moved_by_fmus, read_fmu_models
 from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.extensions.aerosim.reading import read_graph
-from sim_node.extensions.aerosim.scenario import Trajectory, read_scenario
-from sim_node.extensions.aerosim.sim_config import read_sim_config
+from sim_node.extensions.aerosim.sim_config import Trajectory, read_scenario, read_sim_config
 from sim_node.extensions.aerosim.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options, world_of
 from sim_node.world.layout import with_default_parents
 from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault

@@ -1,10 +1,11 @@
-"""AeroSim's configuration of a simulation as a scene graph: its actors, effectors, sensors and resources."""
+"""AeroSim's configurations of a simulation, and scenarios of aerosim-scenarios, as scene graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +18,17 @@ from sim_node.extensions.aerosim.graph import (
     SensorComponent,
     Transform3D,
 )
+from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.extensions.aerosim.reading import keys_of, opened, places_in, scale_of, text_of
+from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.locate import LocateError
 from sim_node.world.model import ORIGIN_RANGES
-from sim_node.world.problems import quoted
+from sim_node.world.problems import WorldError, quoted
+from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Node, plain_of
@@ -156,3 +161,150 @@ def _viewport(value: Value, ids: Mapping[str, str]) -> dict[str, Any]:
     camera = None if config is None else config.get("active_camera")
     data = ["" if each is None else plain_of(each.node) for each in (number, camera)]
     return {"renderer_instance": data[0], "active_camera": ids.get(str(data[1]), "")}
+
+
+PLACE = dict(zip(("latitude", "longitude", "height"), ORIGIN_RANGES.values(), strict=True))
+# What its files of sensors call parameters of cameras, and what scene graphs do; frame_rate is in Hz.
+_CALLED = {"field_of_view": "fov", "frame_rate": "tick_rate"}
+# What only names things, in the file itself and in its entries.
+_NAMES = ("scenario_id", "description", "actor_type", "trajectory_id")
+
+
+class Trajectory(NamedTuple):
+    """Where an actor is over time: times (K,), ns, and positions (K, 3) in ENU of the scenario's origin, m."""
+
+    times_ns: IntArray
+    positions: FloatArray
+
+
+class ScenarioScene(NamedTuple):
+    """A scenario as the scene at its start, and the trajectories of actors by name."""
+
+    graph: SceneGraph
+    trajectories: dict[str, Trajectory]
+
+
+def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> ScenarioScene | None:
+    """Return what a scenario describes, or None with the faults in `report`.
+
+    Its origin is that of the scenario, else the place of its first actor. Scenarios give no attitudes: an actor faces
+    north. Files that a scenario names and that are not there are warned of.
+    """
+    errors = len(report.errors)
+    keys = (*PLACE, "actors", "trajectories", "sensor_setup")
+    table, _ = opened(Value(root, report), (*keys, *_NAMES), required=("actors",), kept=False)
+    for name in _NAMES:
+        table.get(name)
+    listed = {key: [] if (each := table.get(key)) is None else list(each.items()) for key in keys[3:]}
+    actors = [_opened(each, ("actor_id", *PLACE, "config_file")) for each in listed["actors"]]
+    if not actors or len(report.errors) > errors:
+        return None
+    origin = _place(table) if "latitude" in table else _place(actors[0])
+    ids = {text_of(actor, "actor_id"): f"entity_{k}" for k, actor in enumerate(actors)}
+    entities = []
+    for name, actor in zip(ids, actors, strict=False):
+        config = _file(actor, path, roots, report)
+        pose = np.array([*_local(_place(actor)[None], origin, Frame.NED)[0], 0.0, 0.0, 0.0, 1.0])
+        asset = str(config.get("usd", "")) if isinstance(config, dict) else ""
+        place = actor.value.place
+        entities.append(SceneEntity(ids[name], name, asset, transform=Transform3D(pose), place=place))
+    trajectories = {}
+    for value in listed["trajectories"]:
+        named = _opened(value, ("object_id", "config_file"))
+        if _known(named, "object_id", ids) and (rows := _file(named, path, roots, report)) is not None:
+            trajectories[text_of(named, "object_id")] = _trajectory(rows, named, origin)
+    for k, value in enumerate(listed["sensor_setup"], start=len(entities)):
+        sensor = _opened(value, ("sensor_name", "vehicle", "relative_transform", "config_file"))
+        if _known(sensor, "vehicle", ids):
+            entities.append(_mounted_sensor(sensor, f"entity_{k}", ids, _file(sensor, path, roots, report)))
+    resources = {"origin": dict(zip(ORIGIN_RANGES, origin.tolist(), strict=True))}
+    graph = SceneGraph(tuple(entities), resources)
+    return ScenarioScene(graph, trajectories) if len(report.errors) == errors else None
+
+
+def _opened(value: Value, keys: tuple[str, ...]) -> Table:
+    """Return an entry of a list, which needs its first key; further keys are reported as unread."""
+    table = opened(value, (*keys, *_NAMES), required=keys[:1], kept=False)[0]
+    for name in _NAMES:
+        table.get(name)
+    return table
+
+
+def _known(table: Table, key: str, ids: dict[str, str]) -> bool:
+    """Return whether an entry names an actor; otherwise the fault is recorded."""
+    name = text_of(table, key)
+    if name not in ids:
+        (table.get(key) or table.value).error(f"no actor {quoted(name)}{did_you_mean(name, ids)}")
+    return name in ids
+
+
+def _place(table: Table) -> FloatArray:
+    """Return latitude, longitude and height."""
+    found = []
+    for key, limits in PLACE.items():
+        if (each := table.get(key)) is None:
+            table.value.error(f"{key} is missing")
+        found.append(0.0 if each is None else each.number(*limits))
+    return np.array(found)
+
+
+def _local(places: FloatArray, origin: FloatArray, frame: Frame) -> FloatArray:
+    """Return places (K, 3), LLA, in a local frame of an origin, m."""
+    about = (float(origin[0]), float(origin[1]), float(origin[2]))
+    return Position(places, Frame.LLA).to(frame, about).in_frame(frame)
+
+
+def _file(table: Table, path: Path, roots: Roots, report: Report) -> Json:
+    """Return the data in the file that an entry names; None, with a warning, if it cannot be read."""
+    if (named := table.get("config_file")) is None:
+        return None
+    try:
+        found = roots.resolve(named.text(), path)
+        inner = Report(str(found))
+        text = read_text(found, inner)
+        data = None if text is None else keys_of(Value(compose_json(text, inner), inner))
+    except (LocateError, WorldError) as error:
+        named.warning(f"cannot be read, and is left out: {error}")
+        return None
+    if inner.errors:
+        named.warning(f"cannot be read, and is left out: {inner.errors[0]}")
+        return None
+    report.read.append(found)
+    return data
+
+
+def _trajectory(data: Json, named: Table, origin: FloatArray) -> Trajectory:
+    """Return a trajectory; a fault, with an empty one, if its points are no places at growing times."""
+    try:
+        points = [[float(each[key]) for key in ("timestamp", *PLACE)] for each in data["trajectory"]]
+        rows = np.array(points).reshape(-1, 4)
+        times_ns = np.round(rows[:, 0] * 1e9).astype(np.int64)
+        if len(rows) and np.isfinite(rows).all() and (np.diff(times_ns) > 0).all():
+            return Trajectory(times_ns, _local(rows[:, 1:], origin, Frame.ENU))
+    except (KeyError, TypeError, ValueError):
+        pass
+    wanted = f"points with {', '.join(('timestamp', *PLACE))}, at growing times, are needed"
+    (named.get("config_file") or named.value).error(f"trajectory: {wanted}")
+    return Trajectory(np.zeros(1, dtype=np.int64), np.zeros((1, 3)))
+
+
+def _mounted_sensor(table: Table, id: str, ids: dict[str, str], config: Json) -> SceneEntity:
+    """Return a sensor on its vehicle, of the type that its file gives."""
+    given: dict[str, Json] = config.get("sensor", {}) if isinstance(config, dict) else {}
+    called = {"rgbcamera": "rgb_camera"}.get(str(given.get("type", "")).lower(), str(given.get("type", "")).lower())
+    groups = (value for key, value in given.items() if key.endswith("Parameters") and isinstance(value, dict))
+    own: dict[str, Json] = next(groups, {})
+    parameters = {_CALLED.get(key, key): value for key, value in own.items()}
+    rate = own.get("frame_rate")
+    if isinstance(rate, (int, float)) and rate:
+        parameters["tick_rate"] = 1.0 / rate
+    name, place = text_of(table, "sensor_name"), table.value.place
+    return SceneEntity(
+        id,
+        name,
+        parent=ids[text_of(table, "vehicle")],
+        transform=transform_of(table.get("relative_transform")),
+        sensor=SensorComponent(name, called, parameters) if called else None,
+        place=place,
+        parent_place=(table.get("vehicle") or table.value).place,
+    )

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.extensions.assistants.access import Access, FlightLimits
     from sim_node.extensions.assistants.journal import Journal
     from sim_node.extensions.assistants.ros_graph import ToolsGraph
-    from sim_node.extensions.assistants.serving import serving_http, serving_stdio
+    from sim_node.extensions.assistants.server import serving_http, serving_stdio
 
     limits = FlightLimits(arguments.max_distance, arguments.max_height, arguments.max_speed)
     access = Access(

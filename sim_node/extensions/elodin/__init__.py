@@ -48,13 +48,13 @@ with public(__name__):
     from sim_node.extensions.elodin.layouts import ComponentType as ComponentType
     from sim_node.extensions.elodin.layouts import PrimitiveType as PrimitiveType
     from sim_node.extensions.elodin.numerics import Integrator as Integrator
-    from sim_node.extensions.elodin.panels import GraphEntity as GraphEntity
-    from sim_node.extensions.elodin.panels import Panel as Panel
     from sim_node.extensions.elodin.quaternion import Quaternion as Quaternion
     from sim_node.extensions.elodin.queries import Query as Query
+    from sim_node.extensions.elodin.scenery import GraphEntity as GraphEntity
+    from sim_node.extensions.elodin.scenery import Panel as Panel
     from sim_node.extensions.elodin.session.exec import Exec as Exec
-    from sim_node.extensions.elodin.session.jax_sim import JaxSim as JaxSim
     from sim_node.extensions.elodin.session.recorded import open_recording as open_recording
+    from sim_node.extensions.elodin.session.world import JaxSim as JaxSim
     from sim_node.extensions.elodin.session.world import World as World
     from sim_node.extensions.elodin.standard import Body as Body
     from sim_node.extensions.elodin.standard import Camera as Camera

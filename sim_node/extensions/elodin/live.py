@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.elodin.blocks import BlockPlace
 from sim_node.extensions.elodin.jax_setup import jax, jnp
-from sim_node.extensions.elodin.program import TICK, Array, CompiledProgram
+from sim_node.extensions.elodin.program import TICK, Array, BlockPlace, CompiledProgram
 
 # Up to as many ticks, one after the other takes less time than to compile what runs many in a call.
 LOOPED = 5000

@@ -93,7 +93,7 @@ class Process:
             raise Ended(self._how_it_ended())
         answer: dict[str, Any] = json.loads(line)
         if "fault" in answer:
-            raise Ended(f"failed: {answer['fault']}{self._said()}")
+            raise Ended(f"failed: {answer['fault']}{self._last_line()}")
         self.values.update(zip((name for name, _ in self._outputs), answer["get"], strict=True))
         if answer["over"]:
             raise Ended("asks to end the simulation")
@@ -135,10 +135,10 @@ class Process:
     def _how_it_ended(self) -> str:
         code = self._process.wait()
         if code < 0:
-            return f"crashed ({signal.Signals(-code).name}){self._said()}"
-        return f"ended with exit code {code}{self._said()}"
+            return f"crashed ({signal.Signals(-code).name}){self._last_line()}"
+        return f"ended with exit code {code}{self._last_line()}"
 
-    def _said(self) -> str:
+    def _last_line(self) -> str:
         """Return the last line that it printed, for messages."""
         end = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, end - 4096))

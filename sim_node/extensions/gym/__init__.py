@@ -23,7 +23,7 @@ with public(__name__, Direction="RandomDirection"):
     from sim_node.extensions.gym.interface import VehicleAction as VehicleAction
     from sim_node.extensions.gym.interface import VehicleSignal as VehicleSignal
     from sim_node.extensions.gym.loader import Dataset as Dataset
-    from sim_node.extensions.gym.route import Route as Route
+    from sim_node.extensions.gym.spec import Route as Route
     from sim_node.extensions.gym.spec import Spec as Spec
     from sim_node.extensions.gym.spec_file import load_spec as load_spec
 

@@ -15,8 +15,7 @@ from sim_node.extensions.gym.draws import Restarts, collecting, drawn, draws_of
 from sim_node.extensions.gym.expressions import ExpressionError, Quantity, before
 from sim_node.extensions.gym.interface import FrameSignal, SensorSignal
 from sim_node.extensions.gym.readers import UNIT_LIMITS, Readers
-from sim_node.extensions.gym.route import Goals
-from sim_node.extensions.gym.spec import Spec
+from sim_node.extensions.gym.spec import Goals, Spec
 from sim_node.extensions.gym.spec_values import Term
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load

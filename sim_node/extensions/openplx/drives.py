@@ -57,7 +57,7 @@ class ModelDrives:
         self.suction: list[Suction] = []
         # The names of the suction of each vacuum gripper.
         self.grippers: dict[Object, list[str]] = {}
-        self._root, self._ignore, self._tell = root, ignore, tell
+        self._root, self._ignore, self._note = root, ignore, tell
         # Gear boxes whose gear signals change.
         self.shifted: set[Object] = set()
         # The mates of each pair of connectors, and their kinds.
@@ -95,7 +95,7 @@ class ModelDrives:
             of.reported = True  # which it says itself
             return
         if of.value("max_effort") != np.inf or of.value("min_effort") not in (0, -np.inf):
-            self._tell(of, f"the limits of effort of {with_article(of.kind)} are not simulated; they are ignored")
+            self._note(of, f"the limits of effort of {with_article(of.kind)} are not simulated; they are ignored")
         self._ranges.setdefault(connectors, []).append(of)
 
     def motion(self, mate: Object, kind: str, connectors: tuple[Object, ...]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class ModelDrives:
                 stops.setdefault(stop, of)
         first, *others = stops or (None,)
         for stop in others:
-            self._tell(stops[stop], f"{with_article(mate.kind)} gives way at its limits as its first range does")
+            self._note(stops[stop], f"{with_article(mate.kind)} gives way at its limits as its first range does")
         losses = tuple(self._friction(mate, name) for _, name in motions)
         return {
             "limits": tuple(limits) if any(pair != UNLIMITED for pair in limits) else None,
@@ -253,7 +253,7 @@ class ModelDrives:
         if is_sum:
             self.transmissions.append(Transmission(name, terms, held=law.held and enabled, place=place))
         if law.held and not enabled:
-            self._tell(of, f"{with_article(of.kind)} that is not enabled couples nothing; it is ignored")
+            self._note(of, f"{with_article(of.kind)} that is not enabled couples nothing; it is ignored")
         if law.lock is not None:
             between = ((terms[-2][0], 1.0), (terms[-1][0], -1.0))
             self.transmissions.append(Transmission(f"{name}/lock", between, held=False, place=place))

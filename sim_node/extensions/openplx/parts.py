@@ -28,7 +28,7 @@ ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -
 
 Shape = Callable[[Object], Geometry]
 SHAPES: Registry[str, Shape] = Registry(
-    "shape", shipped=("sim_node.extensions.openplx.parts", "sim_node.extensions.openplx.meshes")
+    "shape", shipped=("sim_node.extensions.openplx.parts", "sim_node.extensions.openplx.visuals")
 )
 
 

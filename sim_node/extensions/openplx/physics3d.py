@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.extensions.openplx.collision_groups import CollisionGroups
-from sim_node.extensions.openplx.contacts import contact_materials
+from sim_node.extensions.openplx.contacts import CollisionGroups, contact_materials
 from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
-from sim_node.extensions.openplx.meshes import mesh_notes
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object, objects_in
 from sim_node.extensions.openplx.parts import (
@@ -45,7 +43,7 @@ from sim_node.extensions.openplx.tree import (
     path_below,
 )
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
-from sim_node.extensions.openplx.visuals import visual_of
+from sim_node.extensions.openplx.visuals import mesh_notes, visual_of
 from sim_node.spatial.geometry import poses
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.mates import Mate, MateConnector, RedirectedMateConnector
@@ -135,7 +133,7 @@ class _Gathering:
         self._contacts: list[Object] = []
         self._shaft_actuators: list[Object] = []
         self._grippers: list[Object] = []
-        self._drives = ModelDrives(root.name, self._ignore, self._tell)
+        self._drives = ModelDrives(root.name, self._ignore, self._note)
         self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
         # Signals, and those of them that the model states itself.
@@ -184,7 +182,7 @@ class _Gathering:
             material = material_of(geometry)
             if material is not None:
                 made_of[geometry] = material
-        materials, named = contact_materials(self._contacts, made_of, self._drives.name, self._tell)
+        materials, named = contact_materials(self._contacts, made_of, self._drives.name, self._note)
         surfaces: dict[str, Surface] = {}
         for geometry in {**groups.layers, **named}:
             layer, touches = groups.layers.get(geometry, (DEFAULT_LAYER, None))
@@ -226,7 +224,7 @@ class _Gathering:
     def _enter_mate(self, part: Part, of: Object) -> None:
         if of.name == COLLAPSED and of.is_a(CUP_JOINT):
             of.reported = True
-            self._tell(of, "a suction cup keeps its resting shape; its collapsed joint is ignored")
+            self._note(of, "a suction cup keeps its resting shape; its collapsed joint is ignored")
             return
         self._mates.append(of)
         for one in owned_of(of):
@@ -323,13 +321,13 @@ class _Gathering:
             return []
         if found.geometry.shape == "mesh":
             for note in mesh_notes(found.geometry, massive=found.massive):
-                self._tell(of, note)
+                self._note(of, note)
         assert of.owner is not None
         self._shapes.setdefault(of.owner, []).append(of)
         return [found]
 
     def _visual(self, of: Object) -> list[ContactGeometry]:
-        found = visual_of(of, self._tell)
+        found = visual_of(of, self._note)
         if found is None and of.kind != VISUAL:
             self._ignore(of, f"{with_article(of.kind)} is not drawn")
         return [] if found is None else [found]
@@ -430,9 +428,9 @@ class _Gathering:
 
     def _ignore(self, of: Object, why: str) -> None:
         of.reported = True
-        self._tell(of, f"{why}; it is ignored")
+        self._note(of, f"{why}; it is ignored")
 
-    def _tell(self, of: Object, message: str) -> None:
+    def _note(self, of: Object, message: str) -> None:
         self._warn(message, place_of(of))
 
     def _warn(self, message: str, place: Place) -> None:

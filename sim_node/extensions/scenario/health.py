@@ -1,13 +1,14 @@
-"""Signals of what is ready-made to expect: landed, finite, present, and the age of measurements."""
+"""Signals of what is ready-made to expect: landed, touching, finite, present, and the age of measurements."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sim_node.extensions.scenario.contacts import ContactProbe, bodies_of
 from sim_node.extensions.scenario.formulas import FormulaError
 from sim_node.extensions.scenario.signals import Probe, SignalReading, pose_source, signal_kind, twist_source
 from sim_node.extensions.scenario.zones import Zone
@@ -15,6 +16,160 @@ from sim_node.simulation.columns import Array
 from sim_node.simulation.run_view import RunView
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+
+# Of the shortest time constant of contacts, which is about as long as they last at least: between two looks.
+LOOK_SHARE = 0.5
+_NONE = np.empty((0, 2), dtype=np.int32)
+
+
+class ContactObserver:
+    """Looks again and again which bodies MuJoCo found in contact, for all probes of a run.
+
+    MuJoCo finds contacts at the beginning of a timestep, so one is seen a timestep later than it begins.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: Any) -> None:
+        self._engine = run.engines["rigid_bodies"]
+        self._data, self._owners = self._engine.data, self._engine.model.geom_bodyid
+        self._probes: list[ContactProbe] = []
+        self._last, self._pairs = b"", _NONE
+        self._every = looks_every(self._engine.model)
+
+    def add(self, probe: ContactProbe) -> None:
+        """Tell a probe of contacts, from now on."""
+        self._probes.append(probe)
+        self._engine.observe_timesteps(_NAME, self._look, self._every)
+
+    def remove(self, probe: ContactProbe) -> None:
+        """Tell a probe of nothing any more."""
+        self._probes = [each for each in self._probes if each is not probe]
+        if not self._probes:
+            self._engine.observe_timesteps(_NAME, None)
+
+    def pairs(self) -> npt.NDArray[np.int32]:
+        """Return the pairs (K, 2) of bodies that touch now."""
+        if not self._data.ncon:
+            return _NONE
+        contact = self._data.contact
+        shapes, apart = contact.geom, contact.dist > 0.0
+        # What rests on the ground touches it in the same places, timestep after timestep.
+        key = shapes.tobytes() + apart.tobytes()
+        if key != self._last:
+            self._last, self._pairs = key, self._owners[shapes[~apart]]
+        return self._pairs
+
+    def _look(self, timestep: int) -> None:
+        if self._data.ncon:
+            pairs = self.pairs()
+            for probe in self._probes:
+                probe.see(pairs)
+
+
+_NAME = "contacts of scenarios"
+# The observer of each run, by the columns of its present generation.
+_OBSERVERS: weakref.WeakKeyDictionary[Any, tuple[Any, ContactObserver]] = weakref.WeakKeyDictionary()
+
+
+def observer_of(run: Any) -> ContactObserver:
+    """Return the observer of a run's contacts as its world is now."""
+    found = _OBSERVERS.get(run)
+    if found is None or found[0] is not run.columns:
+        found = _OBSERVERS[run] = run.columns, ContactObserver(run)
+    return found[1]
+
+
+def looks_every(model: Any) -> int:
+    """Return how many timesteps are between two looks, so that each contact of a model is seen.
+
+    MuJoCo's springs press bodies apart within about their time constant, 0.02 s by default, and never within less than
+    two timesteps. Stiffness and damping, as negative numbers, are the same as 2 / damping.
+    """
+    solref = np.concatenate([model.geom_solref, model.pair_solref])
+    first, second = solref[:, 0], solref[:, 1]
+    constants = np.where(first > 0.0, first, 2.0 / np.maximum(-second, 1e-9))
+    return max(1, int(LOOK_SHARE * constants.min(initial=np.inf) / model.opt.timestep + 1e-9))
+
+
+class ContactProbe(Probe):
+    """Whether some bodies have touched others since the last sample.
+
+    Args:
+        run: The run.
+        bodies: MuJoCo's numbers of the bodies.
+        others: Those that they may touch; None for all but them.
+        but: Those whose touch does not count.
+
+    Attributes:
+        touched: Whether they have.
+    """
+
+    within = True
+
+    def __init__(
+        self, run: Any, bodies: Sequence[int], others: Sequence[int] | None = None, but: Sequence[int] = ()
+    ) -> None:
+        self._one, self._other = (np.zeros(run.engines["rigid_bodies"].model.nbody, dtype=bool) for _ in range(2))
+        self._one[list(bodies)] = True
+        self._other[...] = ~self._one if others is None else False
+        self._other[list(others or ())], self._other[list(but)] = True, False
+        self.touched, self._seen, self._touches = False, _NONE, False
+        self._observer, self._data = observer_of(run), run.engines["rigid_bodies"].data
+        self._observer.add(self)
+
+    def see(self, pairs: npt.NDArray[np.int32]) -> None:
+        """Take the pairs (K, 2) of bodies that touch."""
+        if self.touched or not len(pairs):
+            return
+        if pairs is not self._seen:
+            first, second = pairs[:, 0], pairs[:, 1]
+            found = (self._one[first] & self._other[second]) | (self._one[second] & self._other[first])
+            self._seen, self._touches = pairs, bool(found.any())
+        self.touched = self._touches
+
+    def sample(self) -> float:
+        """Return whether they have touched since this was called last, or do now."""
+        if self._data.ncon:  # by far the most samples of a flight see no contact
+            self.see(self._observer.pairs())
+        touched, self.touched = self.touched, False
+        return touched
+
+    def reset(self) -> None:
+        """Forget what has touched so far."""
+        self.touched = False
+
+    def close(self) -> None:
+        """Stop observing."""
+        self._observer.remove(self)
+
+
+@signal_kind(
+    "touching(BODY, BODY)", "whether two bodies touch; with one, whether it touches anything", "", most=2, truth=True
+)
+def touching(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
+    """Return how contacts of bodies, or of all bodies of vehicles, bases and models, are read."""
+    return SignalReading((ContactProbe(run, *(bodies_of(run, name) for name in names)),))
+
+
+def bodies_of(run: RunView, name: str) -> list[int]:
+    """Return MuJoCo's numbers of a body, or of all bodies of a vehicle, a base or a model.
+
+    Raises:
+        FormulaError: There is none; the message names the nearest.
+    """
+    engine: Any = run.engines.get("rigid_bodies")
+    if engine is None:
+        raise FormulaError(f"world {run.world.name!r} has no bodies, which could touch")
+    names = [engine.model.body(index).name for index in range(engine.model.nbody)]
+    found = [index for index, body in enumerate(names) if body == name or body.startswith(f"{name}/")]
+    if not found and name in run.frames.names:
+        found = [int(engine.compiled.solids[run.frames.index(name)])]
+    if not found:
+        raise FormulaError(f"no body {name!r}{did_you_mean(name, names)}")
+    return found
+
 
 # What stands is slower than this, m/s: half of the slowest descent of the shipped pilots.
 STANDS = 0.1

@@ -105,9 +105,7 @@ class SignalKind:
 
 SIGNALS: Registry[str, SignalKind] = Registry(
     "signal",
-    shipped=tuple(
-        f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health", "message_signals")
-    ),
+    shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "health", "message_signals")),
     group="sim_node.signals",
 )
 # The kind of signals that are fields of topics, and how these begin.
@@ -189,11 +187,11 @@ class RunSignals:
             (name, some): np.searchsorted(self._rows[name], some)
             for name, some in (each for each in sources if isinstance(each, tuple))
         }
-        self._takes = [*map(self._take_of, self._rows), *(probe.sample for probe in self._probes)]
+        self._samplers = [*map(self._sampler_of, self._rows), *(probe.sample for probe in self._probes)]
 
     def take(self) -> Taken:
         """Return the numbers at the present step that signals are computed of: of columns, then of probes."""
-        found: list[bytes | Array | float] = [take() for take in self._takes]
+        found: list[bytes | Array | float] = [take() for take in self._samplers]
         return found
 
     def compute(self, taken: Sequence[Taken]) -> dict[str, FloatArray]:
@@ -209,7 +207,7 @@ class RunSignals:
 
         return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
 
-    def _take_of(self, name: str) -> Callable[[], bytes | Array]:
+    def _sampler_of(self, name: str) -> Callable[[], bytes | Array]:
         """Return what takes the rows of a column that signals need, or the bytes of all of them if they are few."""
         rows, columns = self._rows[name], self._columns
         memory = columns.memory(name)

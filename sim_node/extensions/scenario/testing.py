@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.extensions.scenario.autopilots import autopilot_version, flown_by
+from sim_node.autopilots.installed import ARDUPILOT, NotInstalled, find
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
 from sim_node.extensions.scenario.judging import (
     MEASURE,
@@ -26,8 +27,7 @@ from sim_node.extensions.scenario.judging import (
 from sim_node.extensions.scenario.results import Results, certificate_of
 from sim_node.extensions.scenario.runs import JudgedRun, run_alone
 from sim_node.extensions.scenario.scenarios import Scenario
-from sim_node.extensions.scenario.search import margin, searched
-from sim_node.extensions.scenario.verdicts import PASS, VERDICTS
+from sim_node.extensions.scenario.verdicts import FAIL, PASS, VERDICTS
 from sim_node.extensions.sweep import (
     SWEEP_ENGINES,
     Case,
@@ -41,13 +41,115 @@ from sim_node.extensions.sweep import (
     SweepEngine,
     Variation,
     prepare,
+    quantiles,
     variation,
     varied,
 )
+from sim_node.randomness import stream
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
+from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
 from sim_node.world.problems import refuse
+from sim_node.world.vehicles import Autopilot
+
+# ArduCopter does not arm with a gyroscope that is read less often.
+_ARDUPILOT_STEP_NS = 1_000_000
+
+
+def flown_by(world: World, kind: str) -> World:
+    """Return a world whose autopilots are PX4 or ArduPilot of this machine, started by its runs.
+
+    Args:
+        world: The world.
+        kind: PX4 or ARDUPILOT; empty for the world as it is.
+
+    Returns:
+        The world.
+
+    Raises:
+        WorldError: It has no autopilots, or the kind is not installed.
+    """
+    if not kind:
+        return world
+    if not autopiloted(world):
+        refuse("autopilot", f"the world has no vehicle with an autopilot that {kind} could fly")
+    try:
+        find(kind, os.environ)
+    except NotInstalled as error:
+        refuse("autopilot", str(error))
+
+    def flown(vehicle: Vehicle) -> Vehicle:
+        if vehicle.autopilot is None:
+            return vehicle
+        instance = vehicle.autopilot.instance
+        return replace(vehicle, autopilot=Autopilot(kind, instance, any_instance=True, installed=True))
+
+    parts = {each: tuple(map(flown, world.parts.get(each, ()))) for each in VEHICLES}
+    time = world.time
+    if kind == ARDUPILOT and time.step_ns > _ARDUPILOT_STEP_NS:
+        time = replace(time, step_ns=_ARDUPILOT_STEP_NS)
+    return replace(world, time=time, **parts)
+
+
+def autopilot_version(kind: str) -> dict[str, str]:
+    """Return the version of an installed autopilot for certificates, by its name; nothing for no kind."""
+    if not kind:
+        return {}
+    version = find(kind, os.environ).version
+    return {kind: "unknown" if version is None else ".".join(map(str, version))}
+
+
+# Of the first generation, in ranks: the middle two thirds of each range.
+_SPREAD = 1.0 / 3.0
+
+
+def searched(
+    vary: Sequence[Variation],
+    runs: int,
+    seed: int,
+    judged: Callable[[int, dict[str, FloatArray]], Sequence[Certificate]],
+) -> None:
+    """Run as many runs as there are to be, each generation where the ones before held least.
+
+    The search is in the ranks of the varied numbers, from 0 to 1 each, so that any distribution can be searched. It
+    begins anew with twice as many runs a generation where it has converged (Auger and Hansen, A restart CMA evolution
+    strategy with increasing population size, CEC 2005). The same arguments and verdicts give the same runs.
+
+    Args:
+        vary: The varied numbers.
+        runs: How many runs there are to be.
+        seed: Of the search.
+        judged: Takes the number of the first run of a generation and the values (n,) of each path, and returns the
+            certificates of these runs.
+    """
+    from cmaes import CMA
+
+    random = stream(seed, "test", "search")
+    size = max(len(vary), 2)  # CMA needs two dimensions
+    bounds, population = np.tile([0.0, 1.0], (size, 1)), 4 + int(3 * math.log(size))
+    mean, first, search = np.full(size, 0.5), 0, None
+    while first < runs:
+        if search is None or search.should_stop():
+            if search is not None:
+                mean, population = random.random(size), 2 * population
+            search = CMA(mean, _SPREAD, bounds, seed=int(random.integers(2**31)), population_size=population)
+        ranks = np.array([search.ask() for _ in range(search.population_size)])
+        part = ranks[: runs - first].clip(0.0, np.nextafter(1.0, 0.0))
+        found = judged(first, {each.path: quantiles(each, part[:, row]) for row, each in enumerate(vary)})
+        if len(found) < len(part):  # stopped
+            return
+        first += len(part)
+        if len(part) == len(ranks):
+            search.tell(list(zip(ranks, map(margin, found), strict=True)))
+
+
+def margin(of: Certificate) -> float:
+    """Return by how much a run held; infinite where that is no number, or where it could not be judged."""
+    if of.robustness is None:
+        return -math.inf if of.verdict == FAIL else math.inf
+    return of.robustness
+
 
 BAGS = "bags"
 # A case of a scenario may take this long, s of this machine.

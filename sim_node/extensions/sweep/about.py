@@ -10,8 +10,7 @@ from typing import Any
 
 from sim_node.extensions.sweep.components import varied
 from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
-from sim_node.extensions.sweep.job import Keep
-from sim_node.extensions.sweep.payload import payload_of
+from sim_node.extensions.sweep.job import Keep, payload_of
 from sim_node.extensions.sweep.study import Prepared, Study, files_of
 from sim_node.extensions.sweep.variations import SEED, variation
 from sim_node.world import World, WorldError, load

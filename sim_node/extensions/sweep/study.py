@@ -12,10 +12,9 @@ import numpy as np
 from sim_node.extensions.sweep.components import cases_at_once, check_components, is_component_world, varied
 from sim_node.extensions.sweep.functions import located, measure_of
 from sim_node.extensions.sweep.in_place import find_in_place
-from sim_node.extensions.sweep.job import OWN, Cases, Job, Keep
+from sim_node.extensions.sweep.job import OWN, Cases, Job, Keep, payload_of
 from sim_node.extensions.sweep.keeping import check_kept, needs_session
 from sim_node.extensions.sweep.measures import MEASURES, Measure
-from sim_node.extensions.sweep.payload import payload_of
 from sim_node.extensions.sweep.signals import MeasureFault
 from sim_node.extensions.sweep.variations import (
     MAX_CASES,

@@ -118,13 +118,13 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
             values[key] = _read(getattr(default, key), value, f"{path}.", mounting, problems)
         else:
             try:
-                values[key] = _taken(value, known[key][1])
+                values[key] = _converted(value, known[key][1])
             except ValueError as fault:
                 problems.append(_problem(mounting, path, str(fault)))
     return replace(default, **values)  # type: ignore[type-var]
 
 
-def _taken(value: Any, spec: Declared) -> Any:
+def _converted(value: Any, spec: Declared) -> Any:
     """Return a parameter of plain data. Raises ValueError."""
     holds: Any = spec.holds
     if isinstance(holds, ParameterGroup):

@@ -90,7 +90,7 @@ class Reader:
 
 
 _ROOM = "sim_node.viewing.messages"
-_FAMILIES = ("clouds", "scans", "camera_infos", "images", "stamped_poses", "attitudes", "fixes", "markers", "grids")
+_FAMILIES = ("clouds", "scans", "images", "stamped_poses", "fixes", "markers", "grids")
 READERS: Registry[str, Reader] = Registry(
     "reader of messages",
     shipped=tuple(f"{_ROOM}.{family}" for family in _FAMILIES),

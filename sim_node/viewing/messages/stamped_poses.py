@@ -1,4 +1,4 @@
-"""Poses: one, many, along a path, and odometry with its velocity."""
+"""Poses: one, many, along a path, odometry with its velocity, and the attitudes that inertial sensors estimate."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.spatial.frames import Frame, convert_orientation
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.messages.drawing import Drawing, Item, Lines, Poses, in_one_colour, strip
+from sim_node.viewing.messages.drawing import Attitude, Drawing, Item, Lines, Poses, in_one_colour, strip
 from sim_node.viewing.messages.readers import Read, ReaderContext, reader, stateless
 
 _PATH, _TRAIL, _VELOCITY = (40, 160, 80), (255, 127, 14), (214, 39, 40)
@@ -93,3 +94,30 @@ def _few(poses: FloatArray) -> FloatArray:
 reader("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")(stateless(pose_stamped))
 reader("geometry_msgs/msg/PoseArray")(stateless(pose_array))
 reader("nav_msgs/msg/Path")(stateless(path))
+
+
+# Frames with these endings measure FRD bodies in NED (REP 103).
+NED_ENDINGS = ("_ned", "_frd")
+_NED, _ENU = (Frame.NED, Frame.FRD), (Frame.ENU, Frame.FLU)
+
+
+def imu(message: Any) -> Drawing:
+    """Read the attitude of a sensor_msgs/Imu: of its frame in ENU (REP 145).
+
+    None without an estimate: a covariance that begins with -1, or a quaternion of zeros.
+    """
+    frame, given = message.header.frame_id, message.orientation
+    quaternion = np.array([given.x, given.y, given.z, given.w])
+    norm = float(np.linalg.norm(quaternion))
+    if message.orientation_covariance[0] == -1.0 or norm < 1e-9:
+        return Drawing(frame, ())
+    if not np.isfinite(norm):
+        raise ValueError("an orientation that is not finite")
+    quaternion /= norm
+    conversion = ""
+    if frame.endswith(NED_ENDINGS):
+        quaternion, conversion = convert_orientation(quaternion, _NED, _ENU), "NED to ENU"
+    return Drawing(frame, (Attitude(frame, quaternion),), conversion=conversion)
+
+
+reader("sensor_msgs/msg/Imu")(stateless(imu))

@@ -10,15 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.extensions.elodin.component_topics import ComponentTopic, tables_of, topics_of_tables, world_frame
+from sim_node.extensions.elodin.component_topics import (
+    ComponentTopic,
+    tables_of,
+    topic_name,
+    topics_of_tables,
+    world_frame,
+)
 from sim_node.extensions.elodin.errors import EcsError
-from sim_node.extensions.elodin.frame_names import WORLD_POS, Reference, reference_of
-from sim_node.extensions.elodin.sensor_cameras import Pixels, SensorCamera
+from sim_node.extensions.elodin.frame_names import WORLD_POS, Reference, frame_name, reference_of
+from sim_node.extensions.elodin.sensor_cameras import FORMATS, Pixels, SensorCamera
 from sim_node.extensions.elodin.session.attachment import custom_data, described, with_script
-from sim_node.extensions.elodin.session.images import image_message, image_topic
 from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.messages.clock import CLOCK, ClockRows
-from sim_node.messages.topic import Topic
+from sim_node.messages.encoding import encode
+from sim_node.messages.topic import SENSOR_DATA, Topic
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.channels import RecordedTopic
 from sim_node.recording.definitions import definition_of
@@ -27,6 +33,32 @@ from sim_node.recording.mcap_rows import MessageRecords, RecordRows, joined
 from sim_node.recording.opening import kept_in
 from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.writer import BagFull, BagWriter
+
+_ENCODINGS = {"rgba": "rgba8", "gray": "mono8"}
+_TYPE = "sensor_msgs/msg/Image"
+
+
+def image_topic(camera: SensorCamera) -> Topic:
+    """Return the topic of a camera's frames: /ENTITY/CAMERA."""
+    return Topic(topic_name(camera.name.rpartition(".")[2], camera.entity), _TYPE, SENSOR_DATA)
+
+
+def image_message(camera: SensorCamera, stamp_ns: int, frame: Pixels) -> bytes:
+    """Return a frame as the CDR of an Image, in the frame of the camera's entity."""
+    width, height = camera.size
+    return encode(
+        _TYPE,
+        {
+            "header.stamp": stamp_ns,
+            "header.frame_id": frame_name(camera.entity),
+            "height": height,
+            "width": width,
+            "encoding": _ENCODINGS[camera.format],
+            "step": width * FORMATS[camera.format],
+            "data": frame,
+        },
+    )
+
 
 # A chunk has the messages of a second, but at least so many bytes, and at most about CHUNK_BYTES.
 MIN_CHUNK_BYTES = 128 * 1024

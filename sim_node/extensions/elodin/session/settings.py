@@ -20,7 +20,7 @@ LOG_LEVELS = ("error", "warn", "info", "debug", "trace")
 LATER = ("simulation_rate", "generate_real_time", "telemetry_rate")
 # Accepted, because scripts pass them: they choose compilers, and steps are compiled by JAX here.
 WITHOUT_EFFECT = ("backend", "iree_flags")
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     own = {each.name for each in fields(RunSettings)}
     settings = RunSettings(**{name: value for name, value in values.items() if name in own})
     for name in WITHOUT_EFFECT:
-        if later.get(name) is not None and name not in _told:
-            _told.add(name)
+        if later.get(name) is not None and name not in _reported:
+            _reported.add(name)
             settings.say("warn", f"{where}: {name}={later[name]!r} has no effect: steps are compiled by JAX")
     return settings
 

@@ -16,26 +16,140 @@ from sim_node.extensions.elodin.batch import batched
 from sim_node.extensions.elodin.components import EntityId
 from sim_node.extensions.elodin.dynamics import NewtonEuler
 from sim_node.extensions.elodin.elodin_numerics import ElodinNumerics
-from sim_node.extensions.elodin.entities import Values, described
+from sim_node.extensions.elodin.entities import GLOBALS_NAME, Values, described
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.frame_names import REFERENCES, reference_of
-from sim_node.extensions.elodin.numerics import Numerics
+from sim_node.extensions.elodin.jax_setup import jax, jnp
+from sim_node.extensions.elodin.numerics import Numerics, State
+from sim_node.extensions.elodin.pairs import Pairs
 from sim_node.extensions.elodin.program import CompiledProgram, compiled
 from sim_node.extensions.elodin.s10 import PyRecipe
 from sim_node.extensions.elodin.scenery import Scenery
 from sim_node.extensions.elodin.session.exec import Exec
-from sim_node.extensions.elodin.session.jax_sim import JaxSim, Step, step_function
 from sim_node.extensions.elodin.session.run import Run
 from sim_node.extensions.elodin.session.samples import recording
 from sim_node.extensions.elodin.session.settings import RunSettings, settings_of
 from sim_node.extensions.elodin.step_context import Callback
-from sim_node.extensions.elodin.structure import without_effect
+from sim_node.extensions.elodin.structure import ComponentStructure, without_effect
 from sim_node.text import did_you_mean
 from sim_node.world import World as ParsedWorld
 from sim_node.world.model import ORIGIN_RANGES
 from sim_node.world.problems import Where, WorldError
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
+
+Step = Callable[[State], dict[str, Any]]
+
+
+def step_function(program: CompiledProgram) -> tuple[Step, dict[str, Any]]:
+    """Return one tick of a program as a pure, compiled function of its state, and the state at the start.
+
+    States are arrays (n, *shape) by the names of components.
+    """
+    return jax.jit(program.step), {name: jnp.asarray(array) for name, array in program.start.items()}
+
+
+@jax.tree_util.register_pytree_node_class
+class JaxSim:
+    """The state of a world, and its step. As a pytree, its leaves are the components.
+
+    Args:
+        structure: The structure of the world.
+        step: One tick.
+        state: The state.
+
+    Attributes:
+        state: Arrays (n, *shape) by the names of components.
+    """
+
+    def __init__(self, structure: ComponentStructure, step: Step, state: State) -> None:
+        self._structure, self._step = structure, step
+        self.state: dict[str, Any] = dict(state)
+        self._ticks = 0
+
+    def step(self, max_steps: int = 1) -> None:
+        """Advance by ticks.
+
+        Args:
+            max_steps: How many ticks.
+        """
+        for _ in range(max_steps):
+            self.state = self._step(self.state)
+            self._ticks += 1
+
+    def get_state(self, component_name: str | None = None, entity_name: str | None = None) -> Any:
+        """Return the state, a component (n, *shape) of all entities, or that of one entity.
+
+        Args:
+            component_name: A component, or None for all of them by name.
+            entity_name: An entity, or None for all of them.
+
+        Returns:
+            Arrays (n, *shape) by the names of components, an array (n, *shape), or an array (*shape).
+
+        Raises:
+            KeyError: There is no such component or entity; the message has the nearest name.
+        """
+        if component_name is None:
+            return self.state
+        if component_name not in self.state:
+            raise KeyError(f"component {component_name!r} not found{did_you_mean(component_name, self.state)}")
+        array = self.state[component_name]
+        return array if entity_name is None else array[self._row(component_name, entity_name)]
+
+    def set_state(self, component_name: str, entity_name: str, value: Any) -> None:
+        """Replace a component of one entity.
+
+        Args:
+            component_name: The component.
+            entity_name: The entity.
+            value: The new value (*shape). It is converted to the component's type.
+
+        Raises:
+            KeyError: There is no such component or entity; the message has the nearest name.
+            ValueError: The shape does not fit.
+        """
+        held = self.get_state(component_name, entity_name)
+        value = jnp.asarray(value)
+        if value.shape != held.shape:
+            raise ValueError(f"{entity_name}.{component_name} has the shape {held.shape}; found {value.shape}")
+        array = self.state[component_name]
+        row = self._row(component_name, entity_name)
+        self.state = {**self.state, component_name: array.at[row].set(value.astype(array.dtype))}
+
+    def get_tick_count(self) -> int:
+        """Return how many ticks this object has run."""
+        return self._ticks
+
+    def print_dictionary(self) -> None:
+        """Print the entities of each component, and the shapes of their values."""
+        structure = self._structure
+        for name, entities in structure.entities.items():
+            shape = tuple(self.state[name].shape[1:])
+            print(f"{name}: {', '.join(f'{structure.names[each]} (shape: {shape})' for each in entities)}")
+
+    def _row(self, component: str, entity: str) -> int:
+        pairs = Pairs(self._structure)
+        return pairs[f"{entity or GLOBALS_NAME}.{component}"].row
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        """Return the components for JAX."""
+        return tuple(self.state.values()), (self._structure, self._step, tuple(self.state))
+
+    @classmethod
+    def tree_unflatten(cls, aux: Any, leaves: tuple[Any, ...]) -> JaxSim:
+        """Return the object of components, for JAX.
+
+        Args:
+            aux: The structure of the world, its step and the names of its components, from `tree_flatten`.
+            leaves: The components (n, *shape), in the order of the names.
+
+        Returns:
+            The object. Its count of ticks starts from 0.
+        """
+        structure, step, names = aux
+        return cls(structure, step, dict(zip(names, leaves, strict=True)))
+
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}

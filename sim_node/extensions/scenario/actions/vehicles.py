@@ -97,6 +97,8 @@ class _Station(Effect):
             state["beat"] = run.steps
             send(run, lasting, "HEARTBEAT", {"type": _GROUND_STATION, "autopilot": _INVALID, "mavlink_version": 3})
         due = [each for each in state["queue"] if each[0] <= run.steps]
+        if not due:
+            return
         state["queue"] = [each for each in state["queue"] if each[0] > run.steps]
         autopilot = _ordered(run, lasting.of)
         for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
@@ -224,7 +226,9 @@ class _Next(Effect):
         if run.steps == lasting.since or not getattr(_ordered(run, arguments["vehicle"]), "armed", True):
             return
         timetable_of(run).drop(lasting.kind, lasting.of)
-        _tell(run, arguments["vehicle"], arguments["what"], arguments["event"], [_Packet(*arguments["packet"])])
+        _send_commands(
+            run, arguments["vehicle"], arguments["what"], arguments["event"], [_Packet(*arguments["packet"])]
+        )
 
 
 class _Packet(NamedTuple):
@@ -235,7 +239,7 @@ class _Packet(NamedTuple):
     at: tuple[float, float, float] | None = None
 
 
-def _tell(run: Simulation, vehicle: str, what: str, event: str, packets: Sequence[_Packet]) -> None:
+def _send_commands(run: Simulation, vehicle: str, what: str, event: str, packets: Sequence[_Packet]) -> None:
     """Send a command, and after its acceptance and arming the one that follows it."""
     first, *others = packets
     fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": first.number}
@@ -282,7 +286,7 @@ def order(
         guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
         packets = [_Packet(*guided), _Packet(_TAKE_OFF, [0.0] * 6 + [height or _TAKE_OFF_HEIGHT])]
     what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
-    _tell(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
+    _send_commands(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
     return f"{vehicle} is told to {what}"
 
 
@@ -423,9 +427,9 @@ class _MissionUpload(Effect):
             orders = orders if armed else [guided, *orders]
         elif not armed:
             orders = [_command(run, vehicle, "mode", 0.0, None, "AUTO.MISSION")]
-        _tell(run, vehicle, "begin the mission", event, [_Packet(*each) for each in orders])
+        _send_commands(run, vehicle, "begin the mission", event, [_Packet(*each) for each in orders])
         if not armed:
-            _tell(run, vehicle, "arm", event, [_Packet(*_command(run, vehicle, "arm", 0.0, None, ""))])
+            _send_commands(run, vehicle, "arm", event, [_Packet(*_command(run, vehicle, "arm", 0.0, None, ""))])
 
 
 def _is_armed(run: Simulation, vehicle: str) -> bool:
@@ -614,13 +618,13 @@ class _Cells(Effect):
         """Tell it now and then: it may have been started again."""
         step_s = run.world.time.step_ns * 1e-9
         if (run.steps - lasting.since) % max(round(0.1 / step_s), 1) == 0:
-            self._tell(run, lasting.of, lasting.arguments["failed"])
+            self._send_voltages(run, lasting.of, lasting.arguments["failed"])
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
         """Tell it that all are sound."""
-        self._tell(run, lasting.of, 0)
+        self._send_voltages(run, lasting.of, 0)
 
-    def _tell(self, run: Simulation, vehicle: str, failed: int) -> None:
+    def _send_voltages(self, run: Simulation, vehicle: str, failed: int) -> None:
         voltages = [0] * failed + [_UNKNOWN_VOLTAGE] * (_MAX_CELLS - failed)
         _ordered(run, vehicle).order("BATTERY_STATUS", {"voltages": voltages})
 
