@@ -22,7 +22,7 @@ from sim_node.autopilots.builtin.dialect import (
 )
 from sim_node.autopilots.builtin.fence import ALL, Fence, Item, braked, rally_points
 from sim_node.autopilots.builtin.geo_reference import MAX_DISTANCE, GeoReference
-from sim_node.autopilots.builtin.injection import BATTERY, GPS, OFF, OK, Injected
+from sim_node.autopilots.builtin.injected import BATTERY, GPS, OFF, OK, Injected
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilots.builtin.multirotor import MultirotorCraft
 from sim_node.autopilots.builtin.px4 import PX4
