@@ -112,7 +112,8 @@ class _Looped:
 def shoot(browser: Any, url: str, path: Path, size: tuple[int, int], there: str, colours: int) -> None:
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     page.set_default_timeout(PATIENCE_MS)
-    page.goto(url)
+    # As with a graphics card.
+    page.goto(f"{url}{'&' if '?' in url else '?'}quality=full")
     page.locator(there).first.wait_for()
     page.wait_for_timeout(9000)
     # It says that WebGL is drawn in software here, which is no news.

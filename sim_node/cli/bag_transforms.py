@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import report_damage, shown
-from sim_node.cli.terminal import pose_as_dict, pose_lines, short_pose
+from sim_node.cli.terminal import axes, pose_as_dict, pose_lines, short_pose
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag
 from sim_node.recording.changes import change_times
@@ -87,7 +87,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
     transforms = _transforms(bag)
     start = transforms.first_ns if arguments.at is None else _stamp(transforms, arguments.at)
     if not arguments.json:
-        print("time_s,x,y,z,qx,qy,qz,qw")
+        print("time_s,x,y,z,qx,qy,qz,qw,target_convention,source_convention")
     missing: list[Found] = []
     answered = 0
     for found in transforms.lookups(target, source, _stamps(start, round(arguments.every * 1e9), transforms)):
@@ -96,11 +96,13 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
                 missing.append(found)
             continue
         answered += 1
+        roots = transforms.tree.roots
         if arguments.json:
-            print(json.dumps(_as_dict(target, source, found.stamp_ns, found.pose, transforms.tree.roots)))
+            print(json.dumps(_as_dict(target, source, found.stamp_ns, found.pose, roots)))
         else:
             seconds = f"{found.stamp_ns // 10**9}.{found.stamp_ns % 10**9:09d}"
-            print(",".join([seconds, *(repr(part) for part in (found.pose + 0.0).tolist())]))
+            numbers = map(repr, (found.pose + 0.0).tolist())
+            print(",".join([seconds, *numbers, *axes(target, source, roots)]))
     _report(bag, transforms)
     if missing:
         times = f"{len(missing)} of {len(missing) + answered} times have no result"

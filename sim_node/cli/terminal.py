@@ -40,12 +40,18 @@ def print_warning(
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=sys.stderr)
 
 
+def axes(target: str, source: str, roots: Container[str]) -> tuple[str, str]:
+    """Return the axes of two frames. roots: the frames without a parent, which determine them."""
+    along, of = (convention(name, is_root=name in roots) for name in (target, source))
+    return along, of
+
+
 def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray, roots: Container[str]) -> list[str]:
     """Return the pose (7,) of source in target, in metres and degrees; without stamp if it holds for all times.
 
     roots: the frames without a parent, which determine the axes of both.
     """
-    along, of = _axes(target, source, roots)
+    along, of = axes(target, source, roots)
     rpy = np.degrees(quaternions.to_rpy(pose[3:]))
     return [
         f"{source} in {target}" + (" at all times" if stamp_s is None else f" at {stamp_s:.12g} s"),
@@ -60,15 +66,9 @@ def pose_as_dict(
     target: str, source: str, pose: FloatArray, roots: Container[str], **stamps: float | None
 ) -> dict[str, object]:
     """Return the pose (7,) of source in target, the axes of both and its stamps for JSON. roots: as in pose_lines."""
-    along, of = _axes(target, source, roots)
+    along, of = axes(target, source, roots)
     tags = {"target_convention": along, "source_convention": of}
     return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), **tags, **stamps}
-
-
-def _axes(target: str, source: str, roots: Container[str]) -> tuple[str, str]:
-    """Return the axes of two frames."""
-    along, of = (convention(name, is_root=name in roots) for name in (target, source))
-    return along, of
 
 
 def short_pose(pose: FloatArray) -> str:

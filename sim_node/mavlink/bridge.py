@@ -194,6 +194,7 @@ class Bridge:
     ) -> None:
         self.connections = list(connections)
         self._failures_told = dict.fromkeys(self.connections, 0)
+        self._drops_told = dict.fromkeys(self.connections, 0)
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
         self._discovery = Discovery()
@@ -508,6 +509,7 @@ class Bridge:
             }
             for connection in self.connections:
                 connection.send_to_all("HEARTBEAT", beat, now_ns)
+                self._tell_drops(connection, now_ns)
         request_time = self._settings.timesync and graph_ns > 0 and now_ns - self._timesync_ns >= TIMESYNC_NS
         if request_time:
             self._timesync_ns = now_ns
@@ -518,6 +520,15 @@ class Bridge:
                 self._failed(f"system {vehicle.system}", error, now_ns)
             if request_time and vehicle.connected:
                 vehicle.request_time(now_ns, graph_ns)
+
+    def _tell_drops(self, connection: Connection, now_ns: int) -> None:
+        """Warn about datagrams that the system dropped. Their number is that since the start, so none is left out."""
+        dropped = connection.dropped
+        if dropped > self._drops_told[connection]:
+            self._drops_told[connection] = dropped
+            text = f"{connection.name}: {dropped} datagrams were dropped because this process did not read them in time"
+            cure = "lower the rates of the streams, or raise the limit of the receive buffer (sysctl net.core.rmem_max)"
+            self._warn(f"drops of {connection.name}", f"{text}; {cure}", now_ns)
 
     def _reset_clocks(self) -> None:
         for vehicle in self.vehicles.values():

@@ -8,6 +8,7 @@ from typing import Any
 
 from sim_node.mavlink.codec import V1, MavlinkMessage, first_frame_bytes, frame_bytes
 from sim_node.mavlink.links import Address, Endpoint
+from sim_node.mavlink.links.endpoint import DropCounter
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.ports import is_in_use
 from sim_node.mavlink.sequences import Sequences
@@ -76,6 +77,11 @@ class Connection:
     def name(self) -> str:
         """The link's URL."""
         return self.link.url
+
+    @property
+    def dropped(self) -> int:
+        """How many datagrams the system dropped because they were not read in time. Any thread may ask."""
+        return self.link.dropped if isinstance(self.link, DropCounter) else 0
 
     def lost(self, system: int) -> int:
         """Count the losses of a system.

@@ -103,6 +103,8 @@ class Conversations:
 
     def receive(self, message: MavlinkMessage, now_ns: int) -> None:
         """Pass a message of the vehicle to all transactions."""
+        if not self._active:  # as for nearly all messages
+            return
         for transaction, _ in list(self._active.values()):
             self._advance(transaction, partial(transaction.receive, message), now_ns)
         self._settle(now_ns)

@@ -58,6 +58,7 @@ class BridgeDiagnostics:
             ("lost", losses.lost),
             ("late", losses.late),
             ("repeated", losses.repeated),
+            ("dropped (datagrams)", connection.dropped),
             ("junk (bytes)", reception.junk),
             ("unknown messages", reception.unknown),
             ("times opened", connection.openings),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent import futures
@@ -14,9 +15,12 @@ from rclpy.task import Future
 
 from sim_node.simulation import Refused
 
+# The executor makes calls for this long before it does other things, or stops: each wake-up visits all of its entities.
+ORDERS_S = 0.01
+
 
 class Orders:
-    """Makes calls in the executor's thread, one at a time, so that it does other things, or stops, in between.
+    """Makes calls in the executor's thread, in order, and lets it do other things in between.
 
     Args:
         node: Whose executor makes them.
@@ -32,9 +36,13 @@ class Orders:
         self._guard.trigger()
 
     def _serve(self) -> None:
-        if self._waiting:
-            self._waiting.popleft()()
-            self._guard.trigger()
+        end = time.monotonic() + ORDERS_S
+        try:
+            while self._waiting and time.monotonic() < end:
+                self._waiting.popleft()()
+        finally:
+            if self._waiting:
+                self._guard.trigger()
 
 
 T = TypeVar("T")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,6 +21,7 @@ from sim_node.messages.encoding import encode
 from sim_node.messages.topic import Outlet
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import Naming, limits_of
+from sim_node.ros.command_stamps import wait_fault, with_wait
 from sim_node.ros.publishers import load_type_support, message_class, profile, publishers_of
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
@@ -46,8 +48,11 @@ class ServedVehicle(Generic[V]):
         self.node, self.bridge, self.vehicle, self.prefix = node, bridge, vehicle, prefix
         self.names, self.commands = names, commands
         self._logged = RateLimit()
+        self._timeout_s: float = node.get_parameter("setpoint_timeout").value
 
-    def subscribe(self, name: str, type: str, receive: Callable[[Any], None], *topics: str) -> None:
+    def subscribe(
+        self, name: str, type: str, receive: Callable[[Any], None], *topics: str, is_input: bool = False
+    ) -> None:
         """Subscribe to what becomes messages of MAVLink. What is refused is logged and reported; other faults as well.
 
         Args:
@@ -55,10 +60,15 @@ class ServedVehicle(Generic[V]):
             type: package/Name.
             receive: Called with each message; may raise SetpointRefused.
             topics: The topics' full names; by default the name behind the prefix.
+            is_input: Whether it tells the vehicle the present: what waited longer than the timeout of setpoints is
+                refused.
         """
+        limit_s = self._timeout_s if is_input else math.inf
 
-        def callback(message: Any) -> None:
+        def callback(message: Any, waited_ns: int) -> None:
             try:
+                if (fault := wait_fault(waited_ns, limit_s)) is not None:
+                    raise SetpointRefused(fault)
                 receive(message)
             except SetpointRefused as refusal:
                 self.refuse(name, str(refusal))
@@ -67,7 +77,8 @@ class ServedVehicle(Generic[V]):
 
         for topic in topics or (self.prefix + name,):
             # A best-effort subscription is compatible with reliable publishers, too.
-            self.node.create_subscription(message_class(type), topic, callback, profile(Profile.SENSOR.value))
+            quality = profile(Profile.SENSOR.value)
+            self.node.create_subscription(message_class(type), topic, with_wait(callback), quality)
 
     def forward(self, row: Input, by: str = "") -> Callable[[Any], None]:
         """Return what sends the messages of a topic that is read.

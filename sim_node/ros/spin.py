@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
+from rclpy.waitable import Waitable
+
+try:
+    from rclpy.event_handler import EventHandler
+except ImportError:  # before ROS 2 Iron
+    from rclpy.qos_event import QoSEventHandler as EventHandler
 
 from sim_node.interrupt import Interrupt
 from sim_node.mavlink.ports import PortInUse
@@ -25,6 +33,8 @@ from sim_node.ros.ros_arguments import overrides, without_effect
 from sim_node.world import WorldError
 from sim_node.world.problems import RunFailed, counted
 
+# How often the events of publishers and subscriptions are looked up.
+EVENTS_S = 1.0
 FAILED = 1
 USER_MISTAKE = 2
 
@@ -40,10 +50,39 @@ class Runs(Protocol):
 
 
 class LoopNode(Node):
-    """A node that runs a loop. beside: nodes that run as long as it does."""
+    """A node that runs a loop. beside: nodes that run as long as it does.
+
+    At each wake-up, rclpy's executor searches the list of all waitables for each of them. Most of them are events of
+    publishers and subscriptions, two of each, such as a QoS that does not match. They are rare and never urgent, so the
+    node looks them up once a second, and the executor does not wait for them.
+    """
 
     loop: Runs
     beside: Sequence[LoopNode] = ()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.create_timer(EVENTS_S, self._handle_events, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @property
+    def waitables(self) -> Iterator[Waitable]:
+        """What the executor waits for besides topics, services and timers."""
+        return (each for each in super().waitables if not isinstance(each, EventHandler))
+
+    def _handle_events(self) -> None:
+        events = [each for each in super().waitables if isinstance(each, EventHandler)]
+        with ExitStack() as held:
+            for event in events:
+                held.enter_context(event)
+            held.enter_context(self.context.handle)
+            found = _rclpy.WaitSet(0, 0, 0, 0, 0, len(events), self.context.handle)
+            found.clear_entities()
+            for event in events:
+                event.add_to_wait_set(found)
+            found.wait(0)
+            ready = [event for event in events if event.is_ready(found)]
+        for event in ready:
+            self.executor.create_task(event.execute, event.take_data())
 
     def destroy_node(self) -> None:
         """Destroy the nodes beside it first."""

@@ -32,7 +32,7 @@ from sim_node.mavlink.vehicle import ClockReading, Vehicle
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import limits_of
 from sim_node.ros.calls import Orders, settle
-from sim_node.ros.command_stamps import stamp_age_ns, stamp_fault
+from sim_node.ros.command_stamps import stamp_age_ns, stamp_fault, wait_fault, with_wait
 from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.newest_pair import NewestPair
 from sim_node.ros.publishers import profile, publishers_of
@@ -337,13 +337,13 @@ class VehicleSetpoints:
     def _subscribe(self, kind: Any, topic: str, receive: Callable[[Any, ClockReading], None]) -> None:
         """Subscribe to a topic. What is wrong with a message ends there."""
 
-        def callback(message: Any) -> None:
+        def callback(message: Any, waited_ns: int) -> None:
             graph_ns = self._graph_ns()
             try:
-                fault = stamp_fault(message, graph_ns, self._timeout_s)
+                fault = stamp_fault(message, graph_ns, self._timeout_s) or wait_fault(waited_ns, self._timeout_s)
                 if fault is not None:
                     raise SetpointRefused(fault)
-                age_ns = max(0, stamp_age_ns(message, graph_ns))
+                age_ns = max(waited_ns, stamp_age_ns(message, graph_ns))
                 receive(message, ClockReading(time.monotonic_ns() - age_ns, graph_ns - age_ns))
             except SetpointRefused as refusal:
                 self._report(topic, Result(False, str(refusal)))
@@ -352,7 +352,7 @@ class VehicleSetpoints:
                 self._bridge.failed(f"{self._prefix}{topic}", error)
 
         # A best-effort subscription is compatible with reliable publishers, too.
-        self._node.create_subscription(kind, self._prefix + topic, callback, profile(Profile.SENSOR.value))
+        self._node.create_subscription(kind, self._prefix + topic, with_wait(callback), profile(Profile.SENSOR.value))
 
     def _setpoint(
         self, topic: str, make: Callable[[Any, Telemetry, SetpointLimits], Setpoint]

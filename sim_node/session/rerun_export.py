@@ -87,6 +87,7 @@ def export_rrd(
         try:
             partial.touch()  # what cannot be written is an OSError here, and a RuntimeError of Rerun's
             recording.save(partial)
+            recording.send_recording_name(path.stem)
             recording.set_log_time_enabled(False)
             recording.set_log_tick_enabled(False)
             writer = _Writer(recording, frames.table, frames.poses, dated=frames.first_ns >= WALL_CLOCK_NS)

@@ -12,6 +12,7 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.schematic import FormulaSignal
+from sim_node.viewing.schematic.eql import CallNode, IndexNode, NameNode, Sum, Tree
 from sim_node.viewing.schematic.formulas import POSE_LABELS, Origin
 from sim_node.viewing.schematic.model import Schematic
 from sim_node.world import FrameTable, World
@@ -154,3 +155,20 @@ class ShownSignals:
             pose = poses.relative(self._in_root[self._base], pose)
         transform: FloatArray = pose[_AS_TRANSFORM]
         return transform
+
+
+def is_length(tree: Tree) -> bool:
+    """Return whether a formula computes lengths alone, m: coordinates of frames, their sums and their norm."""
+    if isinstance(tree, Sum):
+        return tree.operator in "+-" and is_length(tree.left) and is_length(tree.right)
+    if isinstance(tree, NameNode):
+        return tree.parts[-2:-1] == (WORLD_POS,) and tree.parts[-1] in POSE_LABELS[-3:]
+    if isinstance(tree, IndexNode):
+        return is_length(tree.of) or (_is_pose(tree.of) and tree.index >= len(POSE_LABELS) - 3)
+    return isinstance(tree, CallNode) and (
+        (tree.name in ("abs", "norm") and is_length(tree.of)) or (tree.name == "linear" and _is_pose(tree.of))
+    )
+
+
+def _is_pose(tree: Tree) -> bool:
+    return isinstance(tree, NameNode) and tree.parts[-1] == WORLD_POS

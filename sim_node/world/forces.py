@@ -61,6 +61,8 @@ class Force:
 
     # What files call the type; empty for one that they cannot express.
     type: ClassVar[str] = ""
+    # Whether MuJoCo's solver finds it between the halves of a timestep, which rk4 does not have.
+    solved: ClassVar[bool] = False
 
     body: str = given(FrameName(), "The body that it acts on")
     place: Place = place_of("body", default=NO_PLACE, kw_only=True)

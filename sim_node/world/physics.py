@@ -69,6 +69,8 @@ class Physics:
     impratio: float | None = given(Number(1e-3, 1e6), "Frictional over normal constraint impedance", default=None)
     # MuJoCo's 100 if not given.
     iterations: int | None = given(Whole(1, 100_000), "Maximum number of iterations of the solver", default=None)
+    # As many as the machine has cores if not given.
+    threads: int | None = given(Whole(1, 1024), "Maximum number of threads that step a fleet", default=None)
     # As MuJoCo has them if not given.
     flags: Mapping[str, bool] = given(Flags(), "Parts of MuJoCo's pipeline, on or off", default_factory=dict, omit=True)
     # Which an MJCF file sets that is run by itself.

@@ -13,7 +13,7 @@ SENSOR_TYPES: Registry[str, Any] = Registry(
         f"sim_node.simulation.sensors.{name}"
         for name in (
             *("air_data", "camera", "wrenches", "gps", "odometry", "imu", "joint_states", "lidar", "magnetometer"),
-            *("optical_flow", "rangefinder"),
+            *("optical_flow", "rangefinder", "altimeter", "battery", "dvl", "logical_camera", "touch"),
         )
     ),
     group="sim_node.sensors",

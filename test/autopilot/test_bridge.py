@@ -279,6 +279,40 @@ def test_losses_are_counted_for_each_vehicle() -> None:
         assert bridge.vehicle(1).route.lost(1) == 0
 
 
+def test_datagrams_that_the_kernel_drops_are_counted_to_the_last_and_complained_of_once() -> None:
+    """What was sent is what was read and what was dropped, also after the link was opened again."""
+    port, url = udpin()
+    made = Running(url)
+    bridge, [link] = made.bridge, made.bridge.connections
+    rubbish, sent = bytes(60_000), 0
+    for _ in range(2):
+        while link.state != "up":
+            bridge.turn()
+        before = link.dropped
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flood:
+            while link.dropped < before + 5:
+                flood.sendto(rubbish, ("127.0.0.1", port))
+                sent += 1
+        deadline = time.monotonic() + PATIENCE
+        while link.reception.junk // len(rubbish) + link.dropped < sent:
+            assert time.monotonic() < deadline
+            bridge.turn()
+        assert link.reception.junk // len(rubbish) + link.dropped == sent
+        link.went_down(OSError("pulled"), time.monotonic_ns())
+    assert link.dropped == 10
+    while not any("dropped" in each for each in made.complaints):
+        assert time.monotonic() < deadline
+        bridge.turn()
+    for _ in range(3):
+        bridge._heartbeat_ns = 0
+        bridge._tick_ns = 0
+        bridge.turn()
+    [line] = [each for each in made.complaints if "dropped" in each]
+    assert line.startswith((f"{url}: 5 datagrams were dropped", f"{url}: 10 datagrams were dropped"))
+    bridge.stop()
+    bridge.run()
+
+
 def test_two_autopilots_with_one_system_id_are_told_apart_and_complained_of() -> None:
     port, url = udpin()
     with running(url) as bridge, peer(port) as first:

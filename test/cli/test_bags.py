@@ -107,6 +107,7 @@ def test_lookup_of_a_bag_is_that_of_its_transforms(bag: str, capsys: pytest.Capt
         t = float(row["time_s"])
         expected = np.array([1, 2, 3]) + quarter.apply([2 * math.cos(t), 2 * math.sin(t), 0.5])
         np.testing.assert_allclose([float(row[axis]) for axis in "xyz"], expected, atol=1e-9)
+        assert (row["target_convention"], row["source_convention"]) == ("ENU", "FLU")
     assert "lidar in base_link at all times" in printed(capsys, "lookup", bag, "base_link", "lidar")
     assert main(["lookup", bag, "map", "lidr"]) == 2
     assert "did you mean lidar?" in capsys.readouterr().err
@@ -187,7 +188,10 @@ def test_a_pipe_that_closes_is_a_good_end(long_bag: str) -> None:
         f"{sys.executable} -m sim_node.cli.main lookup {long_bag} map lidar --every 0.01 | head -2",
         shell=True, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (ran.stdout.splitlines()[0], ran.stderr) == ("time_s,x,y,z,qx,qy,qz,qw", "")
+    assert (ran.stdout.splitlines()[0], ran.stderr) == (
+        "time_s,x,y,z,qx,qy,qz,qw,target_convention,source_convention",
+        "",
+    )
 
 
 def fill(its_end: int) -> None:

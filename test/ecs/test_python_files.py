@@ -246,13 +246,22 @@ def test_components_of_other_layouts_are_no_motion(tmp_path: Path, capsys: pytes
 
 def test_recipes_are_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Which only start on request, as those of world files."""
-    text = BALL + "w.recipe(el.s10.PyRecipe.process('firmware', 'sleep', ['100'], cwd='/tmp'))\nw.run(None)\n"
+    more = "cwd='/tmp', env={'A': '$1'}, restart_policy=el.s10.RestartPolicy.Instant, ready=el.s10.Ready.delay(1)"
+    text = (
+        BALL
+        + f"w.recipe(el.s10.PyRecipe.process('firmware', 'sleep', ['100', '$x', '${{Y:-y}}'], {more}))\nw.run(None)\n"
+    )
     path = written(tmp_path, text)
     (process,) = load(path).processes
-    assert (process.name, process.command, process.cwd) == ("firmware", ("sleep", "100"), "/tmp")
+    # Any dollar of a process begins a variable, and two are one.
+    assert (process.name, process.command, process.cwd) == ("firmware", ("sleep", "100", "$$x", "${Y:-y}"), "/tmp")
+    assert (process.env, process.restart) == ((("A", "$$1"),), "always")
     assert process.place.where.line == 6
     assert main(["check", str(path)]) == 0
-    assert "  process firmware: sleep 100" in capsys.readouterr().out
+    output = capsys.readouterr()
+    assert "  process firmware: sleep 100" in output.out
+    told = "recipe 'firmware': ready acts when the script runs by itself; processes of sim_node run start together"
+    assert f"{path}:6:1: {told}" in output.out + output.err
 
 
 def test_ctrl_c_ends_a_script(tmp_path: Path) -> None:

@@ -154,6 +154,24 @@ def test_what_elodins_editor_reads_over_is_said_and_not_refused() -> None:
     assert "f.kdl:4:3: object_3d.icon: has no effect here" in notes
 
 
+def test_nodes_in_shapes_that_elodins_editor_reads_over_are_said_and_not_refused(tmp_path: Path) -> None:
+    """Its reader looks for those that it knows: `visibility_range` in each shape, `color` in those without a file."""
+    (tmp_path / "a.glb").touch()
+    text = 'object_3d a.b {\n glb path="a.glb" {\n  visibility_range min=50.0\n  wobble 3 { deep 4; }\n }\n'
+    text += " bloop 4\n}\n"
+    text += "object_3d c.d { sphere radius=1 { visibility_range min=1.0; colr red; }\n}"
+    schematic = read_schematic(text, "f.kdl", path=tmp_path / "f.kdl")
+    assert len(schematic.objects) == 2
+    shapes = "sphere, box, cylinder, plane, ellipsoid, glb"
+    assert list(schematic.notes) == [
+        "f.kdl:4:3: object_3d.glb.wobble: unknown node, which has no effect (known: visibility_range)",
+        f"f.kdl:6:2: object_3d.bloop: unknown node, which has no effect (known: {shapes})",
+        "f.kdl:8:61: object_3d.sphere.colr: unknown node, which has no effect; did you mean color? (known: color)",
+        "f.kdl:3:3: object_3d.glb.visibility_range: has no effect here",
+        "f.kdl:8:35: object_3d.sphere.visibility_range: has no effect here",
+    ]
+
+
 def test_planes_and_ellipsoids_have_the_sizes_of_elodins_editor() -> None:
     text = "object_3d a { plane; }\nobject_3d a { plane size=3 depth=2 { colour red; }; }\nobject_3d a { ellipsoid; }"
     plane, sized, ball = (thing.drawn for thing in read_schematic(text).objects)

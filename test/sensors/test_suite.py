@@ -164,8 +164,9 @@ NOISE = (
             "type: imo",
             "imo",
             "type: 'imo' is no sensor; did you mean imu? "
-            "(known: airspeed, barometer, camera, contact, depth_camera, force_torque, gps, ground_truth, imu, "
-            "joint_states, lidar_2d, lidar_3d, magnetometer, odometry, optical_flow, rangefinder)",
+            "(known: airspeed, altimeter, barometer, battery, camera, contact, depth_camera, dvl, force_torque, gps, "
+            "ground_truth, imu, joint_states, lidar_2d, lidar_3d, logical_camera, magnetometer, odometry, "
+            "optical_flow, rangefinder, touch)",
         ),
         (
             "type: imu, rat: 5",

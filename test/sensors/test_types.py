@@ -15,7 +15,7 @@ from sim_node.world import Origin, World
 from sim_node.world.declared import faults, plan_of
 
 ZURICH = World("zurich", origin=Origin(47.397742, 8.545594, 488.0))
-RAYS = ("rangefinder", "lidar_2d", "lidar_3d", "optical_flow")
+RAYS = ("rangefinder", "lidar_2d", "lidar_3d", "optical_flow", "dvl")
 HALF = math.sqrt(0.5)
 
 

@@ -70,7 +70,8 @@ def look(browser: Any, url: str, name: str, shown: Shown, folder: Path) -> None:
         viewport={"width": shown.size[0], "height": shown.size[1]}, color_scheme="dark" if shown.dark else "light"
     )
     page.set_default_timeout(1000.0 * PATIENCE)
-    page.goto(url)
+    # As with a graphics card.
+    page.goto(f"{url}/?quality=full")
     page.locator("#foot .play").first.wait_for()
     assert_as_kept(page, KEPT / f"{name.replace(',', '').replace(' ', '_')}.webp", folder)
 

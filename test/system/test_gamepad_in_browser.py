@@ -36,7 +36,7 @@ def test_a_gamepad_drives_and_a_page_that_hangs_stops(browser: Any) -> None:
         def set_pad(script: str) -> None:
             page.evaluate(f"() => {{ {script} }}")
 
-        page = browser.new_page(viewport={"width": 200, "height": 150})
+        page = browser.new_page(drawn=False, viewport={"width": 200, "height": 150})
         page.set_default_timeout(1000.0 * PATIENCE)
         page.add_init_script(PAD)
         page.goto(session.viewer.url)

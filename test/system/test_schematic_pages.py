@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import struct
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -82,8 +84,8 @@ def url_of(session: Session) -> str:
     return session.viewer.url
 
 
-def opened(browser: Any, url: str, size: tuple[int, int] = SIZE) -> Any:
-    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+def opened(browser: Any, url: str, size: tuple[int, int] = SIZE, drawn: bool = True) -> Any:
+    page = browser.new_page(drawn=drawn, viewport={"width": size[0], "height": size[1]})
     page.set_default_timeout(1000.0 * PATIENCE)
     page.goto(url)
     return page
@@ -230,7 +232,7 @@ def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path
     path = world(tmp_path, GRAPHS, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:
         session.run(0.5)
-        page = opened(browser, url_of(session), (600, 300))
+        page = opened(browser, url_of(session), (600, 300), drawn=False)
         page.get_by_role("button", name="Both").click()
         scene = page.locator('iframe[src="/plain"]')
         scene.content_frame.locator("[role=tab]").first.wait_for(state="attached")
@@ -257,7 +259,7 @@ def test_a_graph_has_values_at_the_pointer_a_zoom_and_the_colours_that_the_brows
     path = world(tmp_path, GRAPHS, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:
         session.run(0.5)
-        page = browser.new_page(viewport={"width": 800, "height": 500}, color_scheme="dark")
+        page = browser.new_page(drawn=False, viewport={"width": 800, "height": 500}, color_scheme="dark")
         page.set_default_timeout(1000.0 * PATIENCE)
         page.goto(url_of(session))
         page.wait_for_selector('html[data-mantine-color-scheme="dark"]')
@@ -292,7 +294,7 @@ def test_numbers_of_the_world_are_set_and_messages_read_in_panels(browser: Any, 
     path.write_text(SETTING, encoding="utf-8")
     with Session(path, view=0) as session:
         session.start()
-        page = opened(browser, url_of(session), (700, 400))
+        page = opened(browser, url_of(session), (700, 400), drawn=False)
         page.get_by_role("button", name="Messages", exact=True).click()
         page.get_by_label("Topic").select_option("/ball/imu/data_raw")
         page.locator("pre", has_text="linear_acceleration").wait_for()
@@ -350,7 +352,7 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
     path.write_text(path.read_text(encoding="utf-8").partition("schematic")[0], encoding="utf-8")
     with Session(path, view=0) as session:
         session.run(0.1)
-        page = browser.new_page(viewport={"width": 1000, "height": 600})
+        page = browser.new_page(drawn=False, viewport={"width": 1000, "height": 600})
         page.set_default_timeout(1000.0 * PATIENCE)
         page.goto(url_of(session))
         page.get_by_role("button", name="Panels").click()
@@ -386,7 +388,7 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
         page.wait_for_url("**window**")
         address = page.url
         page.close()
-        other = browser.new_page(viewport={"width": 1000, "height": 600})
+        other = browser.new_page(drawn=False, viewport={"width": 1000, "height": 600})
         other.goto(address)
         other.locator(".float").wait_for()
         other.get_by_role("row", name="x 1.000 m").wait_for()
@@ -395,3 +397,11 @@ def test_panels_are_added_tiled_floated_closed_and_kept_in_the_address(browser: 
             other.get_by_role("button", name="Save").click()
         text = Path(saved.value.path()).read_text(encoding="utf-8")
         assert [type(panel).__name__ for panel in read_schematic(text).panels] == ["DataPanel", "Window"]
+        # On a phone, what is side by side elsewhere lies below each other, and nothing on anything.
+        other.set_viewport_size({"width": 390, "height": 600})
+        nested = "vsplit { log_stream; hsplit { parameters; messages; inspector; }; hierarchy; }"
+        other.goto(f"{url_of(session)}/?layout={quote(nested)}")
+        other.locator("[data-leaf]").nth(4).wait_for()
+        boxes = [each.bounding_box() for each in other.locator("[data-leaf]").all()]
+        assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes))
+        assert min(box["height"] for box in boxes) >= 180

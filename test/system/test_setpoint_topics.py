@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool
+from waiting import PATIENCE
 
 from sim_node.ros.bridge import BridgeNode
 from sim_node.ros.participant import start_spinning
@@ -184,6 +186,36 @@ def test_a_stamp_of_another_time_is_refused_on_every_topic(flown: Flown, offset_
             flown.publish(THRUST, Float64(data=0.5))
         flown.until_result(topic, words, since, lambda t=topic, m=message: flown.publish(t, m))  # type: ignore[misc]
     flown.barrier()
+    assert not flown.sent(since)
+
+
+@pytest.mark.parametrize("topic", [*SETPOINTS, *TURNS, *ESTIMATES])
+def test_a_message_without_a_stamp_that_waited_in_a_busy_bridge_is_refused(flown: Flown, topic: str) -> None:
+    """The executor is held up until the message is older than the timeout; it came as soon as it was published."""
+    flown.until_idle()
+    flown.assert_nothing_more()
+    if topic in TURNS:
+        flown.publish(THRUST, Float64(data=0.5))
+    flown.publish(topic, valid(topic, flown.now()))  # from here on there is a subscription
+    flown.until_idle()
+    flown.assert_nothing_more()
+    since, held, free = time.monotonic(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        free.wait()
+
+    flown.node._orders.add(hold)
+    assert held.wait(PATIENCE)
+    try:
+        if topic in TURNS:
+            flown.publish(THRUST, Float64(data=0.5))
+        flown.publish(topic, valid(topic))
+        flown.ears.spin_for(TIMEOUT_S + 0.1)
+    finally:
+        free.set()
+    flown.until_result(topic, "s because this node was busy; allowed: 0.5 s", since)
+    flown.assert_nothing_more()
     assert not flown.sent(since)
 
 

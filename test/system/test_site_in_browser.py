@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fetching import make_docs
 from waiting import PATIENCE
 
-ROOT = Path(__file__).parents[2]
-SITE = ROOT / "build" / "site"
 # What is typed into the search, and a page that must be among the first three found.
 SOUGHT = {
     "nav2": "nav2.html",
@@ -42,9 +40,7 @@ NAMES = "nodes => nodes.map(node => node.textContent.trim())"
 
 @pytest.fixture(scope="module")
 def site() -> Path:
-    made = subprocess.run(["make", "docs"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return SITE
+    return make_docs()
 
 
 @pytest.fixture

@@ -67,9 +67,11 @@ def url_of(viewer: Program) -> str:
     return found[0]
 
 
-def opened(browser: Any, url: str, asked: list[str] | None = None, size: tuple[int, int] = SIZE) -> Any:
+def opened(
+    browser: Any, url: str, asked: list[str] | None = None, size: tuple[int, int] = SIZE, drawn: bool = True
+) -> Any:
     """A page whose camera is the test's; `asked` gets the addresses that it asks for."""
-    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page = browser.new_page(drawn=drawn, viewport={"width": size[0], "height": size[1]})
     if asked is not None:
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda websocket: asked.append(websocket.url))
@@ -162,6 +164,16 @@ def assert_shadow_below(page: Any, position: np.ndarray) -> None:
     assert middle == pytest.approx((below.y, below.x), abs=0.75 * below.width)
 
 
+def drawn_width(page: Any) -> float:
+    """How many pixels of the scene lie side by side."""
+    return float(page.evaluate("__viserMutable.canvas.width"))
+
+
+def casts(page: Any) -> bool:
+    """Whether a light of the scene casts shadows."""
+    return bool(page.evaluate("__viserMutable.scene.children.some(each => each.isDirectionalLight && each.castShadow)"))
+
+
 def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
     """The time at the foot, s, once something is true of it and the words behind it."""
     end = time.monotonic() + PATIENCE
@@ -196,6 +208,14 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         assert_seen_at(page, START)
 
         assert_sky_and_ground(page)
+        # Without a graphics card, a page has a quarter of the pixels and no shadows, until it is told otherwise.
+        quality = page.get_by_role("button", name="Half resolution, no shadows")
+        assert quality.get_attribute("title").startswith("no graphics card: ")
+        assert (quality.get_attribute("aria-pressed"), drawn_width(page), casts(page)) == ("true", SIZE[0] / 2, False)
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("q")
+        page.wait_for_function("__viserMutable.canvas.width === innerWidth")
+        assert (quality.get_attribute("aria-pressed"), "quality=full" in page.url) == ("false", True)
         assert_shadow_below(page, START)
 
         # Nothing but this machine was asked for anything.
@@ -270,8 +290,7 @@ def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tm
 def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> None:
     with program(sim_node("run", world, "--no-ros", "--view", "0")) as viewer:
         url = url_of(viewer)
-        small = (400, 300)  # nobody looks at what is drawn
-        first, second = (opened(browser, url, size=small) for _ in range(2))
+        first, second = (opened(browser, url, size=(400, 300), drawn=False) for _ in range(2))
         for page in (first, second):
             shown_time(page, lambda time_s, _: time_s > 0.5)
         first.close()
@@ -338,7 +357,7 @@ def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(b
     lines += [("/rosout", at_s, a("rcl_interfaces/Log", level=40, name="bms", msg=text)) for at_s, text in LOG]
     bag = written(tmp_path / "run", sorted(lines, key=lambda line: line[1]))
     with program(sim_node("view", str(bag), "--port", "0", "--paused")) as viewer:
-        page = opened(browser, url_of(viewer))
+        page = opened(browser, url_of(viewer), drawn=False)
         page.locator('.mark[title="bms: motor lost"]').click()
         shown_time(page, lambda time_s, _: time_s == 4.0)
         page.keyboard.press("[")

@@ -8,7 +8,6 @@ rest: packages, their compiled files, the kernels that the core's row has compil
 
 from __future__ import annotations
 
-import os
 import pty
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from claims import free_domain
+from fetching import environment_of_pip
 from installing import clone_environment, copy_sources
 from waiting import PATIENCE, until
 
@@ -272,9 +272,3 @@ def install(environment: Path, wanted: str) -> None:
     pip = [str(environment / "bin" / "python"), "-m", "pip"]
     for words in (["install", "-q", wanted], ["check"]):
         subprocess.run([*pip, *words], check=True, env=environment_of_pip())
-
-
-def environment_of_pip() -> dict[str, str]:
-    """This environment without what set-up and make need for the tests' own."""
-    without = ("PIP_NO_INDEX", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-    return {name: value for name, value in os.environ.items() if name not in without}

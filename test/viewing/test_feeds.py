@@ -13,7 +13,8 @@ from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.markers import arrow
 from sim_node.viewing.browser.panel import without_noise
 from sim_node.viewing.schematic import read_schematic
-from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.viewing.schematic.eql import formula
+from sim_node.viewing.shown_signals import ShownSignals, is_length
 from sim_node.world import World, WorldError, loads
 from sim_node.world.layout import lay_out
 
@@ -166,3 +167,23 @@ def test_an_arrow_goes_from_its_origin_along_its_vector() -> None:
     heads = ends[1:, 1] - ends[1:, 0]
     assert (heads[:, 2] < 0).all(), "the head goes back from the tip"
     assert np.linalg.norm(heads[:, :2], axis=1) == pytest.approx([0.16] * 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("drone.world_pos.linear()", True),
+        ("drone.world_pos.linear().norm()", True),
+        ("(drone.world_pos.linear() - cart.world_pos.linear()).norm()", True),
+        ("drone.world_pos.x", True),
+        ("drone.world_pos[4]", True),
+        ("drone.world_pos", False),
+        ("drone.world_pos.q0", False),
+        ("drone.world_pos[3]", False),
+        ("drone.world_pos.angular()", False),
+        ("drone.world_pos.linear() * 2", False),
+        ("drone.imu.x", False),
+    ],
+)
+def test_graphs_of_coordinates_are_in_metres(text: str, expected: bool) -> None:
+    assert is_length(formula(text).tree) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,12 +77,23 @@ def processes_of(recipes: Iterable[PyRecipe]) -> tuple[Process, ...]:
     return tuple(
         Process(
             each.program.name,
-            tuple(word.replace("$", "$$") for word in each.program.command),
-            cwd=str((each.program.cwd or Path()).absolute()).replace("$", "$$"),
+            tuple(_spelled(word) for word in each.program.command),
+            cwd=_spelled(str((each.program.cwd or Path()).absolute())),
+            env=tuple((name, value.replace("$", "$$")) for name, value in each.program.env.items()),
+            restart=each.program.restart,
             place=Place(each.where, each.program.name),
         )
         for each in recipes
     )
+
+
+def _spelled(text: str) -> str:
+    """Return a text of a recipe as processes of worlds spell it: there, any other $ begins a variable, too."""
+    return _DOLLAR.sub(lambda found: "$$" if found[1] is None else found[0], text)
+
+
+# A dollar, or two, or a variable.
+_DOLLAR = re.compile(r"\$\$|(\$\{[A-Za-z_]\w*(?::-[^}]*)?\})|\$")
 
 
 @part("python", PythonWorld)

@@ -18,7 +18,7 @@ from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import MIN_STEP_NS, Origin, StaticFrame, TimeGrid, World
-from sim_node.world.problems import Place, WorldError
+from sim_node.world.problems import Place, Problem, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
@@ -57,7 +57,7 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
         world = beside_file(captured.source, captured, path)
         schematic = _schematic(captured, path, roots, report)
         world = world if schematic is None else replace(world, schematic=schematic)
-        return replace(world, processes=(*world.processes, *_recipes(captured)))
+        return replace(world, processes=(*world.processes, *_recipes(captured, report)))
     time = _time(captured, report)
     if time is None:
         return None
@@ -76,7 +76,7 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
         time=time,
         frames=also,
         python=PythonWorld(path, captured, frames),
-        processes=_recipes(captured),
+        processes=_recipes(captured, report),
         schematic=schematic,
         source=shown,
     )
@@ -122,6 +122,12 @@ def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> 
         return None
 
 
-def _recipes(captured: Captured) -> tuple[Process, ...]:
+def _recipes(captured: Captured, report: Report) -> tuple[Process, ...]:
     """Return the recipes of a script as processes, which only start if the user asks for it."""
-    return processes_of(getattr(captured.entities, "recipes", ()))
+    recipes = getattr(captured.entities, "recipes", ())
+    for each in recipes:
+        if each.ready is not None or each.depends_on:
+            given = "ready" if each.ready is not None else "depends_on"
+            message = f"{given} acts when the script runs by itself; processes of sim_node run start together"
+            report.warnings.append(Problem(each.where, f"recipe {each.name()!r}", message))
+    return processes_of(recipes)

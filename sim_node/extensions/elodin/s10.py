@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sim_node.extensions.elodin.errors import EcsError, caller
-from sim_node.simulation.programs import Program
+from sim_node.simulation.programs import Program, ProgramFault
+
+# How long a recipe may take to be ready, if it does not say, and what limits look like.
+READY_S = 30.0
+_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "h": 3600.0}
+_TIME = re.compile(r"(\d+)\s*(ms|s|m|h|)")
+# A connection to a port of this machine is there at once, or not at all, s.
+_CONNECT_S = 1.0
+_VARIABLE = re.compile(r"\$\$|\$\{([^}]*)\}")
 
 
 class RestartPolicy(Enum):
@@ -24,30 +40,194 @@ class RestartPolicy(Enum):
     Instant = "always"
 
 
+@dataclass(frozen=True)
+class Ready:
+    """What tells that a process is ready. Made by `tcp`, `unix`, `file`, `log` or `delay`.
+
+    Attributes:
+        kind: The name of the function that made it.
+        value: Its argument.
+    """
+
+    kind: str
+    value: str | float
+
+    @classmethod
+    def tcp(cls, addr: str) -> Ready:
+        """Something accepts connections.
+
+        Args:
+            addr: HOST:PORT.
+
+        Returns:
+            The sign.
+        """
+        return cls("tcp", str(addr))
+
+    @classmethod
+    def unix(cls, path: str | PathLike[str]) -> Ready:
+        """Something accepts connections at a socket of the file system.
+
+        Args:
+            path: The socket.
+
+        Returns:
+            The sign.
+        """
+        return cls("unix", str(path))
+
+    @classmethod
+    def file(cls, path: str | PathLike[str]) -> Ready:
+        """A file exists.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The sign.
+        """
+        return cls("file", str(path))
+
+    @classmethod
+    def log(cls, pattern: str) -> Ready:
+        """The process has printed a text.
+
+        Args:
+            pattern: The text.
+
+        Returns:
+            The sign.
+        """
+        return cls("log", str(pattern))
+
+    @classmethod
+    def delay(cls, ms: float) -> Ready:
+        """Some time has passed since the start of the process.
+
+        Args:
+            ms: The time, ms.
+
+        Returns:
+            The sign.
+        """
+        return cls("delay", float(ms))
+
+    def holds(self, program: Program, since_s: float) -> bool:
+        """Ask once.
+
+        Args:
+            program: The process.
+            since_s: Time since its start, s.
+
+        Returns:
+            Whether it is so.
+
+        Raises:
+            ValueError: An address is not HOST:PORT.
+        """
+        if isinstance(self.value, float):
+            return since_s >= 1e-3 * self.value
+        return _PROBES[self.kind](_expanded(self.value, program.environment), program)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.value!r})"
+
+
+def _listens(address: str, program: Program) -> bool:
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        raise ValueError(f"tcp({address!r}) is not HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def _listens_at(path: str, program: Program) -> bool:
+    with socket.socket(socket.AF_UNIX) as asked:
+        return asked.connect_ex(path) == 0
+
+
+def _has_printed(text: str, program: Program) -> bool:
+    try:
+        return text in program.log_file().read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+
+
+_PROBES: Mapping[str, Callable[[str, Program], bool]] = {
+    "tcp": _listens,
+    "unix": _listens_at,
+    "file": lambda path, program: Path(path).exists(),
+    "log": _has_printed,
+}
+
+
+def _expanded(text: str, environment: Mapping[str, str]) -> str:
+    """Replace ${NAME} and ${NAME:-DEFAULT} by variables of the environment, and $$ by $. Unset ones are empty."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "$"
+        name, _, default = found[1].partition(":-")
+        return environment.get(name, default)
+
+    return _VARIABLE.sub(value, text)
+
+
 class PyRecipe:
     """A process that World.run starts, and ends with the run. Add it to a world by World.recipe.
 
-    The constructor makes a recipe that runs another world in Python. See also `process` and `cargo`.
+    The constructor makes a recipe that runs another world in Python. See also `process` and `cargo`. Arguments, folders
+    and `ready` may contain variables of the environment, ${NAME} or ${NAME:-DEFAULT}.
 
     Args:
         name: Unique in the world; messages and the log file use it.
         path: The Python file.
         addr: An address that is passed to the file, or None.
         optimize: No effect.
+        env: Environment variables of it.
+        depends_on: The names of recipes that are ready before it is started.
+        ready: What tells that it is ready, such as Ready.tcp("127.0.0.1:9000"). The run begins when all recipes that
+            have this are ready; without it, a recipe is ready at once.
+        ready_timeout: How long that may take, such as "500ms", "10s" or "2m"; 30 s by default.
 
     Attributes:
         program: The program and how to run it.
         where: The line of the user's file that made the recipe.
+        depends_on: As given.
+        ready: As given.
+        timeout_s: The limit of `ready`, s.
     """
 
     def __init__(
-        self, name: str, path: str | PathLike[str] = "", addr: str | None = None, optimize: bool | None = None
+        self,
+        name: str,
+        path: str | PathLike[str] = "",
+        addr: str | None = None,
+        optimize: bool | None = None,
+        env: Mapping[str, str] | None = None,
+        depends_on: Sequence[str] | None = None,
+        ready: Ready | None = None,
+        ready_timeout: str | None = None,
     ) -> None:
-        self._set(name, [sys.executable, str(path), "run", *([] if addr is None else [addr])], None)
+        command = [sys.executable, str(path), "run", *([] if addr is None else [addr])]
+        self._set(name, command, None, env, None, depends_on, ready, ready_timeout)
 
     @classmethod
     def process(
-        cls, name: str, cmd: str | PathLike[str], args: Sequence[str] | None = None, cwd: str | None = None
+        cls,
+        name: str,
+        cmd: str | PathLike[str],
+        args: Sequence[str] | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        restart_policy: RestartPolicy | None = None,
+        depends_on: Sequence[str] | None = None,
+        ready: Ready | None = None,
+        ready_timeout: str | None = None,
+        silence: bool | None = None,
     ) -> PyRecipe:
         """Make a recipe of any program.
 
@@ -56,14 +236,21 @@ class PyRecipe:
             cmd: The program: a name on PATH, or a path, relative to `cwd`.
             args: Its arguments.
             cwd: Its working folder; by default the current one.
+            env: Environment variables of it.
+            restart_policy: Whether it is started again when it ends.
+            depends_on: As above.
+            ready: As above.
+            ready_timeout: As above.
+            silence: No effect: its output goes to a log file.
 
         Returns:
             The recipe.
 
         Raises:
-            EcsError: The name is empty.
+            EcsError: The name is empty, or another argument is not as described.
         """
-        return cls.__new__(cls)._set(name, [str(cmd), *(args or ())], cwd)
+        command = [str(cmd), *(args or ())]
+        return cls.__new__(cls)._set(name, command, cwd, env, restart_policy, depends_on, ready, ready_timeout)
 
     @classmethod
     def cargo(
@@ -74,8 +261,14 @@ class PyRecipe:
         bin: str | None = None,
         args: Sequence[str] | None = None,
         cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        restart_policy: RestartPolicy | None = None,
+        depends_on: Sequence[str] | None = None,
+        ready: Ready | None = None,
+        ready_timeout: str | None = None,
+        silence: bool | None = None,
     ) -> PyRecipe:
-        """Make a recipe that builds and runs a Rust program by `cargo run`.
+        """Make a recipe that builds a Rust program by `cargo build --release`, and runs it.
 
         Args:
             name: Unique in the world; messages and the log file use it.
@@ -84,36 +277,109 @@ class PyRecipe:
             bin: The binary of a package of several.
             args: Its arguments.
             cwd: Its working folder; by default the current one.
+            env: Environment variables of it.
+            restart_policy: Whether it is started again when it ends.
+            depends_on: As above.
+            ready: As above. Time counts from the end of building.
+            ready_timeout: As above.
+            silence: No effect: its output goes to a log file.
 
         Returns:
             The recipe.
 
         Raises:
-            EcsError: The name is empty.
+            EcsError: The name is empty, or another argument is not as described.
         """
         manifest = Path(path) if Path(path).name == "Cargo.toml" else Path(path) / "Cargo.toml"
         chosen = [
             word for option, value in (("--package", package), ("--bin", bin)) if value for word in (option, value)
         ]
-        command = [
-            "cargo",
-            "run",
-            "--release",
-            "--manifest-path",
-            str(manifest.absolute()),
-            *chosen,
-            "--",
-            *(args or ()),
-        ]
-        return cls.__new__(cls)._set(name, command, cwd)
+        options = ["--release", "--manifest-path", str(manifest.absolute()), *chosen]
+        command = ["cargo", "run", *options, "--", *(args or ())]
+        made = cls.__new__(cls)._set(name, command, cwd, env, restart_policy, depends_on, ready, ready_timeout)
+        made._built = tuple(options)
+        return made
 
     def name(self) -> str:
         """Return the name."""
         return self.program.name
 
-    def _set(self, name: str, command: Sequence[str], cwd: str | None) -> PyRecipe:
+    def startable(self) -> Program:
+        """Build it, if it is a Rust program, and expand variables.
+
+        Returns:
+            The program to start.
+
+        Raises:
+            ProgramFault: It cannot be built.
+        """
+        program = self.program
+        if self._built:
+            arguments = program.command[program.command.index("--") + 1 :]
+            program = replace(program, command=(_build(self._built), *arguments))
+        environment = program.environment
+        return replace(
+            program,
+            command=tuple(_expanded(word, environment) for word in program.command),
+            cwd=None if program.cwd is None else Path(_expanded(str(program.cwd), environment)),
+        )
+
+    def _set(
+        self,
+        name: str,
+        command: Sequence[str],
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+        restart: RestartPolicy | None,
+        depends_on: Sequence[str] | None,
+        ready: Ready | None,
+        ready_timeout: str | None,
+    ) -> PyRecipe:
         self.where = caller()
         if not isinstance(name, str) or not name or "/" in name:
             raise EcsError(f"the name of a recipe is a text without slashes; found {name!r}", self.where, "recipe")
-        self.program = Program(name, tuple(command), None if cwd is None else Path(cwd))
+        within = f"recipe {name!r}"
+        if restart is not None and not isinstance(restart, RestartPolicy):
+            raise EcsError(f"restart_policy: {restart!r} is not a s10.RestartPolicy", self.where, within)
+        if ready is not None and not isinstance(ready, Ready):
+            message = f"ready: {ready!r} is not a s10.Ready, such as s10.Ready.delay(100)"
+            raise EcsError(message, self.where, within)
+        if isinstance(depends_on, str):
+            raise EcsError(f"depends_on: {depends_on!r} is not a list of names", self.where, within)
+        self.depends_on, self.ready = tuple(depends_on or ()), ready
+        self.timeout_s = _seconds(ready_timeout, self.where, within)
+        self.program = Program(
+            name,
+            tuple(command),
+            None if cwd is None else Path(cwd),
+            {key: str(value) for key, value in (env or {}).items()},
+            (restart or RestartPolicy.Never).value,
+        )
+        self._built: tuple[str, ...] = ()
         return self
+
+
+def _seconds(given: str | None, where: Any, within: str) -> float:
+    """Return a time such as "500ms" or "10s", s."""
+    if given is None or not str(given).strip():
+        return READY_S
+    found = _TIME.fullmatch(str(given).strip())
+    if found is None:
+        raise EcsError(f"ready_timeout: {given!r} is not a time such as 500ms, 10s, 2m or 1h", where, within)
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _build(options: Sequence[str]) -> str:
+    """Build a Rust program. Return its executable."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise ProgramFault("no program 'cargo' on PATH")
+    command = [cargo, "build", "--message-format=json-render-diagnostics", *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise ProgramFault(f"{' '.join(['cargo build', *options])}: exit code {done.returncode}")
+    made = [found for line in done.stdout.splitlines() if (found := json.loads(line).get("executable"))]
+    if len(made) != 1:
+        names = ", ".join(os.path.basename(each) for each in made) or "none"
+        raise ProgramFault(f"a package with one program is needed, or bin=; it has {names}")
+    return str(made[0])

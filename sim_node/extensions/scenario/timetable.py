@@ -96,6 +96,8 @@ class Timetable:
     def __init__(self, world: World, columns: Columns) -> None:
         events = events_of(world)
         self.events: Mapping[str, Event] = dict(zip(names_of(events), events, strict=True))
+        self._most = {name: event.most for name, event in self.events.items()}
+        self._conditional = {name: event for name, event in self.events.items() if event.when}
         self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
         self.alterations: dict[str, Alteration] = {}
         meaning = "what has happened and what lasts, in JSON"
@@ -119,10 +121,18 @@ class Timetable:
     def due(self) -> float:
         """The step at which something happens next, or may happen."""
         progress = self.progress
-        awaited = any(event.when and self._is_left(name) for name, event in self.events.items())
-        if awaited or progress.lasting:
+        if progress.lasting or self.awaited():
             return progress.passed + 1
         return max(min(progress.due.values(), default=_NO_LIMIT), progress.passed + 1)
+
+    def awaited(self) -> list[tuple[str, Event]]:
+        """Return the events that wait for their condition, with their names."""
+        counts, due = self.progress.counts, self.progress.due
+        return [
+            (name, event)
+            for name, event in self._conditional.items()
+            if name not in due and counts.get(name, 0) < self._most[name]
+        ]
 
     def happen(self, run: Simulation) -> None:
         """Let happen what is due at the present step of the run, and let act what lasts."""
@@ -150,9 +160,6 @@ class Timetable:
                 self._alter()
                 return each
         return None
-
-    def _is_left(self, name: str) -> bool:
-        return self.progress.counts.get(name, 0) < self.events[name].most and name not in self.progress.due
 
     def _schedule(self, name: str, event: Event) -> None:
         at_ns = event.at_ns
@@ -273,9 +280,7 @@ class OccurredEvent:
         """Return the events whose condition begins to hold, or schedule them if they are delayed."""
         table, found = self._table, []
         progress = table.progress
-        for name, event in table.events.items():
-            if not event.when or not table._is_left(name):
-                continue
+        for name, event in table.awaited():
             held, holds = name in progress.holds, self._condition(name, event).evaluate()
             if holds and not held:
                 progress.holds.append(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -216,3 +217,8 @@ def text_of(element: Element | None, default: str = "") -> str:
 def text(element: Element | None, *tags: str, default: str = "") -> str:
     """Return the text of a descendant; the default if there is none."""
     return text_of(child(element, *tags), default)
+
+
+def gazebo_topic(name: str) -> str:
+    """Return a topic of Gazebo as one of ROS: with a leading /, and _ for what names in ROS do not have."""
+    return "/" + re.sub(r"[^\w/]", "_", name.strip("/"), flags=re.ASCII)

@@ -37,6 +37,9 @@ FORCES = {
     "stability_derivatives": LateForce("derivative_wings", "DerivativeWing", "DerivativeWings"),
     "hydrodynamics": LateForce("water", "Hydrodynamics", "Waters"),
     "thruster": LateForce("water", "Thruster", "Thrusters"),
+    "bladder": LateForce("water", "Bladder", "Bladders"),
+    "waypoints": LateForce("waypoints", "WaypointForce", "Followers"),
+    "wheel_slip": LateForce("wheel_slip", "WheelSlip", "Slips"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -78,20 +78,32 @@ class SdfMechanism:
         joints: The joints, by their scope and name.
         parts: Parts of a World by kind.
         motors: The numbers of the motors of each flying body, in the order of its rotors.
-        topics: Topics here, by what Gazebo calls them.
+        topics: Topics here, by what Gazebo calls them. Several are commanded together.
+        altimeters: Altimeters, by their topics in Gazebo.
+        converted: What is made of the numbers that are sent on topics of Gazebo.
         detached: What a message on a topic of Gazebo detaches.
+        pulses: Topics of Gazebo with truth values that are sent once; here false comes before and after.
+        loads: What loads batteries besides their own load: by a scope and the name of its battery, W.
     """
 
     links: dict[ScopeEntry, SdfLink] = field(default_factory=dict)
     joints: dict[tuple[SdfScope, str], Joint] = field(default_factory=dict)
     parts: dict[str, list[Any]] = field(default_factory=dict)
     motors: dict[str, list[int]] = field(default_factory=dict)
-    topics: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    altimeters: dict[str, str] = field(default_factory=dict)
+    converted: dict[str, Callable[[float], float]] = field(default_factory=dict)
     detached: dict[str, str] = field(default_factory=dict)
+    pulses: set[str] = field(default_factory=set)
+    loads: list[tuple[SdfScope, str, float]] = field(default_factory=list)
 
     def add(self, kind: str, *parts: Any) -> None:
         """Add parts of a kind."""
         self.parts.setdefault(kind, []).extend(parts)
+
+    def listen(self, gazebo: str, topic: str) -> None:
+        """Add a topic here to what Gazebo calls by one name."""
+        self.topics[gazebo] = (*self.topics.get(gazebo, ()), topic)
 
     def body(self, name: str) -> Body:
         """Return a body by name."""

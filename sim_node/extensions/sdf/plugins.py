@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sim_node.extensions.sdf.elements import SdfReading, child, place_of, text, text_of
+from sim_node.extensions.sdf.elements import SdfReading, child, gazebo_topic, place_of, text, text_of
 from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
 from sim_node.extensions.sdf.scopes import ScopeFault, SdfScope, find
@@ -86,7 +86,7 @@ class SdfPlugin:
 
     def topic(self, key: str, default: str) -> str:
         """Return the topic of Gazebo that it names; one below its model's without a name."""
-        return f"/{(self.text(key) or f'model/{self.scope.unmerged.path}/{default}').lstrip('/')}"
+        return gazebo_topic(self.text(key) or f"model/{self.scope.unmerged.path}/{default}")
 
     def place(self, name: str = "") -> Place:
         """Return where it is, as the place of what is made of it."""
@@ -162,7 +162,16 @@ SYSTEMS.add("CpuLidar")(GazeboSystem("lidars need no plug-in"))
 SYSTEMS.add("PosePublisher")(GazeboSystem("/tf has all poses"))
 SYSTEMS.add(
     *("Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Magnetometer", "AirPressure", "NavSat"),
-    *("Altimeter", "ForceTorque", "Contact", "AirSpeed", "LogicalCamera", "OpticalTactilePlugin", "Label"),
+    *(
+        "Altimeter",
+        "ForceTorque",
+        "Contact",
+        "AirSpeed",
+        "LogicalCamera",
+        "DopplerVelocityLogSystem",
+        "OpticalTactilePlugin",
+        "Label",
+    ),
     *("LogRecord", "LogPlayback", "LogVideoRecorder", "Performer", "LevelManager", "EntitySemantics"),
     *("SystemMonitor", "JoyToTwist", "MagnetometerSystem", "CustomSensorSystem", "RosGzBridge", "OpticalFlow"),
     *("EnvironmentPreload", "SceneManager", "Comms", "RFComms", "PerfectComms", "AcousticComms", "Shader"),
@@ -174,12 +183,11 @@ SYSTEMS.add(
 )(GazeboSystem("of Gazebo's windows"))
 # Systems that move something and have no equivalent here.
 MISSING = (
-    *("TrajectoryFollower", "TouchPlugin", "LinearBatteryPlugin", "BuoyancyEngine"),
     *("CommsEndpoint", "Breadcrumbs", "LogicalAudioSensorPlugin", "PythonSystemLoader", "LedPlugin"),
     *("PerformerDetector", "DriveToPoseController", "FreeSpaceExplorer", "LighterThanAirDynamics", "LookupWheelSlip"),
     *("EnvironmentalSystem", "EnvironmentalSensorSystem", "WebsocketServer", "Elevator"),
-    *("DopplerVelocityLogSystem", "KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
-    *("WheelSlip", "ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
+    *("KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin"),
+    *("ParachutePlugin", "CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin"),
     *("SpacecraftThrusterModel", "GimbalController"),
 )
 

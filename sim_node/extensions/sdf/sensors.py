@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.document import relative_to
-from sim_node.extensions.sdf.elements import FALSE, SdfReading, child, place_of, text, text_of
+from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, gazebo_topic, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
+from sim_node.simulation.sensors.dvl import LEAST_BEAMS
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
@@ -176,6 +177,56 @@ def _force_torque(reading: SdfReading, element: Element) -> dict[str, Any]:
     return _noises(force=("force_torque", "force", XYZ), torque=("force_torque", "torque", XYZ))(reading, element)
 
 
+def _logical_camera(reading: SdfReading, element: Element) -> dict[str, Any]:
+    of = child(element, "logical_camera")
+    near = reading.amount(of, "near", default=0.0)
+    return {
+        "near": near,
+        "far": max(reading.amount(of, "far", default=1.0), near + 1e-6),
+        "horizontal_fov": min(max(reading.number(of, "horizontal_fov", default=1.0), 1e-3), 3.1),
+        "aspect_ratio": min(reading.amount(of, "aspect_ratio", default=1.0, positive=True), 1e3),
+    }
+
+
+def _dvl(reading: SdfReading, element: Element) -> dict[str, Any]:
+    """Beams of SDF are turned about z and tilted from -z each; here they are evenly spread."""
+    of = child(element, "gz:dvl") or child(element, "ignition:dvl")
+    for tag in ("type", "reference_frame"):
+        text(of, tag)
+    arrangement = child(of, "arrangement")
+    unit = math.pi / 180.0 if arrangement is not None and arrangement.get("degrees") in TRUE else 1.0
+    beams = [] if arrangement is None else list(arrangement.all("beam"))
+    rows = []
+    for beam in beams:
+        beam.get("id")
+        rows.append([unit * reading.number(beam, key, default=0.0) for key in ("aperture", "rotation", "tilt")])
+    found: dict[str, Any] = {}
+    if len(rows) >= LEAST_BEAMS:
+        table = np.array(rows)
+        turns = np.sort(np.mod(table[:, 1] - table[0, 1], 2.0 * math.pi))
+        even = np.arange(len(rows)) * (2.0 * math.pi / len(rows))
+        if np.abs(turns - even).max() > 1e-6 or np.ptp(table[:, 2]) > 1e-6:
+            reading.approximate(arrangement or element, "the beams of a dvl are evenly spread here, with one tilt")
+        tilt = float(table[:, 2].mean())
+        found = {"beams": min(len(rows), 16), "rotation": rows[0][1], "tilt": min(max(tilt, 1e-3), 1.5)}
+    elif arrangement is not None:
+        reading.error(arrangement, f"a dvl needs {LEAST_BEAMS} beams or more, found {len(rows)}")
+    tracking = child(of, "tracking")
+    bottom, water = child(tracking, "bottom_mode"), child(tracking, "water_mass_mode")
+    if water is not None:
+        reading.leave_out(water, "a dvl tracks the ground here, not a layer of water")
+    for tag in ("when", "visualize"):
+        text(bottom, tag)
+    least = reading.amount(of, "minimum_range", default=0.0)
+    step = reading.amount(of, "resolution", default=0.0)
+    return found | {
+        "range_min": least,
+        "range_max": max(reading.amount(of, "maximum_range", default=100.0), least + 1e-6),
+        "velocity": noise_of(reading, bottom),
+        "distance": {**NO_NOISE, "resolution": step} if step else "none",
+    }
+
+
 # The rate of a sensor that says none, Hz.
 UNSAID = 100.0
 # SDF's types: those here, which add to their names, and how their parameters are read.
@@ -195,14 +246,18 @@ TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
     "contact": ((("contact", ""),), _contact),
     "force_torque": ((("force_torque", ""),), _force_torque),
     "optical_flow": ((("optical_flow", ""),), _noises()),
+    "altimeter": (
+        (("altimeter", ""),),
+        _noises(height=("altimeter", "vertical_position", ""), speed=("altimeter", "vertical_velocity", "")),
+    ),
+    "logical_camera": ((("logical_camera", ""),), _logical_camera),
+    "dvl": ((("dvl", ""),), _dvl),
 }
 # Types without an equivalent, and what to use instead.
 MISSING = {
-    "altimeter": "ground_truth has its height and speed",
-    "logical_camera": "ground_truth has the poses of bodies",
     **dict.fromkeys(("thermal_camera", "thermal", "segmentation_camera", "segmentation", "boundingbox_camera"), ""),
     **dict.fromkeys(("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag"), ""),
-    **dict.fromkeys(("anemometer", "wireless_receiver", "wireless_transmitter", "dvl", "custom"), ""),
+    **dict.fromkeys(("anemometer", "wireless_receiver", "wireless_transmitter", "custom"), ""),
 }
 
 
@@ -210,9 +265,16 @@ def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_
     """Add the sensors of links and joints to a mechanism. Faults are recorded."""
     for scope in world.within():
         for entry in scope.entries.values():
-            for element in entry.element.all("sensor") if entry.kind in ("link", "joint") else ():
+            for element in _sensors(entry.element) if entry.kind in ("link", "joint") else ():
                 with recording(reading):
                     found.add("sensors", *_read(reading, found, scope, entry, element, 1e9 / step_ns))
+
+
+def _sensors(owner: Element) -> Iterator[Element]:
+    """Yield the sensors of a link or joint, with those that a merged model's experimental:params adds to it."""
+    yield from owner.all("sensor")
+    for added in owner.all("experimental:params"):
+        yield from added.all("sensor")
 
 
 def _read(
@@ -242,6 +304,10 @@ def _read(
     pose = poses.relative(link.pose, poses.compose(world_pose(scope, owner), pose))
     types, make = TYPES[kind]
     parameters = make(reading, element)
+    if kind == "altimeter":
+        # Gazebo's counts from where it is at the start.
+        parameters["reference"] = float(poses.compose(link.pose, pose)[2])
+        found.altimeters[gazebo_topic(text(element, "topic"))] = f"{link.frame}/{frame_name(name)}"
     if "rings" in parameters:
         types = (("lidar_3d", ""),)
     low, high = parameters.get("angle_min", 0.0), parameters.get("angle_max", 0.0)

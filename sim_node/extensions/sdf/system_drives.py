@@ -190,7 +190,7 @@ def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple
     frame = body.base.frame
     base = Base(frame, frame, shape, wheels, limits=DriveLimits(**limits), timeout=0.0, place=plugin.place(frame))
     plugin.found.add("bases", base)
-    plugin.found.topics[plugin.topic("topic", "cmd_vel")] = topic_of(frame, "cmd_vel")
+    plugin.found.listen(plugin.topic("topic", "cmd_vel"), topic_of(frame, "cmd_vel"))
 
 
 @system("DiffDrive", "a base of the type differential", ignored=_BASE)
@@ -258,7 +258,7 @@ def _track_controller(plugin: SdfPlugin) -> None:
     link = plugin.link("link")
     take_commands(plugin, name := _track(plugin, link, axis))
     topic = plugin.topic("velocity_topic", f"link/{link.entry.name}/track_cmd_vel")
-    plugin.found.topics[topic] = topic_of(name, "cmd_vel")
+    plugin.found.listen(topic, topic_of(name, "cmd_vel"))
 
 
 @system(

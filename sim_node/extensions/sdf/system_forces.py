@@ -11,12 +11,18 @@ from sim_node.extensions.sdf.elements import child, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfLink
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault, SdfScope, find
+from sim_node.extensions.sdf.waypoints import WaypointForce
+from sim_node.extensions.sdf.wheel_slip import WheelSlip
 from sim_node.extensions.sdf.wings import LiftDrag
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.commands import BodyCommands
 from sim_node.world.forces import ConstantForce, Drag
 from sim_node.world.problems import quoted
 
 MAX_COMMANDED = 32
+# Waypoints of a circle.
+_CIRCLE = 8
 # Fields of a LiftDrag by their keys in SDF.
 _WING = {
     **{key: key for key in ("forward", "upward", "area", "a0", "alpha_stall", "cla", "cda", "cma", "cla_stall")},
@@ -126,3 +132,63 @@ def _is_blown(plugin: SdfPlugin, link: SdfLink) -> bool:
             return plugin.reading.flag(scope.element, "enable_wind")
         scope = scope.above
     return False
+
+
+@system("WheelSlip", "a force of the type wheel_slip on the contacts of each wheel", turn=2)
+def _wheel_slip(plugin: SdfPlugin) -> None:
+    for element in plugin.element.all("wheel"):
+        of = replace(plugin, element=element)
+        _, entry = find(plugin.scope, element.get("link_name"), element)
+        link = plugin.found.links.get(entry)
+        if link is None:
+            raise ScopeFault(element, f"link_name: {quoted(entry.name)} is no link")
+        if plugin.found.body(link.frame).type.qd_size != 1:
+            raise ScopeFault(element, f"{quoted(link.frame)} is no wheel: its joint does not turn it")
+        lateral, along = (max(of.number(f"slip_compliance_{way}", 0.0), 0.0) for way in ("lateral", "longitudinal"))
+        radius, force = of.number("wheel_radius", 0.0), of.number("wheel_normal_force", 0.0)
+        if not radius > 0.0 or not force > 0.0:
+            raise ScopeFault(element, "wheel_radius and wheel_normal_force must be above zero")
+        if lateral != along:
+            of.approximate("a wheel slips to the side here as it does along its way")
+        if along > 0.0:
+            place = of.place(link.frame)
+            slip = WheelSlip(link.frame, compliance=along, normal_force=force, radius=radius, place=place)
+            plugin.found.add("forces", slip)
+
+
+@system("TrajectoryFollower", "a force of the type waypoints", ignored="topic")
+def _trajectory_follower(plugin: SdfPlugin) -> None:
+    if child(plugin.element, "link_name") is None:
+        raise ScopeFault(plugin.element, "link_name is missing")
+    link, reading = plugin.link("link_name"), plugin.reading
+    here, turn = link.pose[:2], link.pose[3:]
+    points: list[FloatArray] = []
+    if (given := child(plugin.element, "waypoints")) is not None:
+        points = [each for row in given.all("waypoint") if (each := reading.numbers(row, 2)) is not None]
+    elif (circle := child(plugin.element, "circle")) is not None:
+        angles = np.arange(_CIRCLE) * (2.0 * np.pi / _CIRCLE)
+        radius = reading.number(circle, "radius", default=0.0)
+        points = [here + radius * np.array([np.cos(angle), np.sin(angle)]) for angle in angles]
+    elif (line := child(plugin.element, "line")) is not None:
+        # Along the axes of the link, whatever its documentation says.
+        angle, length = (reading.number(line, key, default=0.0) for key in ("direction", "length"))
+        way = np.array([length * np.cos(angle), length * np.sin(angle), 0.0])
+        points = [here, here + quaternions.rotate(turn, way)[:2]]
+    if not points:
+        raise ScopeFault(plugin.element, "there are no waypoints")
+    if plugin.flag("zero_vel_on_bearing_reached"):
+        plugin.approximate("a body keeps its angular velocity when it has turned to its waypoint")
+    follower = WaypointForce(
+        link.frame,
+        waypoints=tuple(points),
+        loop=plugin.flag("loop"),
+        force=plugin.number("force", 60.0),
+        torque=plugin.number("torque", 50.0),
+        range_tolerance=abs(plugin.number("range_tolerance", 0.5)),
+        bearing_tolerance=float(np.radians(min(abs(plugin.number("bearing_tolerance", 2.0)), 180.0))),
+        place=plugin.place(link.frame),
+    )
+    if link.is_static:
+        reading.ignore(plugin.element, "its link does not move")
+        return
+    plugin.found.add("forces", follower)

@@ -12,21 +12,27 @@ from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import MODEL, ScopeFault, find
 from sim_node.extensions.sdf.system_drives import FROZEN, STIFF, actuate, take_commands
+from sim_node.messages.sensor_topics import topic_of
 from sim_node.spatial.geometry import poses
 from sim_node.world.joint_motion import RIGID
 from sim_node.world.problems import quoted
 
+# The topics of joints, by the types of their actuators.
+_COMMANDED = {"position": "cmd_pos", "velocity": "cmd_vel", "effort": "cmd_effort"}
 
-def _command(plugin: SdfPlugin, joint: Joint, **fields: Any) -> None:
-    """Drive a joint, and let it be commanded with those of its model."""
+
+def _command(plugin: SdfPlugin, joint: Joint, word: str, **fields: Any) -> None:
+    """Drive a joint, and let it be commanded with those of its model. word: what ends its topic in Gazebo."""
     if (name := actuate(plugin, joint, **fields)) is not None:
         take_commands(plugin, name)
+        topic = plugin.topic("topic", plugin.text("sub_topic") or f"joint/{joint.entry.name}/{word}")
+        plugin.found.listen(topic, topic_of(name, _COMMANDED[fields["type"]]))
 
 
 @system(
     "JointPositionController",
     "a position actuator, and commands of joints",
-    ignored="topic sub_topic joint_index use_actuator_msg actuator_number",
+    ignored="use_actuator_msg actuator_number",
 )
 def _joint_position(plugin: SdfPlugin) -> None:
     for joint in plugin.joints("joint_name"):
@@ -41,13 +47,14 @@ def _joint_position(plugin: SdfPlugin) -> None:
             gains = {"stiffness": gain, "damping": max(plugin.number("d_gain", 0.01), 0.0)}
             if 0.0 < most < np.inf:
                 gains["force"] = most
-        _command(plugin, joint, type="position", target=target, implicit=True, **gains)
+        word = f"{int(plugin.number('joint_index', 0.0))}/cmd_pos"
+        _command(plugin, joint, word, type="position", target=target, implicit=True, **gains)
 
 
 @system(
     "JointController",
     "a velocity actuator, and commands of joints",
-    ignored="topic sub_topic joint_index use_actuator_msg actuator_number control_type",
+    ignored="joint_index use_actuator_msg actuator_number control_type",
 )
 def _joint_velocity(plugin: SdfPlugin) -> None:
     for joint in plugin.joints("joint_name"):
@@ -55,7 +62,7 @@ def _joint_velocity(plugin: SdfPlugin) -> None:
         gains: dict[str, Any] = {"damping": RIGID, "implicit": True}
         if plugin.flag("use_force_commands"):
             gains = {"damping": max(plugin.number("p_gain", 1.0), 1e-9)}
-        _command(plugin, joint, type="velocity", target=target, **gains)
+        _command(plugin, joint, "cmd_vel", type="velocity", target=target, **gains)
 
 
 @system(
@@ -98,9 +105,9 @@ def _joint_trajectory(plugin: SdfPlugin) -> None:
             take_commands(plugin, name, "trajectory")
 
 
-@system("ApplyJointForce", "an effort actuator, and commands of joints", ignored="topic")
+@system("ApplyJointForce", "an effort actuator, and commands of joints")
 def _joint_force(plugin: SdfPlugin) -> None:
-    _command(plugin, plugin.joint("joint_name"), type="effort")
+    _command(plugin, plugin.joint("joint_name"), "cmd_force", type="effort")
 
 
 @system(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from sim_node.extensions.sdf.elements import child, text_of
+from sim_node.extensions.sdf.elements import child, gazebo_topic, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
+from sim_node.messages.sensor_topics import topic_of
 from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 from sim_node.world.readers.numbers import as_number
@@ -32,8 +34,11 @@ MESSAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Quaternion": ("geometry_msgs/msg/Quaternion", _XYZW),
     "Pose": ("geometry_msgs/msg/Pose", {"position": _XYZ, "orientation": _XYZW}),
     "Twist": ("geometry_msgs/msg/Twist", {"linear": _XYZ, "angular": _XYZ}),
+    "Altimeter": ("geometry_msgs/msg/Vector3Stamped", {"vertical_position": float, "vertical_velocity": float}),
     "Wrench": ("geometry_msgs/msg/Wrench", {"force": _XYZ, "torque": _XYZ}),
 }
+# Of an altimeter: the topics of the sensor here, whose values are along z.
+_ALTIMETER = {"vertical_position": "height", "vertical_velocity": "vertical_speed"}
 _TOKEN = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}:,;]|[-+.\w]+|\S)""")
 _NEEDED = {bool: "true or false", int: "an integer", float: "a number", str: "a text in quotation marks"}
 MAX_DEPTH = 16
@@ -101,7 +106,7 @@ def _type_of(element: Element) -> tuple[str, Mapping[str, Any]]:
 
 
 def _topic(element: Element) -> str:
-    topic = re.sub(r"[^\w/]", "_", f"/{element.get('topic').strip('/')}", flags=re.ASCII)
+    topic = gazebo_topic(element.get("topic"))
     if topic == "/":
         raise ScopeFault(element, "topic is missing")
     return topic
@@ -126,6 +131,19 @@ def _match(plugin: SdfPlugin, element: Element, kinds: Mapping[str, Any]) -> Tri
     return TriggerMatch(json.dumps(value), field, tolerance=tolerance, negated=logic == "negative")
 
 
+def _of_altimeter(
+    plugin: SdfPlugin, source: Element, topic: str, matches: tuple[TriggerMatch, ...]
+) -> tuple[str, tuple[TriggerMatch, ...]]:
+    """Return the topic and the matches of a trigger on one of the numbers of an altimeter."""
+    if topic not in plugin.found.altimeters:
+        raise ScopeFault(source, f"no altimeter has the topic {quoted(source.get('topic'))}")
+    fields = {each.field for each in matches}
+    if len(fields) != 1 or not fields <= {*_ALTIMETER}:
+        raise ScopeFault(source, f"a trigger on an altimeter needs matches of one field: {', '.join(_ALTIMETER)}")
+    name = topic_of(plugin.found.altimeters[topic], _ALTIMETER[fields.pop()])
+    return name, tuple(replace(each, field="vector.z") for each in matches)
+
+
 @system("TriggeredPublisher", "a trigger: what follows on messages of a topic", turn=3)
 def _triggered(plugin: SdfPlugin) -> None:
     try:
@@ -141,6 +159,8 @@ def _trigger(plugin: SdfPlugin) -> Trigger:
         raise ScopeFault(plugin.element, "input is missing")
     type, kinds = _type_of(source)
     matches = tuple(_match(plugin, each, kinds) for each in source.all("match"))
+    if _topic(source) in found.pulses:
+        matches = (TriggerMatch('{"data": true}'), *matches)
     outputs, detached = [], []
     for element in plugin.element.all("output"):
         topic = _topic(element)
@@ -151,7 +171,9 @@ def _trigger(plugin: SdfPlugin) -> Trigger:
         its, fields = _type_of(element)
         words = _Text(text_of(element), element)
         message = words.fields(fields)
-        outputs.append(TriggerOutput(found.topics.get(topic, topic), its, json.dumps(message)))
+        if topic in found.converted and "data" in message:
+            message["data"] = found.converted[topic](message["data"])
+        outputs += [TriggerOutput(each, its, json.dumps(message)) for each in found.topics.get(topic, (topic,))]
     for element in plugin.element.all("service"):
         plugin.reading.leave_out(element, "a trigger calls no services here")
     if not outputs and not detached:
@@ -159,7 +181,10 @@ def _trigger(plugin: SdfPlugin) -> Trigger:
     name = f"{plugin.scope.name}/trigger{len(found.parts.get('triggers', ())) + 1}"
     delay = plugin.number("delay_ms", 0.0) / 1e3
     topic = _topic(source)
+    if source.get("type").endswith("Altimeter"):
+        topic, matches = _of_altimeter(plugin, source, topic, matches)
+    topic = found.topics.get(topic, (topic,))[0]
     return Trigger(
-        name, found.topics.get(topic, topic), type, matches, tuple(outputs), tuple(detached), max(delay, 0.0),
+        name, topic, type, matches, tuple(outputs), tuple(detached), max(delay, 0.0),
         place=plugin.place(name),
     )  # fmt: skip

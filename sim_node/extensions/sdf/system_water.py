@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import child, text_of
+from sim_node.extensions.sdf.elements import child, gazebo_topic, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
+from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.extensions.sdf.system_drives import actuate, take_commands
-from sim_node.extensions.sdf.water import DERIVATIVES, Hydrodynamics, Thruster
+from sim_node.extensions.sdf.water import DERIVATIVES, Bladder, Hydrodynamics, Thruster
+from sim_node.messages.sensor_topics import topic_of
 from sim_node.spatial.geometry import quaternions
+from sim_node.world.bodies import Body
 from sim_node.world.forces import Buoyancy
-from sim_node.world.joint_motion import RIGID
-from sim_node.world.shapes import volume_of
+from sim_node.world.joint_motion import RIGID, Actuator
+from sim_node.world.shapes import Inertial, volume_of
 
+# Of the piston of a bladder, kg and rad/s: next to nothing, and as fast as timesteps of 1 ms resolve.
+_PISTON_MASS, _PISTON_RATE = 1e-3, 100.0
 # Depth at which a body is under water in a world without a surface, m.
 DEEP = 1e6
 
@@ -81,7 +86,7 @@ def _hydrodynamics(plugin: SdfPlugin) -> None:
 @system(
     "Thruster",
     "the thrust of a propeller, a velocity actuator, and commands of joints",
-    ignored="namespace topic velocity_control p_gain i_gain d_gain power_load battery_name",
+    ignored="velocity_control p_gain i_gain d_gain",
 )
 def _thruster(plugin: SdfPlugin) -> None:
     joint = plugin.joint("joint_name")
@@ -100,12 +105,54 @@ def _thruster(plugin: SdfPlugin) -> None:
         deadband=abs(plugin.number("deadband", 0.0)),
         place=plugin.place(link.frame),
     )
+    if battery := plugin.text("battery_name"):
+        plugin.found.loads.append((plugin.scope, battery, max(plugin.number("power_load", 0.0), 0.0)))
     # Gazebo's thrust is that of the commanded speed at once.
     most = max(abs(plugin.number(f"{end}_thrust_cmd", 1000.0)) for end in ("max", "min"))
-    if not plugin.flag("use_angvel_cmd"):
+    by_speed = plugin.flag("use_angvel_cmd")
+    if not by_speed:
         plugin.approximate("a thruster is commanded by the speed of its propeller here, in rad/s, not by its thrust")
         most = float(np.sqrt(most / abs(thruster.gain))) if thruster.gain else 0.0
     limit = {"speed": most} if 0.0 < most < np.inf else {}
     if (name := actuate(plugin, joint, type="velocity", damping=RIGID, implicit=True, **limit)) is not None:
         plugin.found.add("forces", thruster)
         take_commands(plugin, name)
+        of, word = plugin.text("namespace") or plugin.scope.unmerged.path, "cmd_vel" if by_speed else "cmd_thrust"
+        own = plugin.text("topic")
+        topic = gazebo_topic(f"{of}/{own}" if own else f"model/{of}/joint/{joint.entry.name}/{word}")
+        plugin.found.listen(topic, topic_of(name, "cmd_vel"))
+        if not by_speed:
+            plugin.found.converted[topic] = thruster.speed_of
+
+
+@system("BuoyancyEngine", "the force of a bladder, which a piston LINK/bladder fills, and commands of joints")
+def _buoyancy_engine(plugin: SdfPlugin) -> None:
+    found, link = plugin.found, plugin.link("link_name")
+    if child(plugin.element, "link_name") is None:
+        raise ScopeFault(plugin.element, "link_name is missing")
+    least = max(plugin.number("min_volume", 3e-5), 0.0)
+    most = max(plugin.number("max_volume", 9.9e-4), least)
+    begin = plugin.number("default_volume", least)
+    name, place = f"{link.frame}/bladder", plugin.place(link.frame)
+    force = Bladder(
+        link.frame,
+        piston=name,
+        volume_min=least,
+        volume_max=most,
+        neutral_volume=max(plugin.number("neutral_volume", 3e-4), 0.0),
+        density=max(plugin.number("fluid_density", 1000.0), 0.0),
+        surface=None if child(plugin.element, "surface") is None else plugin.number("surface", 0.0),
+        place=place,
+    )
+    piston = Inertial(_PISTON_MASS, _PISTON_MASS * np.eye(3))
+    # A setpoint with a limited rate begins where its joint does.
+    filled = np.array([begin])
+    found.add("bodies", Body(name, link.frame, "pz", q=filled, inertial=piston, place=place, parent_place=place))
+    pace = {"speed": rate} if (rate := plugin.number("max_inflation_rate", 3e-6)) > 0.0 else {}
+    gains = {"stiffness": _PISTON_MASS * _PISTON_RATE**2, "damping": 2.0 * _PISTON_MASS * _PISTON_RATE}
+    found.add("actuators", Actuator(name, type="position", target=begin, place=place, **gains, **pace))
+    found.add("forces", force)
+    take_commands(plugin, name)
+    namespace = plugin.text("namespace").strip("/")
+    topic = gazebo_topic(f"model/{namespace}/buoyancy_engine" if namespace else "buoyancy_engine")
+    found.listen(topic, topic_of(name, "cmd_pos"))

@@ -1,11 +1,12 @@
-"""What pushes bodies in water, as Gazebo has it: hydrodynamics of Fossen's kind, and thrusters.
+"""What pushes bodies in water, as Gazebo has it: hydrodynamics of Fossen's kind, thrusters and bladders.
 
-Sources: gz-sim, src/systems/hydrodynamics and src/systems/thruster, after T. I. Fossen, Guidance and Control of Ocean
-Vehicles.
+Sources: gz-sim, src/systems/hydrodynamics, thruster and buoyancy_engine, after T. I. Fossen, Guidance and Control of
+Ocean Vehicles.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
@@ -19,8 +20,10 @@ from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import Fault, declared, given, rule
 from sim_node.world.forces import FRESH_WATER, Force
+from sim_node.world.joint_motion import driven_joints
 from sim_node.world.model import World
-from sim_node.world.quantities import Flag, Number, Vector, Word
+from sim_node.world.problems import Problem, WorldError, quoted
+from sim_node.world.quantities import Flag, FrameName, Number, Vector, Word
 
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
@@ -199,6 +202,10 @@ class Thruster(Force):
         """Thrust over w |w|, N s^2/rad^2."""
         return self.density * self.coefficient * self.diameter**4
 
+    def speed_of(self, thrust: float) -> float:
+        """Return the speed (rad/s) that makes a thrust (N); 0 for a propeller without any."""
+        return math.copysign(math.sqrt(abs(thrust / self.gain)), thrust * self.gain) if self.gain else 0.0
+
 
 class Thrusters:
     """All thrusters of a world. They have no state."""
@@ -224,6 +231,72 @@ class Thrusters:
         force = thrust[:, None] * _turned(data.xmat[bodies].reshape(-1, 3, 3), self._axes)
         np.add.at(data.xfrc_applied[:, :3], bodies, force)
         np.add.at(data.xfrc_applied[:, 3:], bodies, np.cross(data.xpos[bodies] - data.xipos[bodies], force))
+
+
+@declared
+class Bladder(Force):
+    """A bladder that a piston fills, which changes the buoyancy of its body.
+
+    Its volume is `area` times the setpoint of the position actuator of `piston`, within its limits. The force at the
+    centre of mass is upwards, g (density volume - density neutral_volume); above `surface`, without the first term.
+    """
+
+    type = "bladder"
+
+    piston: str = given(FrameName(), "The joint whose position actuator sets the volume", default="")
+    area: float = given(Number(high=1e6, above=0.0), "Volume over the setpoint of the piston", "m^2", default=1.0)
+    volume_min: float = given(_POSITIVE, "Least volume", "m^3", default=3e-5)
+    volume_max: float = given(_POSITIVE, "Largest volume", "m^3", default=9.9e-4)
+    neutral_volume: float = given(_POSITIVE, "Volume at which it neither lifts nor sinks", "m^3", default=3e-4)
+    density: float = given(_POSITIVE, "Density of the fluid", "kg/m^3", default=FRESH_WATER)
+    surface: float | None = given(
+        Number(), "z of the surface of the fluid; it is everywhere if not given", "m", default=None
+    )
+
+
+class Bladders:
+    """All bladders of a world. Their state is that of the actuators of their pistons."""
+
+    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
+        model, forces = compiled.model, forces_of(world, Bladder)
+        self._data, self._gravity = data, model.opt.gravity
+        self._bodies = pushed_bodies(model, forces)[:, 0]
+        names, controls = driven_joints(world), []
+        for force in forces:
+            at = actuator_of(model, names.get(force.piston, force.piston))
+            if at is None:
+                message = f"{quoted(force.piston)} has no position actuator"
+                raise WorldError([Problem(force.place.where, f"{force.place.key}.piston", message)])
+            controls.append(at)
+        self._controls = np.array(controls)
+
+        def column(key: str) -> FloatArray:
+            return np.array([getattr(force, key) for force in forces])
+
+        self._areas, self._least, self._most = column("area"), column("volume_min"), column("volume_max")
+        self._neutral, self._density = column("neutral_volume"), column("density")
+        self._surface = np.array([np.inf if force.surface is None else force.surface for force in forces])
+
+    def reset(self, seed: int) -> None:
+        """Do nothing: they have no state of their own."""
+
+    def act(self) -> None:
+        """Add the forces of this timestep."""
+        data, bodies = self._data, self._bodies
+        volume = np.clip(self._areas * data.ctrl[self._controls], self._least, self._most)
+        wet = data.xpos[bodies, 2] < self._surface
+        mass = self._density * (np.where(wet, volume, 0.0) - self._neutral)
+        np.add.at(data.xfrc_applied[:, :3], bodies, -mass[:, None] * self._gravity)
+
+
+def actuator_of(model: MjModel, joint: str) -> int | None:
+    """Return the actuator of a joint that is no implicit drive; None without one."""
+    import mujoco
+
+    at = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+    plain = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+    found = np.flatnonzero(plain & (model.actuator_trnid[:, 0] == at)) if at >= 0 else []
+    return int(found[0]) if len(found) else None
 
 
 def _times(matrices: FloatArray, rows: FloatArray) -> FloatArray:

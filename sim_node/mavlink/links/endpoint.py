@@ -62,6 +62,15 @@ class Endpoint(Protocol):
         """
 
 
+@runtime_checkable
+class DropCounter(Protocol):
+    """An endpoint that counts what the system dropped of the data that arrived for it."""
+
+    @property
+    def dropped(self) -> int:
+        """How many datagrams, since it was made. Any thread may ask."""
+
+
 # By scheme: makes an endpoint from a URL and its part after the scheme. Raises EndpointFault.
 ENDPOINTS: Registry[str, Callable[[str, str], Endpoint]] = Registry(
     "link",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import socket
+import struct
 from contextlib import suppress
 
 from sim_node.mavlink.links.endpoint import MAX_READS, READ_SIZE, Address, Endpoint, endpoint, host_and_port
 
 # Holds a second of telemetry from a swarm while this process is delayed.
 _RECEIVE_BUFFER = 4 << 20
+# Of Linux: the state of a socket's memory as 32-bit numbers (asm-generic/socket.h), and which of them counts datagrams
+# that were dropped (linux/sock_diag.h).
+_SO_MEMINFO, _DROPS = 55, 8
+_MEMORY = struct.Struct("=9I")
 
 
 class UdpEndpoint(Endpoint):
@@ -20,10 +25,18 @@ class UdpEndpoint(Endpoint):
         self.url = url
         self.address = host_and_port(url, rest)
         self._socket: socket.socket | None = None
+        self._dropped = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many datagrams the system dropped because its buffer was full."""
+        opened = self._socket  # another thread may close it
+        return self._dropped + (0 if opened is None else drops(opened))
 
     def close(self) -> None:
         """Close the socket."""
         if self._socket is not None:
+            self._dropped = self.dropped
             self._socket.close()
             self._socket = None
 
@@ -39,6 +52,14 @@ def udp_socket() -> socket.socket:
     with suppress(OSError):  # the system's limit is enough then
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
     return made
+
+
+def drops(of_socket: socket.socket) -> int:
+    """Return how many datagrams did not fit into a socket's receive buffer; 0 on systems that do not tell."""
+    try:
+        return int(_MEMORY.unpack(of_socket.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMORY.size))[_DROPS])
+    except (OSError, struct.error):
+        return 0
 
 
 def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:

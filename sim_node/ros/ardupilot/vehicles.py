@@ -38,7 +38,7 @@ class ApServices(ServedVehicle[ApNames]):
     def offer(self) -> None:
         """Subscribe to the topics, offer the services, and pull the parameters."""
         for row in (*INPUTS, joy_input(self.names.parameters)):
-            self.subscribe(row.name, row.type, self.forward(row))
+            self.subscribe(row.name, row.type, self.forward(row), is_input=True)
         self.serve(ArmMotors, "arm_motors", self._arm)
         self.serve(ModeSwitch, "mode_switch", self._mode)
         self.serve(Trigger, "prearm_check", self._check)

@@ -38,10 +38,10 @@ class MavrosTopics:
         timeout_s: float = services.node.get_parameter("setpoint_timeout").value
         self._pair: NewestPair[tuple[SetpointRow, Any], float] = NewestPair(("attitude", "thrust"), timeout_s)
         for row in SETPOINTS:
-            services.subscribe(row.name, row.type, self._forward(row))
+            services.subscribe(row.name, row.type, self._forward(row), is_input=True)
         for row in TURNS:
-            services.subscribe(row.name, row.type, self._turn(row))
-        services.subscribe(THRUST, THRUST_TYPE, self._thrust)
+            services.subscribe(row.name, row.type, self._turn(row), is_input=True)
+        services.subscribe(THRUST, THRUST_TYPE, self._thrust, is_input=True)
 
     def _forward(self, row: SetpointRow) -> Callable[[Any], None]:
         def receive(message: Any) -> None:

@@ -60,8 +60,10 @@ class Px4Topics(ServedVehicle[Px4Names]):
             ("config_control_setpoints", "VehicleControlMode", modes.configure),
             *((i.name, i.type, self._forward(i)) for i in INPUTS),
         )
+        present = {OFFBOARD_MODE, *(i.name for i in INPUTS)}
         for name, type, receive in inputs:
-            self.subscribe(name, f"px4_msgs/{type}", receive, *versioned(self.prefix + name, type))
+            topics = versioned(self.prefix + name, type)
+            self.subscribe(name, f"px4_msgs/{type}", receive, *topics, is_input=name in present)
         self.node.create_service(VehicleCommand, f"{self.prefix.removesuffix('in/')}vehicle_command", self._command)
 
     def _now_ns(self) -> int:

@@ -34,14 +34,15 @@ LINE_SEARCH = 200
 
 
 def integrator_of(world: World) -> str:
-    """Return how a world is integrated: with implicit drives and moving surfaces not by rk4, whose stages have rows of
-    their own.
+    """Return how a world is integrated: with implicit drives, moving surfaces and forces that the solver finds not by
+    rk4, whose stages have rows of their own.
 
     With sliders not implicitly either: those integrators add up all forces again and divide the sum by the mass of a
     slider, which hardly has any, so that their rounding counts.
     """
     found = world.physics.integrator
-    if found == "rk4" and (any(each.implicit for each in world.actuators) or any(moving_surfaces(world))):
+    in_halves = any(each.implicit for each in world.actuators) or any(force.solved for force in world.forces)
+    if found == "rk4" and (in_halves or any(moving_surfaces(world))):
         found = "implicitfast"
     return "euler" if found in ("implicit", "implicitfast") and has_sliders(world) else found
 

@@ -14,12 +14,15 @@ from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.placing import joint_reader
 from sim_node.simulation.physics.wind import WindField
 from sim_node.simulation.sensors.context import Cameras, Echoes, Environment, Lens
+from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 
 # MuJoCo's viewers show the groups 0 to 2 by default; models keep simplified shapes for contact in 3.
 _SHOWN = np.array([1, 1, 1, 0, 0, 0], dtype=np.uint8)
 _HIDDEN = 5
+# x y z w of what MuJoCo keeps as w x y z.
+_XYZW = np.array([1, 2, 3, 0])
 # Luma of ITU-R BT.709.
 _LUMA = np.array([0.2126, 0.7152, 0.0722])
 
@@ -102,6 +105,33 @@ class BodyEnvironment(Environment):
                 wrenches[sensor, :3] += push
                 wrenches[sensor, 3:] += twist + np.cross(contact.pos[touching] - about[sensor], push)
         return wrenches
+
+    def touches(self, frames: Sequence[str], targets: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
+        """Return which bodies of frames, with what is fixed to them, are in contact with bodies that count."""
+        self._evaluate()
+        contact = self._live.contact
+        pairs = self._model.geom_bodyid[contact.geom][contact.efc_address >= 0]
+        rigid, found = self._rigid[pairs], np.zeros(len(frames), dtype=np.bool_)
+        for sensor, (frame, names) in enumerate(zip(frames, targets, strict=True)):
+            body = self._rigid[self._carrier(frame)]
+            # From its own side of each contact, the other one.
+            others = np.concatenate([pairs[rigid[:, 0] == body, 1], pairs[rigid[:, 1] == body, 0]])
+            counting = [self._carrier(name) for name in names]
+            found[sensor] = len(others) > 0 and (not names or bool(np.isin(others, counting).any()))
+        return found
+
+    def poses(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """Return a function for the poses of bodies at the present state."""
+        rows = [self._frames.index(name) for name in names]
+        bodies, offsets = self._compiled.carriers[rows], self._compiled.offsets[rows]
+
+        def read() -> FloatArray:
+            self._evaluate()
+            now = self._live
+            carriers = np.concatenate([now.xpos[bodies], now.xquat[bodies][:, _XYZW]], axis=1)
+            return poses.compose(carriers, offsets)
+
+        return read
 
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
         """Return what MuJoCo's force and torque sensors measure: cfrc_int, moved from the tree's centre of mass."""

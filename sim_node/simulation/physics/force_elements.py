@@ -63,6 +63,22 @@ class Settling(Protocol):
 
 
 @runtime_checkable
+class Divisible(Protocol):
+    """A force element that can act on some bodies in one thread while it acts on others in another."""
+
+    def part(self, data: MjData, bodies: range) -> Callable[[], None] | None:
+        """Return what acts on some bodies of the world as `act` does, without counting; None if that is not possible.
+
+        Args:
+            data: Data of these bodies alone: they are its bodies from 1 on.
+            bodies: Their numbers among MuJoCo's bodies of the world.
+        """
+
+    def acted(self) -> None:
+        """Count a timestep, in which all parts have acted."""
+
+
+@runtime_checkable
 class Flown(Protocol):
     """A force element of vehicles that can be commanded from outside."""
 

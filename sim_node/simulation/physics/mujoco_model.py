@@ -140,8 +140,9 @@ def _integrator(world: World) -> str:
     found, stated = integrator_of(world), world.physics.integrator
     at = world.physics.places.get("integrator")
     what = "loops of sliding mates" if found == "euler" and stated in ("implicit", "implicitfast") else ""
-    if stated == "rk4" and at is not None and found != stated and any(moving_surfaces(world)):
-        what = "moving surfaces"
+    if stated == "rk4" and at is not None and found != stated:
+        solved = sorted({force.type for force in world.forces if force.solved})
+        what = " and ".join([*(["moving surfaces"] if any(moving_surfaces(world)) else []), *solved])
     if what:
         place = world.physics.place
         where = at.where if at is not None else Where(world.source) if place == NO_PLACE else place.where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
@@ -13,6 +14,7 @@ from sim_node.simulation.control.airframe import Airframe
 from sim_node.simulation.control.controller import Controller
 from sim_node.simulation.control.trajectories import MEMORY, fly_missions
 from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.groups import body_ranges
 from sim_node.simulation.physics.handles import PilotRecord
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -103,7 +105,7 @@ class PilotBank:
 
 
 def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[PilotBank, ...]:
-    """Return the banks of a world's pilots, each of neighbours with the same rate, so that their rows are slices.
+    """Return the banks of a world's pilots, each of neighbours of a group with the same rate: their rows are slices.
 
     Raises WorldError for vehicles whose rotors cannot command them.
     """
@@ -113,7 +115,12 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
     timestep = float(compiled.model.opt.timestep)
     banks = []
     row = 0
-    for every, neighbours in groupby(world.vehicles, lambda vehicle: _timesteps(vehicle, timestep)):
+    starts = [bodies.start for bodies in body_ranges(compiled.model, world.physics)]
+
+    def bank_of(vehicle: Multirotor) -> tuple[int, int]:
+        return _timesteps(vehicle, timestep), bisect(starts, compiled.model.body(vehicle.body).id)
+
+    for (every, _), neighbours in groupby(world.vehicles, bank_of):
         rows = range(row, row + len(list(neighbours)))
         row = rows.stop
         if every:

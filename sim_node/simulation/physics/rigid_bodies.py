@@ -145,11 +145,14 @@ class RigidBodyEngine:
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
-        self._clearance = None
+        self._clearance, self._groups = None, None
         if self._in_two_halves and self.model.njnt >= MIN_BODIES:
             from sim_node.simulation.physics.clearance import clearance_of
+            from sim_node.simulation.physics.groups import groups_of
 
             self._clearance = clearance_of(self.model, self.data)
+            if self._clearance is not None:
+                self._groups = groups_of(self.model, self.data, world.physics, self._force_elements)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         self.signals: Mapping[str, SignalRecord] = signals_of(
@@ -196,6 +199,8 @@ class RigidBodyEngine:
         for part in ("qpos", "qvel", "ctrl", "act"):
             getattr(self.data, part)[:] = getattr(self.compiled, part)
         self._wrench[:] = bytes(self._wrench.nbytes)
+        if self._groups is not None:
+            self._groups.refresh()
         self._follow(0)
         self.wind.reset(seed)
         for name, force_element in self._force_elements.items():
@@ -394,14 +399,20 @@ class RigidBodyEngine:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, advance, settles, until_look = self._act, self.wind.advance, self._settles, self._until_look()
-        if self._clearance is not None:
-            step1 = self._step_1_of_many
+        clearance, groups = self._clearance, self._groups
+        if until_look <= timesteps:  # what looks on wants to know of all bodies
+            groups = None
         for _ in range(timesteps):
-            if not is_half_done:
-                step1(model, data)
-            is_half_done = False
-            act()
-            step2(model, data)
+            is_clear = not is_half_done and clearance is not None and clearance.holds()
+            if is_clear and groups is not None:
+                self._applied[:] = self._wrench
+                groups.step()
+            else:
+                if not is_half_done:
+                    (self._step_1_apart if is_clear else step1)(model, data)
+                is_half_done = False
+                act()
+                step2(model, data)
             if settles:
                 FORCE_ELEMENTS.call(settles)
             until_look -= 1
@@ -409,12 +420,8 @@ class RigidBodyEngine:
                 until_look = self._look()
             advance()
 
-    def _step_1_of_many(self, model: MjModel, data: MjData) -> None:
-        """Evaluate positions and velocities. No contacts are searched for while none can be found."""
-        assert self._clearance is not None
-        if not self._clearance.holds():
-            self._mujoco.mj_step1(model, data)
-            return
+    def _step_1_apart(self, model: MjModel, data: MjData) -> None:
+        """Evaluate positions and velocities without a search for contacts."""
         flags = model.opt.disableflags
         model.opt.disableflags = flags | self._mujoco.mjtDisableBit.mjDSBL_CONTACT
         try:

@@ -167,12 +167,13 @@ class RotorFailures:
         self._rotors[rotor, _BLADES] = blades * self._blades[rotor]
         self._some = True
 
-    def followed(self, commands: FloatArray) -> FloatArray:
-        """Return the commands (R,) that motors follow of those that they are given (R,)."""
+    def followed(self, commands: FloatArray, rotors: slice) -> FloatArray:
+        """Return the commands (R,) that motors follow of those that they are given (R,), for some of the rotors."""
         if not self._some:
             return commands
-        np.multiply(commands, self._gains, out=self._commands)
-        np.copyto(self._commands, self._stuck, where=~np.isnan(self._stuck))
+        followed, stuck = self._commands[rotors], self._stuck[rotors]
+        np.multiply(commands[rotors], self._gains[rotors], out=followed)
+        np.copyto(followed, stuck, where=~np.isnan(stuck))
         return self._commands
 
     def clear(self) -> None:

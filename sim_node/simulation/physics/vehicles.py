@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from mujoco import MjData
 
@@ -10,6 +12,7 @@ from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.force_elements import force_element
 from sim_node.simulation.physics.handles import PilotRecord, VehicleRecord
 from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import IntArray
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
@@ -64,12 +67,10 @@ class Vehicles:
             count = columns.add(timesteps)
             self._timesteps = count.data  # counted without numpy's overhead
             self._memory += [*state, count]
-        self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
-        moved = data.xipos, data.xquat, data.cvel, data.subtree_com
-        self._observe, self._observed = observe, (*moved, bodies, self._states)
-        self._commands, self._failures = commands, RotorFailures(rotors)
-        self._push, self._pushed = push, (*self._observed, self._air, drags, first, rotors)
-        self._pushing = speeds, data.xfrc_applied
+        self._banks, self._ids, self._first, self._drags, self._rotors = banks, ids, first, drags, rotors
+        self._commands, self._speeds, self._failures = commands, speeds, RotorFailures(rotors)
+        self._observe, self._push = observe, push
+        self._act = self._acting(data, bodies, range(len(ids)))
         self.vehicles = {
             vehicle.name: VehicleRecord(
                 commands[begin:end],
@@ -93,16 +94,55 @@ class Vehicles:
 
     def act(self) -> None:
         """Let the pilots command that are due, and apply the wrenches of rotors."""
-        if self._pilots:
-            timesteps = self._timesteps[0]
-            for every, command, states, commands in self._pilots:
-                if timesteps % every == 0:
-                    self._observe(*self._observed)
-                    command(states, commands)
-            self._timesteps[0] = timesteps + 1
-        if self._sheared:
-            self._observe(*self._observed)
-            self._air[:] = self._wind.velocity(self._states[:, :3])
-        elif self._wind.blows:
-            self._air[:] = self._wind.current
-        self._push(*self._pushed, self._failures.followed(self._commands), *self._pushing)
+        self._act()
+        if self._banks:
+            self._timesteps[0] += 1
+
+    def acted(self) -> None:
+        """Count a timestep."""
+        if self._banks:
+            self._timesteps[0] += 1
+
+    def part(self, data: MjData, bodies: range) -> Callable[[], None] | None:
+        """Return what acts on the vehicles among some bodies; None if other vehicles stand between them.
+
+        Args:
+            data: Data of these bodies alone: they are its bodies from 1 on.
+            bodies: Their numbers among MuJoCo's bodies of the world.
+        """
+        rows = [row for row, body in enumerate(self._ids) if body in bodies]
+        if rows and rows != [*range(rows[0], rows[-1] + 1)]:
+            return None
+        own = np.array([[self._ids[row] - bodies.start + 1] * 2 for row in rows], dtype=np.int64).reshape(-1, 2)
+        return self._acting(data, own, range(rows[0], rows[-1] + 1) if rows else range(0))
+
+    def _acting(self, data: MjData, bodies: IntArray, vehicles: range) -> Callable[[], None]:
+        """Return what acts on some vehicles, the bodies (V, 2) of data; see `observe`."""
+        rows = slice(vehicles.start, vehicles.stop)
+        states, air, first = self._states[rows], self._air[rows], self._first[rows.start : rows.stop + 1]
+        rotors = slice(int(first[0]), int(first[-1]))
+        observed = data.xipos, data.xquat, data.cvel, data.subtree_com, bodies, states
+        pushed = *observed, air, self._drags[rows], first, self._rotors
+        pilots = [
+            (bank.every, bank.command, self._states[bank.rows], self._commands[bank.rotors])
+            for bank in self._banks
+            if bank.rows.start in vehicles
+        ]
+        observe, push, followed, wind = self._observe, self._push, self._failures.followed, self._wind
+        all_commands, pushing = self._commands, (self._speeds, data.xfrc_applied)
+
+        def act() -> None:
+            if pilots:
+                timesteps = self._timesteps[0]
+                for every, command, their_states, commands in pilots:
+                    if timesteps % every == 0:
+                        observe(*observed)
+                        command(their_states, commands)
+            if self._sheared:
+                observe(*observed)
+                air[:] = wind.velocity(states[:, :3])
+            elif wind.blows:
+                air[:] = wind.current
+            push(*pushed, followed(all_commands, rotors), *pushing)
+
+        return act

@@ -35,7 +35,7 @@ class WindField:
         self.air = np.zeros(11)
         self.current, self._moving = self.air[:3], self.air[:9]
         self._mean = np.zeros(3) if wind is None else wind.velocity
-        self.added = np.zeros(3)
+        self.added, self._adds = np.zeros(3), False
         self.blows = wind is not None
         if wind is not None:
             self.air[9:] = 1.0 / wind.reference_height, wind.exponent
@@ -52,7 +52,7 @@ class WindField:
         Args:
             seed: Of the gusts.
         """
-        self.added[:] = 0.0
+        self.added[:], self._adds = 0.0, False
         if self._gusts is not None:
             self._gusts.reset(seed)
         self._move()
@@ -66,7 +66,8 @@ class WindField:
             velocity: (3,) in the fixed frame, m/s.
         """
         self.added[:] = velocity
-        self.blows = self.blows or bool(self.added.any())
+        self._adds = any(self.added.tolist())
+        self.blows = self.blows or self._adds
         self._move()
 
     def _move(self) -> None:
@@ -76,7 +77,7 @@ class WindField:
             self.air[6:9] = 0.0
         else:
             self._moving[:] = self._gusts.table[self._gusts.at]
-        if self.added.any():
+        if self._adds:
             self.air[:3] += self.added
             self.air[6:9] += self.added
 
@@ -91,9 +92,7 @@ class WindField:
             at = gusts.at = gusts.at + timesteps
             if at >= len(gusts.table):
                 gusts.catch_up()
-            self._moving[:] = gusts.table[gusts.at]
-            if self.added.any():
-                self._move()
+            self._move()
 
     def velocity(self, positions: FloatArray) -> FloatArray:
         """Return the velocity of the air.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.model import World
 
@@ -109,6 +110,30 @@ class Environment:
         """
         return np.zeros((len(about), 6))
 
+    def touches(self, frames: Sequence[str], targets: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
+        """Return which bodies of frames are in contact.
+
+        Args:
+            frames: The frames (S,).
+            targets: For each, the frames whose bodies count; any body if there are none.
+
+        Returns:
+            Whether each (S,) is in contact with a body that counts.
+        """
+        return np.zeros(len(targets), dtype=np.bool_)
+
+    def poses(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """Return a function for the poses of bodies in the fixed frame.
+
+        Args:
+            names: N bodies, or links of models.
+
+        Returns:
+            Returns (N, 7).
+        """
+        still = np.tile(poses.IDENTITY, (len(names), 1))
+        return lambda: still
+
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
         """Return the wrenches on the bodies of frames through their joints.
 
@@ -159,8 +184,8 @@ class SensorContext:
         world: The world.
         frames: Names of the sensors' frames (S,).
         environment: What they perceive besides the motion of their frames, an Environment: `wind(positions)`,
-            `cast(frames, origins, directions, reach)`, `contact(frames, about)`, `joint(frames, about)`,
-            `joints(names)` and `cameras(lenses)`.
+            `cast(frames, origins, directions, reach)`, `contact(frames, about)`, `touches(frames, targets)`,
+            `joint(frames, about)`, `joints(names)`, `poses(names)` and `cameras(lenses)`.
     """
 
     world: World

@@ -8,7 +8,7 @@ window.simFoot = (() => {
   const KEYS = [
     ["space, k", "play or pause"], ["← →", `back or forward ${JUMP} s`], [", .", "one step back or forward"],
     ["[ ]", "to the mark before or after"], ["home", "to the start of the time line"], ["l, end", "to what is happening now"], ["< >", "slower, faster"],
-    ["f", "follow, or stop following"], ["h", "the first view"], ["?", "this help"],
+    ["f", "follow, or stop following"], ["h", "the first view"], ["q", "draw all, or less"], ["?", "this help"],
   ];
   const STYLE = `
     :root { --foot: 44px; }
@@ -96,18 +96,25 @@ window.simFoot = (() => {
     query.set("layout", window.simLayout ?? "scene");
     location.assign(`/?${query}`);
   };
+  const quality = element("button", { type: "button", className: "wide", hidden: true, onclick: () => window.simQuality?.toggle() }, "◐");
+  quality.setAttribute("aria-label", "Half resolution, no shadows");
   const told = element("span", { className: "state", role: "status" }, "connecting");
   const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
   help.setAttribute("aria-label", "Keys");
   const keys = element("section", { id: "keys", hidden: true, ariaLabel: "Keys" }, element("h2", {}, "Keys"), element("table", {},
     ...KEYS.map(([key, what]) => element("tr", {}, element("td", {}, element("kbd", {}, key)), element("td", {}, what)))));
-  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, follow, tile, help);
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, quality, follow, tile, help);
 
   slider.oninput = () => {
     dragging = true;
     act("seek", state.start + Number(slider.value));
   };
   slider.onchange = () => (dragging = false);
+  // Which time is where the pointer is: the thumb is 16 px wide, and its middle is where it points.
+  line.onpointermove = ({ clientX }) => {
+    const { left, width } = slider.getBoundingClientRect(), part = Math.min(Math.max((clientX - left - 8) / (width - 16), 0), 1);
+    if (state) slider.title = `${(state.start - state.zero + part * (state.end - state.start)).toFixed(2)} s`;
+  };
 
   function show() {
     if (!state) return;
@@ -152,7 +159,7 @@ window.simFoot = (() => {
 
   // What is going on, and what is wrong, in this order.
   function words() {
-    if (Date.now() - said.at < SAID) return ["lost", said.text];
+    if (Date.now() - said.at < SAID) return [said.kind ?? "lost", said.text];
     if (ended) return ["lost", "ended"];
     if (socket?.readyState !== 1) return ["lost", "connection lost"];
     const silent = (Date.now() - heard) / 1000;
@@ -204,7 +211,7 @@ window.simFoot = (() => {
       " ": () => act(state.playing ? "pause" : "play"), k: () => act(state.playing ? "pause" : "play"),
       ArrowLeft: () => seek(-JUMP), ArrowRight: () => seek(JUMP), ",": () => act("back"), ".": () => act("step"),
       "[": () => toMark(-1), "]": () => toMark(1), Home: () => act("seek", state.start), End: () => act("live"), l: () => act("live"), "<": () => faster(-1), ">": () => faster(1),
-      f: () => act("follow"), h: () => window.simCamera?.home(), "?": () => (keys.hidden = !keys.hidden),
+      f: () => act("follow"), h: () => window.simCamera?.home(), q: () => window.simQuality?.toggle(), "?": () => (keys.hidden = !keys.hidden),
       Escape: () => (keys.hidden = true),
     }[event.key];
     if (!does) return;
@@ -221,7 +228,17 @@ window.simFoot = (() => {
     requestAnimationFrame(count);
   })();
   setInterval(show, 500);
+  function showQuality() {
+    const low = window.simQuality.low(), what = low ? "half resolution, no shadows (q: draw all)" : "all is drawn (q: less)";
+    quality.hidden = false;
+    quality.title = `${window.simQuality.why()}: ${what}`;
+    quality.classList.toggle("on", low);
+    quality.setAttribute("aria-pressed", low);
+    said = { at: Date.now(), text: quality.title, kind: low ? "slow" : "running" };
+    show();
+  }
   function begin() {
+    window.simQuality?.onChange(showQuality);
     document.head.append(element("style", {}, STYLE));
     tile.hidden = !window.simCamera;
     if (window === window.parent) document.body.append(foot, keys);

@@ -110,8 +110,6 @@ class AxesOverlay:
         self._mode = mode
         if self._links is not None:
             self._links.visible = mode != "none"
-        for handle, _ in self._sets:
-            handle.visible = mode != "none"
         self.resize(self._factor)
 
     def resize(self, factor: float) -> None:
@@ -121,6 +119,8 @@ class AxesOverlay:
         lengths = np.where(hidden, 1e-6, factor) * self._lengths
         for handle, rows in self._sets:
             handle.batched_scales = lengths[rows].astype(np.float32)
+            # What is too small to be seen takes as long to draw as the rest.
+            handle.visible = self._mode != "none" and not hidden[rows].all()
 
     def hide(self, hidden: BoolArray) -> None:
         """Hide those of some frames (N,), and show the others."""

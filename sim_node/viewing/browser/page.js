@@ -18,6 +18,7 @@
     if (message.names) {
       ({ names, now } = message);
       window.simLayout = now.layout;
+      window.simNow = now;
       address((query) => {
         for (const name of names) query.delete(name);
         // viser writes the query again, without escapes: a layout has what it cannot.

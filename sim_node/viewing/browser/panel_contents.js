@@ -28,7 +28,7 @@ function graphOf(panel) {
   keys.append(...panel.labels.map((label) => element("div", "", label)));
   made.append(canvas, keys);
   const plot = entered(plots, panel.graph, {
-    canvas, keys, labels: panel.labels, limits: panel.limits, style: panel.style, ...seriesOf(panel.graph), fresh: true, at: null, span: null, draw: drawGraph,
+    canvas, keys, labels: panel.labels, unit: panel.unit, limits: panel.limits, style: panel.style, ...seriesOf(panel.graph), fresh: true, at: null, span: null, draw: drawGraph,
   });
   const refresh = (change) => () => Object.assign(plot, change(), { fresh: true });
   canvas.onpointermove = (event) => refresh(() => ({ at: event.offsetX }))();
@@ -113,6 +113,9 @@ function drawGraph(plot) {
     pen.stroke();
     pen.fillText(text, x(tick), height - 5);
   }
+  pen.textAlign = "left";
+  pen.fillText(plot.unit, left + 4, 14);
+  pen.fillText("s", width - right + 4, height - 5);
   pen.save();
   pen.lineWidth = 1.5;
   pen.beginPath();

@@ -40,7 +40,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, is_length, scene_reference
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -405,6 +405,7 @@ class Panels:
                 "kind": "graph",
                 "graph": number,
                 "labels": self._curves[number].labels,
+                "unit": "m" if all(is_length(formula.tree) for formula in panel.curves) else "",
                 "limits": panel.limits,
                 "style": panel.style,
             }

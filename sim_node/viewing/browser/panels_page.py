@@ -36,7 +36,7 @@ _OUR_ICON = (
     b"/%3E%3Cpath stroke='%232f9e44' d='M15 18l14 4'/%3E%3C/svg%3E"
 )
 # Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
-_HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style></head>"
+_HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style>"
 # Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3).
 _CONTRAST = b"""<style>
 button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider-mark { display: none !important; }
@@ -105,7 +105,7 @@ class PanelsPage:
         if path in ("/", "/plain") or is_viewport:
             found = other(connection, replace(uncompressed(request), path="/"))
             if isinstance(found, Response) and found.status_code == HTTPStatus.OK:
-                added = _HIDDEN if is_viewport else _script()
+                added = _viewport_script() if is_viewport else _script()
                 body = _TITLE.sub(lambda _: self._title, bytes(found.body), count=1)
                 body = _ICON.sub(lambda link: link[1] + _OUR_ICON, body, count=1)
                 return response(body.replace(b"</head>", added, 1), "text/html; charset=utf-8")
@@ -158,14 +158,23 @@ def _page() -> bytes:
 
 @cache
 def _script() -> bytes:
-    return _CONTRAST + _scripts("camera.js", "foot.js", "page.js") + b"</head>"
+    return _CONTRAST + _scripts("quality.js", "camera.js", "foot.js", "page.js") + b"</head>"
+
+
+@cache
+def _viewport_script() -> bytes:
+    return _HIDDEN + _scripts("quality.js") + b"</head>"
 
 
 def own_page(page: str, title: str, script: str) -> str:
     """Return viser's page without a server, with a title, the icon and a script that may point the camera."""
     body = _ICON.sub(lambda link: link[1] + _OUR_ICON, page.encode(), count=1)
     body = _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), body, count=1)
-    added = _CONTRAST + _scripts("camera.js") + b"<script>%b</script></head>" % script.replace("</", "<\\/").encode()
+    added = (
+        _CONTRAST
+        + _scripts("quality.js", "camera.js")
+        + b"<script>%b</script></head>" % script.replace("</", "<\\/").encode()
+    )
     return body.replace(b"</head>", added, 1).decode()
 
 

@@ -149,7 +149,7 @@ def dome(zenith: FloatArray, horizon: FloatArray, ground: FloatArray) -> bytes:
         horizon: (3,)
         ground: (3,)
     """
-    sphere = trimesh.creation.uv_sphere(radius=1.0, count=(91, 32))
+    sphere = trimesh.creation.uv_sphere(radius=1.0, count=(46, 24))
     # As in pictures: linear with the elevation.
     share = np.linspace(1.0, -1.0, _STEPS)[:, None, None]
     below = np.clip(-share / _GROUND_HAZE, 0.0, 1.0)

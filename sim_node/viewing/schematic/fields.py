@@ -86,6 +86,14 @@ class Fields:
                 where = self.source.place(place, f"{self.key}.{shown_key(name)}")
                 self.source.report.warning(f"{message} (known: {', '.join(properties)})", where.where[1:], where.key)
 
+    def unknown(self, child: KdlNode, known: Collection[str]) -> None:
+        """Warn of a node in the braces of this one, which Elodin's editor reads over."""
+        key = f"{self.key}.{shown_key(child.name)}"
+        message = f"unknown node, which has no effect{did_you_mean(child.name, known)} (known: {', '.join(known)})"
+        where = self.source.place(child.at, key).where
+        self.source.report.warning(message, where[1:], key)
+        _mark_read(child)
+
     def unused(self, *names: str) -> None:
         """Take back that properties were read, because others leave them without effect."""
         for name in names:
@@ -271,6 +279,13 @@ class Fields:
 
 # What reads each property, by its name.
 Properties = Mapping[str, Callable[[Fields, str], Any]]
+
+
+def _mark_read(part: KdlNode | KdlValue) -> None:
+    """Mark a part and all that is in it as read: it is reported as a whole."""
+    part.read = True
+    for inner in part.within(""):
+        _mark_read(inner.part)
 
 
 def _found(value: KdlValue) -> str:

@@ -50,8 +50,7 @@ def read_object(fields: Fields) -> Object3d | None:
             drawn = read(Fields(child, fields.source, fields.key))
             found += [] if drawn is None else [drawn]
         elif child.name not in WITHOUT_EFFECT:
-            inner = Fields(child, fields.source, fields.key)
-            inner.error(f"unknown node{did_you_mean(child.name, DRAWN)} (known: {', '.join(DRAWN)})")
+            fields.unknown(child, tuple(DRAWN))
     if not fields.node.children:
         fields.error(f"needs a shape in braces: {', '.join(DRAWN)}")
     if len(found) > 1:
@@ -63,12 +62,12 @@ def read_colour(fields: Fields, otherwise: Colour = GREY) -> Colour:
     """Return the colour that a node in the braces of a shape gives."""
     colour, latest = otherwise, None
     for child in fields.node.children:
-        if child.name in ("emissivity", "grid_color"):
+        if child.name in ("emissivity", "grid_color", "visibility_range"):
+            continue
+        if child.name not in ("color", "colour"):
+            fields.unknown(child, ("color",))
             continue
         inner = Fields(child, fields.source, fields.key)
-        if child.name not in ("color", "colour"):
-            inner.error("unknown node (known: color)")
-            continue
         inner.only(())
         colour = _read_colour(inner)
         if latest is not None:  # the last one counts
@@ -132,7 +131,8 @@ def read_glb(fields: Fields) -> GlbModel | None:
     fields.only(("path", "scale", "translate", "rotate"), ("emissivity", "glow", "glow_color"))
     given = fields.read({"scale": Fields.above_zero, "rotate": Fields.triple, "translate": Fields.triple})
     for child in fields.node.children:
-        Fields(child, fields.source, fields.key).error("a glb has no nodes in braces")
+        if child.name != "visibility_range":
+            fields.unknown(child, ("visibility_range",))
     file = fields.file("path", GLB_SUFFIXES)
     return None if file is None else GlbModel(file, **given)
 

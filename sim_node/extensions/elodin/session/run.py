@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from types import FrameType, TracebackType
 
 from sim_node.extensions.elodin.capture import Captured
@@ -19,6 +20,7 @@ from sim_node.extensions.elodin.session.settings import RunSettings
 from sim_node.extensions.elodin.step_context import Stepper
 from sim_node.interrupt import PATIENCE_S
 from sim_node.simulation.programs import ProgramFault, Supervisor
+from sim_node.text import did_you_mean
 from sim_node.world.model import World
 
 # Time until an interrupt that was dropped is raised again.
@@ -92,6 +94,9 @@ class Ending:
             raise KeyboardInterrupt
 
 
+# Time between two looks at whether a process is ready, s.
+READY_LOOK_S = 0.02
+
 # Ticks without callbacks are computed in calls of about this time, s: a request to end waits for one of them.
 CALL_S = 0.05
 # In real time, ticks of higher rates than this, 1/s, are computed in groups.
@@ -105,7 +110,7 @@ class Run:
         captured: The world, and its callbacks.
         settings: How to run it.
         recipes: Processes to be run beside it.
-        sink: Makes what records it, given the time of the start, us; or None.
+        sink: Makes what records it, given the time of the start in the recording, us; or None.
         seen: Makes what its cameras see, if there are any.
 
     Attributes:
@@ -127,7 +132,7 @@ class Run:
         self.start_us = time.time_ns() // 1000 if settings.start_timestamp is None else settings.start_timestamp
         self._recipes = recipes
         self._processes = Supervisor(lambda line: settings.say("info", line))
-        self._samples = None if sink is None else Samples(self.live, self.start_us, sink(self.start_us))
+        self._samples = None if sink is None else Samples(self.live, self.start_us, sink)
         self._stepper = Stepper(
             self.live,
             pre_step,
@@ -146,13 +151,13 @@ class Run:
         """Run until the end. Returns the number of the tick after the last one.
 
         Raises:
-            EcsError: A process of a recipe cannot be started.
+            EcsError: A process of a recipe cannot be started, or is not ready in time.
             Exception: A callback raised it.
         """
         with Ending() as ending:
             try:
                 with self._processes:
-                    self._start_recipes()
+                    self._start_recipes(ending)
                     if self._samples is not None:
                         self._samples.all(0)
                     self._due = time.monotonic()
@@ -171,15 +176,44 @@ class Run:
         if self._samples is not None:
             self._samples.frame(camera, stamp_us, frame)
 
-    def _start_recipes(self) -> None:
-        for recipe in self._recipes:
-            self._start(recipe)
+    def _start_recipes(self, ending: Ending) -> None:
+        """Start the processes, each when those that it depends on are ready. Return when all are."""
+        waiting: dict[str, Callable[[], None]] = {}
+        for recipe in _in_order(self._recipes):
+            for name in recipe.depends_on:
+                waiting[name]()
+            waiting[recipe.name()] = self._start(recipe, ending)
+        for wait in waiting.values():
+            wait()
 
-    def _start(self, recipe: PyRecipe) -> None:
+    def _start(self, recipe: PyRecipe, ending: Ending) -> Callable[[], None]:
+        """Start a process. Return a function that waits until it is ready."""
+        within = f"recipe {recipe.name()!r}"
         try:
-            self._processes.start(recipe.program)
+            ending.open = True
+            program = recipe.startable()
+            ending.open = False
+            running = self._processes.start(program)
         except ProgramFault as fault:
-            raise EcsError(str(fault), recipe.where, f"recipe {recipe.name()!r}") from None
+            raise EcsError(str(fault), recipe.where, within) from None
+        ready, began = recipe.ready, time.monotonic()
+
+        def holds(since: float) -> bool:
+            try:
+                return ready is None or ready.holds(program, since)
+            except ValueError as error:
+                raise EcsError(f"ready: {error}", recipe.where, within) from None
+
+        def wait() -> None:
+            while not holds(since := time.monotonic() - began):
+                if running.ended.is_set():
+                    raise EcsError(f"ended before it was ready: {ready}", recipe.where, within)
+                if since > recipe.timeout_s:
+                    message = f"is not ready after {recipe.timeout_s:g} s: {ready}; ready_timeout= gives it longer"
+                    raise EcsError(message, recipe.where, within)
+                ending.sleep(READY_LOOK_S)
+
+        return wait
 
     def _with_callbacks(self, ending: Ending) -> bool:
         """Run tick by tick. Returns whether there were as many ticks as wanted."""
@@ -248,3 +282,20 @@ class Run:
             print(text, file=sys.stderr, flush=True)
             while True:
                 ending.sleep(3600.0)
+
+
+def _in_order(recipes: Sequence[PyRecipe]) -> list[PyRecipe]:
+    """Return recipes so that each comes after those that it depends on. Raises EcsError."""
+    named = {each.name(): each for each in recipes}
+    for each in recipes:
+        for name in each.depends_on:
+            if name not in named:
+                message = f"depends_on: there is no recipe {name!r}{did_you_mean(name, named)}"
+                raise EcsError(message, each.where, f"recipe {each.name()!r}")
+    try:
+        return [named[name] for name in TopologicalSorter({n: r.depends_on for n, r in named.items()}).static_order()]
+    except CycleError as error:
+        circle = error.args[1]
+        raise EcsError(
+            f"depends_on goes in a circle: {' -> '.join(circle)}", named[circle[0]].where, "recipe"
+        ) from None

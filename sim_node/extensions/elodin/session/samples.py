@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -44,16 +44,18 @@ class Samples:
 
     Every tick has those that ticks change, and those that callbacks have written so far. The state after tick k is the
     one before tick k + 1, and has its time. Components with the metadata `external_control` are recorded as they are
-    written.
+    written. Times of bags are none before 1970: of a run that starts before, they count from the start.
 
     Args:
         live: The state of the run.
         start_us: The time of the start, us.
-        sink: What records it.
+        sink: Makes what records it, given the time of the start in the recording, us.
     """
 
-    def __init__(self, live: Live, start_us: int, sink: SampleSink) -> None:
-        self._live, self._start_us, self._sink = live, start_us, sink
+    def __init__(self, live: Live, start_us: int, sink: Callable[[int], SampleSink]) -> None:
+        self._start_us = max(start_us, 0)
+        self._later_us = self._start_us - start_us
+        self._live, self._sink = live, sink(self._start_us)
         program = live.program
         self._own = {name for name, component in program.structure.components.items() if is_own(component)}
         self._names = [name for name in program.changing if name not in self._own]
@@ -91,11 +93,11 @@ class Samples:
 
     def written(self, pair: ComponentPair, stamp_us: int, value: Array) -> None:
         """Record what a callback wrote to a component of external control."""
-        self._sink.write_at(pair.component, pair.row, value, stamp_us * 1000)
+        self._sink.write_at(pair.component, pair.row, value, (stamp_us + self._later_us) * 1000)
 
     def frame(self, camera: SensorCamera, stamp_us: int, frame: Pixels) -> None:
         """Record a frame of a camera."""
-        self._sink.write_frame(camera, stamp_us * 1000, frame)
+        self._sink.write_frame(camera, (stamp_us + self._later_us) * 1000, frame)
 
     def truncate(self) -> None:
         """Discard what was recorded."""

@@ -315,7 +315,7 @@ class World(Scenery):
             db_path: A folder for a recording, a bag of ROS 2; None for no recording.
             interactive: Whether to pause after `max_ticks`, until Ctrl-C. Only where standard input is a terminal:
                 a script in a pipe or a test ends.
-            start_timestamp: The time of the start, us; None for now.
+            start_timestamp: The time of the start, us since 1970; None for now.
             log_level: `error`, `warn`, `info` (the default), `debug` or `trace`.
             record_every: Only every so many ticks are recorded.
             **later: Names of other versions: simulation_rate, 1/s; generate_real_time; telemetry_rate, 1/s; backend and
@@ -335,6 +335,9 @@ class World(Scenery):
     def _run(self, captured: capture.Captured, settings: RunSettings, where: Where) -> None:
         program = captured.program
         for note in without_effect(program.structure):
+            settings.say("warn", f"{where}: {note}")
+        if settings.db_path is not None and (settings.start_timestamp or 0) < 0:
+            note = "start_timestamp is before 1970; times of the recording count from the start"
             settings.say("warn", f"{where}: {note}")
         sink = None if settings.db_path is None else partial(recording, captured, settings, where.file)
         Run(captured, settings, self._wanted_recipes(), sink, partial(_seen, captured, where)).run()

@@ -97,6 +97,8 @@ class _Station(Effect):
             state["beat"] = run.steps
             send(run, lasting, "HEARTBEAT", {"type": _GROUND_STATION, "autopilot": _INVALID, "mavlink_version": 3})
         due = [each for each in state["queue"] if each[0] <= run.steps]
+        if not due:
+            return
         state["queue"] = [each for each in state["queue"] if each[0] > run.steps]
         autopilot = _ordered(run, lasting.of)
         for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):

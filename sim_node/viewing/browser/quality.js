@@ -1,0 +1,124 @@
+// Added to viser's pages, before its own script: draws less where there is no graphics card, or pictures come slowly.
+// Only this page does, whatever others of the same run show. `quality=full` or `quality=low` in the address decides.
+// What viser shows of itself is not documented. Without it, pages are drawn as viser draws them.
+window.simQuality = (() => {
+  "use strict";
+  const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
+  // The part of the pixels in each direction; light in place of that from all around.
+  const PIXELS = 0.5, FILL = { name: "/fill_light", owner: "" }, AMBIENT = 2.0;
+  // Pictures per second that are too few, and for how many seconds in turn.
+  const FEW = 8, SECONDS = 8;
+  let told = () => {}, drawn = 0, slow = 0, lit = true, environment = null, Lines = null;
+
+  function address() {
+    try {
+      return window.parent.location;
+    } catch {
+      return location; // in the page of somebody else
+    }
+  }
+
+  function renderer() {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    const names = gl?.getExtension("WEBGL_debug_renderer_info");
+    const found = gl ? gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER) : "";
+    gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    return found;
+  }
+
+  const asked = new URLSearchParams(address().search).get("quality");
+  const dense = new URLSearchParams(location.search).has("fixedDpr");
+  let why = asked === "full" ? "" : asked === "low" ? "low quality" : SOFTWARE.test(renderer()) ? "no graphics card" : "";
+  let low = Boolean(why);
+
+  // Smooth edges cost as much as four times the pixels, and are chosen once.
+  if (low) {
+    const own = HTMLCanvasElement.prototype.getContext;
+    HTMLCanvasElement.prototype.getContext = function (kind, settings) {
+      return own.call(this, kind, kind.startsWith("webgl") ? { ...settings, antialias: false } : settings);
+    };
+  }
+
+  // What the page would be sent, were it the only one.
+  function say(page, ...messages) {
+    page.messageQueue.push(...messages);
+    page.requestRender();
+  }
+
+  // Lines without the round ends that each of their parts has, which are most of their triangles.
+  function trim(geometry) {
+    geometry.setDrawRange(low ? 6 : 0, low ? 6 : Infinity);
+  }
+
+  function trimLines(scene) {
+    scene.traverse(({ geometry }) => {
+      if (!geometry?.isLineSegmentsGeometry || geometry.drawRange.start === (low ? 6 : 0)) return;
+      trim(geometry);
+      if (Lines) return;
+      Lines = geometry.constructor.prototype;
+      while (!Object.hasOwn(Lines, "setPositions")) Lines = Object.getPrototypeOf(Lines);
+      const own = Lines.setPositions;
+      Lines.setPositions = function (...given) {
+        const made = own.apply(this, given);
+        if (low) trim(this);
+        return made;
+      };
+    });
+  }
+
+  // Done again and again: what comes from the server, and after a new connection, is for pages in full.
+  function keep() {
+    const page = window.__viserMutable, settings = window.__viserTestpoints?.devSettings;
+    if (!page?.scene || page.firstMessageBatch || !settings) return;
+    if (!low && lit) return;
+    if (!dense) settings.set({ fixedDpr: low ? PIXELS * devicePixelRatio : null });
+    if (low) {
+      if (page.scene.children.some((each) => each.isDirectionalLight && each.castShadow))
+        say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: false });
+      if (page.scene.environment) [environment, page.scene.environment] = [page.scene.environment, null];
+      if (!page.nodeRefFromName[FILL.name])
+        say(page, { ...FILL, type: "AmbientLightMessage", virtual: false, props: { color: [255, 255, 255], intensity: AMBIENT } });
+      lit = false;
+    } else {
+      say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: shadows() }, { ...FILL, type: "RemoveSceneNodeMessage" });
+      page.scene.environment ??= environment;
+      lit = true;
+    }
+    trimLines(page.scene);
+  }
+
+  const shadows = () => window.simNow?.shadows !== "0";
+
+  function set(to, because = "") {
+    low = to;
+    why = because || why;
+    slow = 0;
+    keep();
+    told();
+  }
+
+  (function count() {
+    drawn++;
+    requestAnimationFrame(count);
+  })();
+  setInterval(() => {
+    slow = !document.hidden && drawn < FEW && !low && asked !== "full" && !why ? slow + 1 : 0;
+    drawn = 0;
+    if (slow >= SECONDS) set(true, `fewer than ${FEW} pictures/s`);
+  }, 1000);
+  setInterval(keep, 250);
+
+  return {
+    // Whether less is drawn, and why it is or was; then whether anything is to be said of it.
+    low: () => low,
+    why: () => why,
+    toggle() {
+      set(!low);
+      window.simAddress?.((query) => query.set("quality", low ? "low" : "full"));
+    },
+    onChange(tell) {
+      told = tell;
+      if (low) tell();
+    },
+  };
+})();

@@ -1,0 +1,280 @@
+"""Plug-ins of Gazebo that slip, follow waypoints and fill bladders, against their formulas."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from sim_node import Simulation
+from sim_node.extensions.sdf.waypoints import WaypointForce
+from sim_node.world import loads
+from sim_node.world.model import World
+from sim_node.world.triggers import Trigger, TriggerMatch
+from sim_node.world.writers.yaml import to_yaml
+
+
+def read(models: str, world: str = "") -> World:
+    """Return a world of models."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return loads(f'<sdf version="1.9"><world name="w">{world}{models}</world></sdf>', ".sdf")
+
+
+def mass(of: float, moment: float) -> str:
+    """Return the text of an inertial."""
+    moments = "".join(f"<{key}>{moment}</{key}>" for key in ("ixx", "iyy", "izz"))
+    return f"<inertial><mass>{of}</mass><inertia>{moments}</inertia></inertial>"
+
+
+GROUND = (
+    '<model name="ground"><static>true</static><link name="g"><collision name="c"><geometry><plane/></geometry>'
+    "<surface><friction><ode><mu>{0}</mu></ode></friction></surface></collision></link></model>"
+)
+
+
+class TestWheelSlip:
+    @staticmethod
+    def roller(compliance: float, friction: float = 0.9) -> Simulation:
+        """Return a run of a wheel that slides along x without turning over, driven at 10 rad/s, and pulled by 15 N."""
+        sphere = "<geometry><sphere><radius>0.2</radius></sphere></geometry>"
+        surface = f"<surface><friction><ode><mu>{friction}</mu></ode></friction></surface>"
+        wheel = f'<link name="wheel"><pose>0 0 0.2 0 0 0</pose>{mass(4.0, 0.05)}'
+        wheel += f'<collision name="c">{sphere}{surface}</collision></link>'
+        cart = f'<link name="cart"><pose>0 0 0.2 0 0 0</pose>{mass(1.0, 0.05)}</link>'
+        lift = f'<link name="lift"><pose>0 0 0.2 0 0 0</pose>{mass(1.0, 0.05)}</link>'
+        joints = (
+            '<joint name="x" type="prismatic"><parent>world</parent><child>cart</child><axis><xyz>1 0 0</xyz></axis>'
+            '</joint><joint name="z" type="prismatic"><parent>cart</parent><child>lift</child><axis><xyz>0 0 1</xyz>'
+            '</axis></joint><joint name="y" type="revolute"><parent>lift</parent><child>wheel</child><axis>'
+            "<xyz>0 1 0</xyz></axis></joint>"
+        )
+        plugins = (
+            '<plugin filename="x" name="gz::sim::systems::JointController"><joint_name>y</joint_name>'
+            "<initial_velocity>10</initial_velocity></plugin>"
+            '<plugin filename="gz-sim-wheel-slip-system" name="gz::sim::systems::WheelSlip"><wheel link_name="wheel">'
+            f"<slip_compliance_lateral>{compliance}</slip_compliance_lateral>"
+            f"<slip_compliance_longitudinal>{compliance}</slip_compliance_longitudinal>"
+            "<wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel></plugin>"
+        )
+        simulation = Simulation(
+            read(GROUND.format(friction) + f'<model name="m">{cart}{lift}{wheel}{joints}{plugins}</model>')
+        )
+        simulation.bodies["m/cart"].apply_force([-15.0, 0.0, 0.0])
+        return simulation
+
+    @pytest.mark.parametrize("compliance", [0.1, 0.5, 2.0])
+    def test_the_speed_of_slipping_is_the_compliance_times_the_force(self, compliance: float) -> None:
+        simulation = self.roller(compliance)
+        simulation.run(4.0)
+        speed, rate = (simulation.joints[name].velocity[0] for name in ("m/cart", "m/wheel"))
+        # A contact is midway between the surfaces, which overlap.
+        rim = rate * 0.5 * (0.2 + simulation.bodies["m/wheel"].pose[2])
+        assert rim == pytest.approx(2.0, rel=2e-3)
+        # 15 N of 40 N is the ratio of the forces.
+        assert rim - speed == pytest.approx(compliance * 15.0 / 40.0 * rim, rel=2e-3)
+
+    def test_friction_limits_the_force(self) -> None:
+        simulation = self.roller(0.1, friction=0.1)
+        simulation.run(1.0)
+        before = simulation.joints["m/cart"].velocity[0]
+        simulation.run(0.5)
+        # 15 N against a tenth of the weight of lift and wheel; 6 kg are moved.
+        expected = (0.1 * 5.0 * 9.8 - 15.0) / 6.0
+        assert (simulation.joints["m/cart"].velocity[0] - before) / 0.5 == pytest.approx(expected, rel=0.01)
+
+    def test_it_is_written_in_world_files(self) -> None:
+        world = self.roller(0.1).world
+        assert loads(to_yaml(world)).forces == world.forces
+
+    def test_wheels_that_slip_otherwise_to_the_side_are_said(self) -> None:
+        wheel = f'<link name="a">{mass(1, 1)}</link><link name="b">{mass(1, 1)}</link><joint name="j" type="revolute">'
+        wheel += "<parent>a</parent><child>b</child><axis/></joint>"
+        plugin = (
+            '<plugin filename="x" name="gz::sim::systems::WheelSlip"><wheel link_name="b">'
+            "<slip_compliance_longitudinal>1</slip_compliance_longitudinal><wheel_normal_force>1</wheel_normal_force>"
+            "<wheel_radius>1</wheel_radius></wheel></plugin>"
+        )
+        with pytest.warns(UserWarning, match="slips to the side here as it does along its way"):
+            loads(f'<sdf version="1.9"><model name="m">{wheel}{plugin}</model></sdf>', ".sdf")
+
+
+def follower(inside: str, pose: str = "0 0 0 0 0 0", weight: float = 2.0) -> World:
+    """Return a world without gravity in which a body follows waypoints."""
+    plugin = (
+        '<plugin filename="gz-sim-trajectory-follower-system" name="gz::sim::systems::TrajectoryFollower">'
+        f"<link_name>l</link_name>{inside}</plugin>"
+    )
+    model = f'<model name="m"><pose>{pose}</pose><link name="l">{mass(weight, 0.5)}</link>{plugin}</model>'
+    return read(model, "<gravity>0 0 0</gravity>")
+
+
+class TestWaypoints:
+    def test_it_is_pushed_forward_towards_what_is_ahead(self) -> None:
+        simulation = Simulation(follower("<force>6</force><waypoints><waypoint>50 0</waypoint></waypoints>"))
+        simulation.run(2.0)
+        np.testing.assert_allclose(
+            simulation.bodies["m/l"].pose[:3], [0.5 * 3.0 * 2.0**2, 0.0, 0.0], rtol=2e-3, atol=1e-9
+        )
+
+    def test_it_is_turned_towards_what_is_beside_it(self) -> None:
+        simulation = Simulation(follower("<torque>0.2</torque><waypoints><waypoint>0 -50</waypoint></waypoints>"))
+        simulation.run(1.0)
+        pose = simulation.bodies["m/l"].pose
+        np.testing.assert_allclose(pose[:3], 0.0, atol=1e-9)
+        assert 2.0 * math.asin(pose[5]) == pytest.approx(-0.5 * 0.4, rel=2e-3)
+
+    def test_after_a_waypoint_comes_the_next_and_after_the_last_none(self) -> None:
+        inside = "<force>6</force><range_tolerance>0.5</range_tolerance><waypoints><waypoint>1 0</waypoint>"
+        simulation = Simulation(follower(f"{inside}<waypoint>4 0</waypoint></waypoints>"))
+        simulation.run(1.0)
+        assert simulation.columns["waypoints/next"][0] == 1
+        simulation.run(2.0)
+        # Reached at 3.5 m, it is not pushed any more for a metre; then it is turned.
+        assert simulation.columns["waypoints/next"][0] == 1
+        simulation.reset()
+        assert simulation.columns["waypoints/next"][0] == 0
+
+    def test_a_loop_begins_again(self) -> None:
+        inside = (
+            "<loop>true</loop><force>6</force><waypoints><waypoint>1 0</waypoint><waypoint>3 0</waypoint></waypoints>"
+        )
+        simulation = Simulation(follower(inside))
+        simulation.run(1.5)
+        assert simulation.columns["waypoints/next"][0] == 0
+
+    def test_lines_and_circles_are_waypoints(self) -> None:
+        (line,) = follower("<line><direction>0.5</direction><length>5</length></line>", "1 2 3 0 0 0.7").forces
+        assert isinstance(line, WaypointForce)
+        expected = [[1, 2], [1 + 5 * math.cos(1.2), 2 + 5 * math.sin(1.2)]]
+        np.testing.assert_allclose(np.array(line.waypoints), expected)
+        (circle,) = follower("<circle><radius>2</radius></circle>", "1 2 3 0 0 0.7").forces
+        assert isinstance(circle, WaypointForce)
+        np.testing.assert_allclose(np.linalg.norm(np.array(circle.waypoints) - [1.0, 2.0], axis=1), 2.0)
+        np.testing.assert_allclose(np.array(circle.waypoints)[2], [1.0, 4.0])
+        assert len(circle.waypoints) == 8
+        assert (circle.force, circle.torque, circle.range_tolerance) == (60.0, 50.0, 0.5)
+        assert circle.bearing_tolerance == pytest.approx(math.radians(2.0))
+
+    def test_it_is_written_in_world_files(self) -> None:
+        world = follower("<waypoints><waypoint>1 0</waypoint><waypoint>3 1</waypoint></waypoints>")
+        assert loads(to_yaml(world)).forces == world.forces
+
+
+class TestBladders:
+    @staticmethod
+    def glider(inside: str = "") -> Simulation:
+        plugin = (
+            '<plugin filename="gz-sim-buoyancy-engine-system" name="gz::sim::systems::BuoyancyEngine">'
+            "<link_name>l</link_name><namespace>box</namespace><min_volume>0</min_volume>"
+            "<neutral_volume>0.002</neutral_volume><default_volume>0.002</default_volume>"
+            f"<max_volume>0.003</max_volume><max_inflation_rate>0.0003</max_inflation_rate>{inside}</plugin>"
+        )
+        # Nothing but the bladder pushes it: its weight is carried.
+        force = (
+            '<plugin filename="x" name="gz::sim::systems::ApplyLinkWrench"><persistent><entity_name>m::l</entity_name>'
+            "<entity_type>link</entity_type><force>0 0 980.0098</force></persistent></plugin>"
+        )
+        model = f'<model name="m"><link name="l">{mass(100.0, 5.0)}</link>{plugin}</model>'
+        return Simulation(read(force + model))
+
+    def test_its_force_follows_from_its_volume_which_changes_at_a_rate(self) -> None:
+        simulation = self.glider()
+        simulation.run(1.0)
+        speed = simulation.bodies["m/l"].twist[2]
+        assert speed == pytest.approx(0.0, abs=1e-6)
+        simulation.joints["m/l/bladder"].target = 0.003
+        simulation.run(3.0)
+        # Its volume grows by 0.0003 m^3/s, and so does its force by 2.94 N/s.
+        assert simulation.bodies["m/l"].twist[2] == pytest.approx(0.5 * 2.94 * 3.0**2 / 100.001, rel=2e-3)
+        simulation.run(3.0)
+        ramp = 10.0 / 3.0
+        expected = (0.5 * 2.94 * ramp**2 + 9.8 * (6.0 - ramp)) / 100.001
+        assert simulation.bodies["m/l"].twist[2] == pytest.approx(expected, rel=2e-3)
+
+    def test_above_the_surface_it_only_weighs(self) -> None:
+        simulation = self.glider("<surface>-1</surface>")
+        simulation.run(1.0)
+        assert simulation.bodies["m/l"].twist[2] == pytest.approx(-19.6 / 100.001, rel=1e-3)
+
+    def test_triggers_and_topics_set_its_volume(self) -> None:
+        world = self.glider().world
+        assert world.joint_commands[0].joints == ("m/l/bladder",)
+        assert loads(to_yaml(world)).forces == world.forces
+
+
+JOINT = (
+    '<joint name="j" type="revolute"><parent>l</parent><child>a</child><axis><xyz>1 0 0</xyz></axis></joint>'
+    '<plugin filename="x" name="gz::sim::systems::{}"><joint_name>j</joint_name>{}</plugin>'
+)
+
+
+class TestTopicsOfTriggers:
+    @staticmethod
+    def output(plugin: str, topic: str, data: float = 2.0) -> tuple[str, object]:
+        """Return the topic and the data that a trigger sends for a topic of Gazebo."""
+        trigger = (
+            '<plugin filename="x" name="gz::sim::systems::TriggeredPublisher"><input type="gz.msgs.Empty" topic="/go"/>'
+            f'<output type="gz.msgs.Double" topic="{topic}">data: {data}</output></plugin>'
+        )
+        links = f'<link name="l">{mass(1, 1)}</link><link name="a">{mass(1, 1)}</link>'
+        (found,) = read(f'{trigger}<model name="my-m">{links}{plugin}</model>').of(Trigger)
+        (sent,) = found.outputs
+        assert sent.type == "std_msgs/msg/Float64"
+        return sent.topic, json.loads(sent.message)["data"]
+
+    @pytest.mark.parametrize(
+        ("system", "inside", "topic", "expected"),
+        [
+            ("JointPositionController", "", "/model/my-m/joint/j/0/cmd_pos", "cmd_pos"),
+            ("JointPositionController", "<joint_index>2</joint_index>", "/model/my-m/joint/j/2/cmd_pos", "cmd_pos"),
+            ("JointPositionController", "<sub_topic>arm</sub_topic>", "/model/my-m/arm", "cmd_pos"),
+            ("JointPositionController", "<topic>flap</topic>", "/flap", "cmd_pos"),
+            ("JointController", "", "/model/my-m/joint/j/cmd_vel", "cmd_vel"),
+            ("JointController", "<topic>/spin</topic>", "spin", "cmd_vel"),
+            ("ApplyJointForce", "", "/model/my-m/joint/j/cmd_force", "cmd_effort"),
+            ("Thruster", "<use_angvel_cmd>1</use_angvel_cmd>", "/model/my-m/joint/j/cmd_vel", "cmd_vel"),
+        ],
+    )
+    def test_those_of_joints_are_those_of_their_actuators(
+        self, system: str, inside: str, topic: str, expected: str
+    ) -> None:
+        assert self.output(JOINT.format(system, inside), topic) == (f"my_m/a/{expected}", 2.0)
+
+    def test_the_thrust_of_a_thruster_becomes_the_speed_of_its_propeller(self) -> None:
+        inside = "<namespace>sub</namespace><thrust_coefficient>0.004</thrust_coefficient>"
+        inside += "<propeller_diameter>0.2</propeller_diameter><fluid_density>1000</fluid_density>"
+        topic, speed = self.output(JOINT.format("Thruster", inside), "/model/sub/joint/j/cmd_thrust", -31.0)
+        assert topic == "my_m/a/cmd_vel"
+        assert speed == pytest.approx(-math.sqrt(31.0 / (1000 * 0.004 * 0.2**4)))
+
+    def test_a_topic_of_several_joints_commands_all(self) -> None:
+        link = f'<link name="{{0}}">{mass(1, 1)}</link><joint name="j{{0}}" type="revolute"><parent>l</parent>'
+        link += "<child>{0}</child><axis/></joint>"
+        links = link.format("a") + link.format("b")
+        plugin = (
+            '<plugin filename="x" name="gz::sim::systems::JointPositionController"><joint_name>ja</joint_name>'
+            "<joint_name>jb</joint_name><topic>both</topic></plugin>"
+        )
+        trigger = (
+            '<plugin filename="x" name="gz::sim::systems::TriggeredPublisher"><input type="gz.msgs.Empty" topic="/go"/>'
+            '<output type="gz.msgs.Double" topic="/both">data: 1</output></plugin>'
+        )
+        world = read(f'{trigger}<model name="m"><link name="l">{mass(1, 1)}</link>{links}{plugin}</model>')
+        assert [each.topic for each in world.of(Trigger)[0].outputs] == ["m/a/cmd_pos", "m/b/cmd_pos"]
+
+    def test_a_match_of_an_altimeter_is_one_of_its_height(self) -> None:
+        # Of gz-sim's examples/worlds/triggered_publisher.sdf.
+        trigger = (
+            '<plugin filename="x" name="gz::sim::systems::TriggeredPublisher">'
+            '<input type="gz.msgs.Altimeter" topic="/altimeter"><match field="vertical_position" tol="0.2">-7.5</match>'
+            '</input><output type="gz.msgs.Empty" topic="/o"/></plugin>'
+        )
+        sensor = '<sensor name="alt" type="altimeter"><topic>/altimeter</topic></sensor>'
+        world = read(f'{trigger}<model name="m"><link name="l">{mass(1, 1)}{sensor}</link></model>')
+        (found,) = world.of(Trigger)
+        assert (found.topic, found.type) == ("m/l/alt/height", "geometry_msgs/msg/Vector3Stamped")
+        assert found.matches == (TriggerMatch("-7.5", "vector.z", tolerance=0.2),)
