@@ -538,7 +538,7 @@ def steps(name, inside):
     return Measure(name, lambda run: {name: run.simulation.steps})
 """,
         """
-from sim_node.extensions.sweep.worker import Runner
+from sim_node.extensions.sweep.runner import Runner
 from sim_node.extensions.sweep.study import Study, prepare
 prepared = prepare(Study(world("time: {step: 0.01}"), 0.5, runs=1, measures=("steps()",)))
 assert [outcome.measures for outcome in Runner(prepared.job).run(prepared.cases)] == [{"steps()": 50}]
@@ -548,7 +548,7 @@ assert [outcome.measures for outcome in Runner(prepared.job).run(prepared.cases)
         """
 from sim_node.extensions.sweep import sweep_engine
 from sim_node.extensions.sweep.engine import Finished
-from sim_node.extensions.sweep.worker import Runner
+from sim_node.extensions.sweep.runner import Runner
 class Here:
     workers = 1
     def __init__(self, job):
