@@ -118,7 +118,7 @@ def read(file):
         """
 from dataclasses import dataclass
 from sim_node.simulation.sensors import Message, SensorType, channels, parameter, sensor
-@sensor("altimeter")
+@sensor("inclinometer")
 @dataclass(frozen=True)
 class Altimeter(SensorType):
     rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
@@ -134,7 +134,7 @@ class Altimeter(SensorType):
 """,
         """
 from sim_node.simulation import Simulation
-sensors = "sensors: [{name: a, type: altimeter, pose: {position: [0, 0, 7]}, parent: map}]"
+sensors = "sensors: [{name: a, type: inclinometer, pose: {position: [0, 0, 7]}, parent: map}]"
 simulation = Simulation(world(sensors))
 assert simulation.snapshot().measurements["a"].values.tolist() == [[7.0]]
 """,
