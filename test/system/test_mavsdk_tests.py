@@ -51,8 +51,8 @@ def cases() -> list[str]:
 def tests() -> Path:
     """PX4's tests, compiled beside its checkout."""
     prefix = f"-DCMAKE_PREFIX_PATH={os.environ['MAVSDK_DIR']}"
-    configure: list[str | Path] = ["cmake", "-S", sources(), "-B", BUILD, prefix]
-    for command in (configure, ["cmake", "--build", BUILD]):
+    commands: list[list[str | Path]] = [["cmake", "-S", sources(), "-B", BUILD, prefix], ["cmake", "--build", BUILD]]
+    for command in commands:
         made = subprocess.run(command, env=environment_of_pip(), capture_output=True, text=True, check=False)
         assert made.returncode == 0, made.stdout + made.stderr
     return BUILD / "mavsdk_tests"
