@@ -43,9 +43,9 @@ from sim_node.extensions.sweep.engine import SweepEngine
 from sim_node.extensions.sweep.job import Case, Cases, Outcome
 from sim_node.extensions.sweep.processes import Processes
 from sim_node.extensions.sweep.ray_tasks import open_ray
+from sim_node.extensions.sweep.runner import Runner
 from sim_node.extensions.sweep.study import Prepared, Study, prepare
 from sim_node.extensions.sweep.variations import variation
-from sim_node.extensions.sweep.worker import Runner
 from sim_node.simulation import Simulation
 from sim_node.world import World, load
 

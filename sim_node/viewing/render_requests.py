@@ -15,9 +15,15 @@ from sim_node.simulation import Simulation, Snapshot
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
-from sim_node.viewing.framing import PictureContent, RenderError, framing_for, framing_of_viewport, size_of
+from sim_node.viewing.framing import (
+    DrawnSchematic,
+    PictureContent,
+    RenderError,
+    framing_for,
+    framing_of_viewport,
+    size_of,
+)
 from sim_node.viewing.renderer import Renderer
-from sim_node.viewing.schematic_pictures import DrawnSchematic
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out

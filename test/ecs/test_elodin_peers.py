@@ -1,10 +1,12 @@
 """Examples of Elodin 0.16.2 run here with their import lines changed alone, and give the numbers of Elodin itself.
 
 They need Elodin, which `make test-peers` sets up, and its repository at the tag v0.16.2: set ELODIN_DIR to a checkout.
+Campaigns are those of a later version, with controllers in Rust: set ELODIN_CAMPAIGNS_DIR to a checkout of 0.20.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -119,3 +121,27 @@ def test_an_example_runs_to_its_end_with_its_import_lines_changed(name: str, exa
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["apollo-lander", "falcon9"])
+def test_a_campaign_of_a_later_version_runs_with_its_import_lines_changed(name: str, tmp_path: Path) -> None:
+    """Cut short as in Elodin's own CI, whose hooks score it: two programs, which talk by ports of the run."""
+    folder = os.environ.get("ELODIN_CAMPAIGNS_DIR", "")
+    if not folder or shutil.which("cargo") is None:
+        pytest.skip("set ELODIN_CAMPAIGNS_DIR to a checkout of Elodin's repository; cargo is needed, too")
+    # Its files name each other from the folder of the repository.
+    example = f"examples/{name}"
+    copied(Path(folder) / example, tmp_path / example, "sim_node.extensions.elodin")
+    shutil.copytree(Path(folder) / "assets", tmp_path / "assets")
+    given = ["--campaign", f"{example}/campaign.ci.toml", "--spec", f"{example}/spec.ci.toml", "--output", "out"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sim_node.cli.main", "sweep", f"{example}/main.py", *given, "--workers", "1"],
+        env={**os.environ, "ELODIN_APOLLO_MAX_TICKS": "600", "ELODIN_FALCON9_MAX_TICKS": "40000"},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert (summary["total_runs"], summary["passed"]) == (1, 1), done.stdout + done.stderr

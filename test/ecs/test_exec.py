@@ -127,6 +127,22 @@ def test_the_profile_adds_up(build: Callable[[], el.Exec]) -> None:
     assert profile["compile"] > 0
 
 
+COMPILED: list[str] = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, *_, **__: COMPILED.append(event) if event.endswith("backend_compile_duration") else None
+)
+
+
+@pytest.mark.parametrize("ticks", [[1, 10, 1], [10, 1, 10]], ids=["tick", "ticks"])
+def test_one_tick_or_many_are_compiled_not_both(world: el.World, ticks: list[int]) -> None:
+    """As JAX counts them."""
+    run = el.Exec(world.program(add | el.six_dof(), 1 / 240))
+    COMPILED.clear()
+    for each in ticks:
+        run.run(each)
+    assert len(COMPILED) == 1
+
+
 @pytest.mark.parametrize("format", ["arrow", "arrow_ipc", "parquet", "pq", "csv"])
 def test_archives_are_read_back(build: Callable[[], el.Exec], format: str, tmp_path: Path) -> None:
     run = build()

@@ -26,7 +26,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def python(name: str, text: str, **more: Any) -> el.s10.PyRecipe:
+def python(name: str, text: str, **more: Any) -> Any:
     return process(name, sys.executable, ["-c", text], **more)
 
 

@@ -252,6 +252,27 @@ def test_recipes_have_names_of_their_own() -> None:
         given.run(follow, max_ticks=1)
 
 
+COMPILED: list[str] = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, *_, **__: COMPILED.append(event) if event.endswith("backend_compile_duration") else None
+)
+
+
+@pytest.mark.parametrize("called", [True, False], ids=["callbacks", "alone"])
+def test_a_run_compiles_its_ticks_once(called: bool) -> None:
+    """Also after a callback has written."""
+    given = world()
+
+    def write(tick: int, context: Any) -> None:
+        if tick == 0:
+            COMPILED.clear()
+            context.write_component("a.command", np.array([1.0]))
+
+    COMPILED.clear()
+    given.run(follow, max_ticks=5, interactive=False, post_step=write if called else None)
+    assert len(COMPILED) == (0 if called else 1)
+
+
 @pytest.mark.parametrize("ticks", only([1, 3000], 0))
 def test_bodies_move_without_callbacks(ticks: int) -> None:
     """v t, in as many calls as it takes."""

@@ -13,10 +13,10 @@ from sim_node import Simulation, World, WorldError, loads
 from sim_node.extensions.sweep.functions import measure_of
 from sim_node.extensions.sweep.job import Cases, Outcome
 from sim_node.extensions.sweep.measures import MEASURES, Measure
+from sim_node.extensions.sweep.runner import Runner
 from sim_node.extensions.sweep.signals import MeasureFault
 from sim_node.extensions.sweep.study import Study, prepare
 from sim_node.extensions.sweep.variations import variation
-from sim_node.extensions.sweep.worker import Runner
 
 G, UP = 10.0, 5.0
 BALL = """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,10 +45,10 @@ class Live:
         self.ticks = 0
         self.outside: set[str] = set()
         parts = (program.changing_blocks, program.constant_blocks)
-        self._changing: Sequence[Any]
-        self._constant: list[Any]
-        blocks = (part.on_host(program.start) for part in parts)
-        self._changing, self._constant = ([jnp.asarray(block) for block in each] for each in blocks)
+        changing, constant = ([jnp.asarray(block) for block in part.on_host(program.start)] for part in parts)
+        # A tuple, as ticks return it: for a list, JAX would compile all again.
+        self._changing: tuple[Any, ...] = tuple(changing)
+        self._constant: list[Any] = constant
         # Host copies of blocks: of those that a tick changes, then of the others, which last longer.
         self._first_constant = program.changing_blocks.count
         self._nothing: list[Array | None] = [None] * self._first_constant
@@ -180,7 +180,7 @@ class Live:
                 else:
                     self._constant[at - first] = self._hosts[at]
                     self._loose.add(at - first)
-            self._changing = changing
+            self._changing = tuple(changing)
             self._written.clear()
         elif self._loose:
             # Nothing writes them any more: converted once instead of in each tick.

@@ -120,7 +120,7 @@ class SensorCamera:
 
     def _lens(self) -> Lens:
         from sim_node.simulation.sensors.context import Lens
-        from sim_node.viewing.schematic_pictures import horizontal
+        from sim_node.viewing.framing import horizontal
 
         return Lens(*self.size, horizontal(self.fov, self.size), self.near, self.far, depth=False)
 
@@ -258,8 +258,8 @@ class _Stage:
 
     def __init__(self, world: World, cameras: Sequence[SensorCamera]) -> None:
         from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
+        from sim_node.viewing.framing import DrawnSchematic
         from sim_node.viewing.renderer import Renderer
-        from sim_node.viewing.schematic_pictures import DrawnSchematic
         from sim_node.world.layout import lay_out
 
         layout = lay_out(world)

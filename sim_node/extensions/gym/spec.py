@@ -8,10 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.gym import spec_values as values
 from sim_node.extensions.gym.draws import Draw
 from sim_node.extensions.gym.expressions import CompiledExpression, ExpressionError, Quantity, norm
-from sim_node.extensions.gym.interface import Action, Signal
+from sim_node.extensions.gym.interface import (
+    ACTIONS,
+    DRAWS,
+    EXPRESSION,
+    OBSERVATION,
+    PIXELS,
+    REWARD,
+    SIGNALS,
+    WORLD,
+    Action,
+    Bounds,
+    Signal,
+    Term,
+)
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
 from sim_node.world.declared import Nested, declared, given, place_of, places_of
@@ -87,28 +99,28 @@ class Goals:
 class Spec:
     """An environment: an agent's action and its observation are numbers of actions and signals, one after the other."""
 
-    world: World | str | Path = given(values.WORLD, "A World, a path, a package:// URI, or the name of a shipped world")
+    world: World | str | Path = given(WORLD, "A World, a path, a package:// URI, or the name of a shipped world")
     # Its period must be a whole number of the world's steps.
     rate: float = given(Number(), "Actions per simulated second", "Hz")
-    actions: Mapping[str, Action] = given(values.ACTIONS, "The actions by name")
+    actions: Mapping[str, Action] = given(ACTIONS, "The actions by name")
     # For each a limit to which it is clipped: the absolute value, or low and high; None for none.
-    observation: Mapping[str, values.Bounds] = given(values.OBSERVATION, "Names of signals and actions, with limits")
-    reward: Mapping[str, values.Term] = given(values.REWARD, "Terms by name, which are added up")
-    signals: Mapping[str, Signal] = given(values.SIGNALS, "The signals by name", default_factory=dict)
-    termination: values.Term | None = given(values.EXPRESSION, "Condition that ends an episode", default=None)
+    observation: Mapping[str, Bounds] = given(OBSERVATION, "Names of signals and actions, with limits")
+    reward: Mapping[str, Term] = given(REWARD, "Terms by name, which are added up")
+    signals: Mapping[str, Signal] = given(SIGNALS, "The signals by name", default_factory=dict)
+    termination: Term | None = given(EXPRESSION, "Condition that ends an episode", default=None)
     # It also ends the episode, and is reported as info["is_success"].
-    success: values.Term | None = given(values.EXPRESSION, "Condition of success", default=None)
+    success: Term | None = given(EXPRESSION, "Condition of success", default=None)
     duration: float = given(Number(), "Simulated time after which an episode is truncated", "s", default=10.0)
     # By key path, as in `World.with_values`: distributions such as "uniform(1, 2)", see `draw_of`.
     variations: Mapping[str, str | float | Draw] = given(
-        values.DRAWS, "Numbers of the world that are drawn at each reset", key="vary", default_factory=dict
+        DRAWS, "Numbers of the world that are drawn at each reset", key="vary", default_factory=dict
     )
     route: Route | None = given(PartOf(Route), "Goals to reach", default=None)
     normalised: bool = given(Flag(), "Whether actions are -1 to 1, and scaled to their ranges", default=True)
     diverged: float = given(Number(), "Reward of a step in which the simulation diverges, the last one", default=0.0)
     camera: str = given(Text(), "The view, as in `RenderRequest`", default="")
     follow: str = given(Text(), "Frame that the camera moves with", default="")
-    size: tuple[int, int] = given(values.PIXELS, "Width and height of pictures", "pixels", default=(640, 480))
+    size: tuple[int, int] = given(PIXELS, "Width and height of pictures", "pixels", default=(640, 480))
     name: str = given(Text(), "The name", key="environment", default="environment")
     places: Mapping[str, Place] = places_of()
 

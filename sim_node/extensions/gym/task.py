@@ -13,10 +13,9 @@ import numpy.typing as npt
 from sim_node.extensions.gym.actions import Applied
 from sim_node.extensions.gym.draws import Restarts, collecting, drawn, draws_of
 from sim_node.extensions.gym.expressions import ExpressionError, Quantity, before
-from sim_node.extensions.gym.interface import FrameSignal, SensorSignal
+from sim_node.extensions.gym.interface import FrameSignal, SensorSignal, Term
 from sim_node.extensions.gym.readers import UNIT_LIMITS, Readers
 from sim_node.extensions.gym.spec import Goals, Spec
-from sim_node.extensions.gym.spec_values import Term
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load
 from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError

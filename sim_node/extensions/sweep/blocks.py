@@ -14,7 +14,7 @@ from sim_node.extensions.sweep.attempts import TimedOut, attempted, time_limit, 
 from sim_node.extensions.sweep.case_run import CaseRun
 from sim_node.extensions.sweep.components import BLOCK, COMPONENT, component_at
 from sim_node.extensions.sweep.job import DIVERGED, OK, Case, Cases, Outcome
-from sim_node.extensions.sweep.worker import Runner
+from sim_node.extensions.sweep.runner import Runner
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.problems import NOWHERE

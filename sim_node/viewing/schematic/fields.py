@@ -18,6 +18,7 @@ from sim_node.world.locate import LocateError, NoSuchFile
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import LineColumn, Report
+from sim_node.world.readers.unread import mark
 
 T = TypeVar("T", str, bool)
 MAX_NUMBER = 1e12
@@ -92,7 +93,7 @@ class Fields:
         message = f"unknown node, which has no effect{did_you_mean(child.name, known)} (known: {', '.join(known)})"
         where = self.source.place(child.at, key).where
         self.source.report.warning(message, where[1:], key)
-        _mark_read(child)
+        mark(child)  # it is reported as a whole
 
     def unused(self, *names: str) -> None:
         """Take back that properties were read, because others leave them without effect."""
@@ -279,13 +280,6 @@ class Fields:
 
 # What reads each property, by its name.
 Properties = Mapping[str, Callable[[Fields, str], Any]]
-
-
-def _mark_read(part: KdlNode | KdlValue) -> None:
-    """Mark a part and all that is in it as read: it is reported as a whole."""
-    part.read = True
-    for inner in part.within(""):
-        _mark_read(inner.part)
 
 
 def _found(value: KdlValue) -> str:
