@@ -70,11 +70,16 @@ ASKED_FOR = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skips what is run only when asked for, and says so; mixes what waits into what computes."""
     mix(items)
-    for marker, reason in ASKED_FOR.items():
-        if marker not in config.getoption("markexpr"):
-            for item in items:
-                if item.get_closest_marker(marker):
-                    item.add_marker(pytest.mark.skip(reason=f"{reason}: make test-{marker}"))
+    skipped = {
+        marker: pytest.mark.skip(reason=f"{reason}: make test-{marker}")
+        for marker, reason in ASKED_FOR.items()
+        if marker not in config.getoption("markexpr")
+    }
+    for item in items:
+        marked = {mark.name for mark in item.iter_markers()}
+        for marker, skip in skipped.items():
+            if marker in marked:
+                item.add_marker(skip)
 
 
 def pytest_collection_finish() -> None:
