@@ -55,13 +55,17 @@ class LoopNode(Node):
     At each wake-up, rclpy's executor searches the list of all waitables for each of them. Most of them are events of
     publishers and subscriptions, two of each, such as a QoS that does not match. They are rare and never urgent, so the
     node looks them up once a second, and the executor does not wait for them.
+
+    Args:
+        name: The name of the node.
+        options: As those of rclpy's Node.
     """
 
     loop: Runs
     beside: Sequence[LoopNode] = ()
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
         self.create_timer(EVENTS_S, self._handle_events, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     @property
