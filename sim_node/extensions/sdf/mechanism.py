@@ -79,7 +79,8 @@ class SdfMechanism:
         parts: Parts of a World by kind.
         motors: The numbers of the motors of each flying body, in the order of its rotors.
         topics: Topics here, by what Gazebo calls them. Several are commanded together.
-        altimeters: Altimeters, by their topics in Gazebo.
+        altimeters: The topics of altimeters, of height and speed, by what Gazebo calls them.
+        named: Topics that sensors have from Gazebo.
         converted: What is made of the numbers that are sent on topics of Gazebo.
         detached: What a message on a topic of Gazebo detaches.
         pulses: Topics of Gazebo with truth values that are sent once; here false comes before and after.
@@ -91,7 +92,8 @@ class SdfMechanism:
     parts: dict[str, list[Any]] = field(default_factory=dict)
     motors: dict[str, list[int]] = field(default_factory=dict)
     topics: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    altimeters: dict[str, str] = field(default_factory=dict)
+    altimeters: dict[str, tuple[str, str]] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
     converted: dict[str, Callable[[float], float]] = field(default_factory=dict)
     detached: dict[str, str] = field(default_factory=dict)
     pulses: set[str] = field(default_factory=set)
