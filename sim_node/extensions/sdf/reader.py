@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sim_node.extensions.sdf.actors import add_actors
 from sim_node.extensions.sdf.document import File, open_file, root_of
 from sim_node.extensions.sdf.effects import report_effects
 from sim_node.extensions.sdf.elements import SdfReading
@@ -49,6 +50,7 @@ def _world(reading: SdfReading, root: Element, file: File, *, included: bool) ->
     around = surroundings_of(reading, scope)
     found = mechanism_of(reading, scope, around.physics.gravity)
     add_sensors(reading, found, scope, around.time.step_ns)
+    add_actors(reading, found, scope)
     add_plugins(reading, found, scope, around)
     on_earth = [sensor for sensor in found.parts.get("sensors", ()) if sensor.type in PLACED]
     if on_earth and around.origin is None and not included:
