@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -695,7 +696,7 @@ def test_folders_of_models_are_spawned_and_loaded_from_within_what_may_be_read(t
     assert run.structure.spawn("x", uri="box", pose=((0, 0, 50), UNTURNED)) == "x"
     assert "x/box/l" in {body.name for body in run.loop.simulation.world.bodies}
     for outside in (str(tmp_path / "secret"), "linked"):
-        assert "may read" in rejected(lambda uri=outside: run.structure.spawn("y", uri=uri))
+        assert "may read" in rejected(partial(run.structure.spawn, "y", uri=outside))
     run.structure.load(run.run, "box", "")
     assert [body.name for body in run.loop.simulation.world.bodies] == ["box/l"]
     run.loop.stop()

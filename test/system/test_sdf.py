@@ -81,7 +81,10 @@ def test_a_touch_triggers_that_a_load_is_detached(graph: Listener, tmp_path: Pat
         with program(sim_node("resume")) as resumed:
             assert resumed.wait() == 0
         graph.spin_until(lambda: landed, "the message of the trigger")
-        loose = lambda: frames.heights("load/box", "map")  # noqa: E731
+
+        def loose() -> list[float]:
+            return frames.heights("load/box", "map")
+
         graph.spin_until(lambda: loose() and loose()[-1] < 0.7, "the load to lie on its carrier")
         assert len(landed) == 1
         # It was carried to 1.2 m, and let go there.
