@@ -36,7 +36,7 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="also let the world, and requests to its run, read files below DIR",
     )
-    what = "fetch models that the world's schematic names by URLs, once (default: only what was fetched before)"
+    what = "fetch models that the world or its schematic names by URLs, once (default: only what was fetched before)"
     parser.add_argument("--allow-fetch", action="store_true", help=what)
 
 

@@ -134,9 +134,14 @@ def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[MeshP
 def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[MeshPart]:
     """Yield what a COLLADA scene draws, in metres."""
     import collada
+    from collada.controller import BoundSkin
 
     metre = float(scene.assetInfo.unitmeter or 1.0) if scene.assetInfo is not None else 1.0
-    for drawn in scene.scene.objects("geometry") if scene.scene is not None else ():
+    if scene.scene is None:
+        return
+    # A skin is drawn as it is bound to its joints, where none of them has moved.
+    skins = (each.geometry for each in scene.scene.objects("controller") if isinstance(each, BoundSkin))
+    for drawn in (*scene.scene.objects("geometry"), *skins):
         for primitive in drawn.primitives():
             if isinstance(primitive, collada.polylist.BoundPolylist | collada.polygons.BoundPolygons):
                 primitive = primitive.triangleset()

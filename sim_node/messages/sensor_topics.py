@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,22 +46,40 @@ def sensor_messages(world: World, prefix: str = "") -> Iterator[SensorMessage]:
     """
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
-            yield from messages_of(group.kind, prefix + name, sensor, world.fixed_frame)
+            yield from messages_of(group.kind, prefix + name, sensor, world.fixed_frame, prefix)
 
 
-def messages_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> tuple[SensorMessage, ...]:
-    """Return the messages of one sensor of a type. Raises PluginFault."""
+def messages_of(
+    kind: str, frame: str, sensor: SensorType, fixed_frame: str, prefix: str = ""
+) -> tuple[SensorMessage, ...]:
+    """Return the messages of one sensor of a type. Raises PluginFault.
+
+    prefix: what begins the frame, and the topics that the sensor is given.
+    """
     with SENSORS.blaming(kind):
+        messages = sensor.messages(frame, fixed_frame)
+        given = {each.topic: name for each, name in zip(messages, sensor.topics, strict=False)}
         return tuple(
-            SensorMessage(frame, Topic(topic_of(frame, each.topic), each.type, topic.SENSOR_DATA), each)
-            for each in sensor.messages(frame, fixed_frame)
+            SensorMessage(frame, Topic(_name_of(frame, each.topic, given, prefix), each.type, topic.SENSOR_DATA), each)
+            for each in messages
         )
 
 
-def writers_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> list[tuple[Topic, Write]]:
-    """Return the topics of one sensor of a type, with the writers of their messages. Raises PluginFault."""
+def _name_of(frame: str, name: str, given: Mapping[str, str], prefix: str) -> str:
+    """Return the topic of a message: as given, below that of image_raw for image_raw/compressed, or the sensor's."""
+    above, _, last = name.partition("/")
+    wanted = given.get(name) or (f"{given[above]}/{last}" if last and above in given else "")
+    if not wanted:
+        return topic_of(frame, name)
+    return f"/{ros_name(wanted)}" if wanted.startswith("/") else ros_name(prefix + wanted)
+
+
+def writers_of(
+    kind: str, frame: str, sensor: SensorType, fixed_frame: str, prefix: str = ""
+) -> list[tuple[Topic, Write]]:
+    """Return the topics of one sensor of a type, as in `messages_of`, with the writers of their messages."""
     with SENSORS.blaming(kind):
-        found = messages_of(kind, frame, sensor, fixed_frame)
+        found = messages_of(kind, frame, sensor, fixed_frame, prefix)
         return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in found]
 
 
@@ -183,7 +201,7 @@ class SensorSink(Sink):
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages. Sensors that stay in a changed world keep their publishers."""
         found = [
-            (name, sensor, writers_of(group.kind, self._prefix + name, sensor, world.fixed_frame))
+            (name, sensor, writers_of(group.kind, self._prefix + name, sensor, world.fixed_frame, self._prefix))
             for group in groups_of(world)
             for name, sensor in zip(group.names, group.sensors, strict=True)
         ]

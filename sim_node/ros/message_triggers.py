@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
-from sim_node.messages.topic import Qos
+from sim_node.messages.sensor_topics import sensor_messages
+from sim_node.messages.topic import SENSOR_DATA, Qos
 from sim_node.ros.calls import Orders
 from sim_node.ros.message_values import BadValue, check_field, filled, parsed, slots, type_named
 from sim_node.ros.publishers import profile
@@ -136,16 +137,19 @@ class TriggerSink(Sink):
                 del self._followed[name]
                 for end in ends:
                     end()
+        measured = {self._node.resolve_topic_name(each.topic.name) for each in sensor_messages(world, self._prefix)}
         for trigger in wanted.values():
-            self._begin(trigger)
+            # Sensors publish best effort, which nobody receives who asks for more.
+            is_measured = self._node.resolve_topic_name(self._name(trigger.topic)) in measured
+            self._begin(trigger, SENSOR_DATA if is_measured else Qos())
 
-    def _begin(self, trigger: Trigger) -> None:
+    def _begin(self, trigger: Trigger, qos: Qos) -> None:
         try:
-            self._followed[trigger.name] = (trigger, self._subscribe(trigger))
+            self._followed[trigger.name] = (trigger, self._subscribe(trigger, qos))
         except BadValue as error:
             self._node.get_logger().error(f"the trigger {trigger.name} is left out: {error}")
 
-    def _subscribe(self, trigger: Trigger) -> list[Callable[[], object]]:
+    def _subscribe(self, trigger: Trigger, qos: Qos) -> list[Callable[[], object]]:
         """Return what ends it. Raises BadValue."""
         kind = type_named(trigger.type, "msg")
         matches = [matcher(kind, each) for each in trigger.matches]
@@ -171,7 +175,7 @@ class TriggerSink(Sink):
             now_ns = self._session.loop.simulation.time_ns
             self._due.append(_Due(now_ns + round(trigger.delay * 1e9), act))
 
-        subscription = self._node.create_subscription(kind, self._name(trigger.topic), receive, profile(Qos()))
+        subscription = self._node.create_subscription(kind, self._name(trigger.topic), receive, profile(qos))
         return [
             lambda: self._node.destroy_subscription(subscription),
             *(partial(self._node.destroy_publisher, publisher) for publisher in publishers),

@@ -80,7 +80,7 @@ def graph_names(world: World) -> Iterator[GraphName]:
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"the path of vehicle {name}", place)
     places = {sensor.name: sensor.place for sensor in world.sensors}
     for name, topic, _ in sensor_messages(world):
-        yield GraphName(f"/{topic.name}", "topic", topic.type, f"sensor {name}", places[name])
+        yield GraphName(f"/{topic.name.lstrip('/')}", "topic", topic.type, f"sensor {name}", places[name])
     for base, topic in zip(world.of(Base), odometry_topics(world), strict=True):
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"the odometry of {base.name}", base.place)
     outputs = (signal for signal in world.of(NamedSignal) if not signal.input)

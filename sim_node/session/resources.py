@@ -26,6 +26,7 @@ from sim_node.world.locate import (
     shipped_robots,
     shipped_vehicles,
     shipped_worlds,
+    world_in,
 )
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning
@@ -85,6 +86,8 @@ class Resources:
             return shipped[uri]
         try:
             path = self._path(uri, shipped)
+            if path.is_dir() and (inside := world_in(path)) is not None:
+                path = self._path(str(inside), shipped)
             if not path.is_file():
                 raise Rejected("NOT_FOUND", f"{shown(uri)!r}: no such file{did_you_mean(uri, shipped)}")
             if path.suffix.lower() not in READERS or path.suffix.lower() in PROGRAMS:

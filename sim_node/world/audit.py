@@ -33,7 +33,7 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     Args:
         path: A file, a package:// URI, or the name of a shipped world.
         allow: Folders that it may refer to, in addition to its own.
-        fetch: Whether models that its schematic names by URLs may be fetched, once.
+        fetch: Whether models that it or its schematic names by URLs may be fetched, once.
 
     Returns:
         The rows; none for formats whose readers refuse what they do not use, as world files are.

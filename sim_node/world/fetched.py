@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 
-SUFFIX = ".glb"
+SUFFIX, ARCHIVE = ".glb", ".zip"
 OPTION = "--allow-fetch"
 
 
@@ -44,18 +45,49 @@ def fetched(url: str, folders: Iterable[Path] = (), *, allowed: bool = False) ->
     Raises:
         LocateError: It is not there and must not be fetched, or cannot be.
     """
+    return _file_of(url, SUFFIX, folders, allowed)
+
+
+def fetched_folder(url: str, *, allowed: bool = False) -> Path:
+    """Return the folder of a model that a URL of a ZIP file names: fetched before, or now, and unpacked.
+
+    A file in it that is not as in the ZIP file is unpacked again.
+
+    Args:
+        url: As of `fetched`, of a ZIP file, .zip.
+        allowed: Whether it may be fetched.
+
+    Returns:
+        The folder, in the cache, with the name that the ZIP file has in the URL.
+
+    Raises:
+        LocateError: It is not there and must not be fetched, or cannot be.
+    """
+    from sim_node.world.unpacking import unpack
+
+    archive = _file_of(url, ARCHIVE, (), allowed)
+    folder = archive.with_suffix("") / unquote(url.rpartition("/")[2]).removesuffix(ARCHIVE)
+    try:
+        unpack(archive.read_bytes(), folder)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise LocateError(f"{quoted(url)} cannot be unpacked in {folder.parent}: {reason}") from None
+    return folder
+
+
+def _file_of(url: str, suffix: str, folders: Iterable[Path], allowed: bool) -> Path:
     from sim_node.world.fetching import check_url, download  # here: few worlds need what it imports
 
     shown = quoted(url)
     try:
         check_url(url)
-        if not url.partition("?")[0].lower().endswith(SUFFIX):
-            raise ValueError(f"does not end in {SUFFIX}, the only format that is fetched")
+        if not url.partition("?")[0].lower().endswith(suffix):
+            raise ValueError(f"does not end in {suffix}, the only format that is fetched")
     except ValueError as error:
         raise LocateError(f"{shown} {error}") from None
     cache = cache_folder()
     for folder in (*folders, cache):
-        if (found := _kept(url, folder)) is not None:
+        if (found := _kept(url, folder, suffix)) is not None:
             return found
     if not allowed:
         raise LocateError(
@@ -63,28 +95,28 @@ def fetched(url: str, folders: Iterable[Path] = (), *, allowed: bool = False) ->
             "once; or download it, and give its path"
         )
     try:
-        data = download(url)
+        data = download(url, suffix)
     except ValueError as error:
         raise LocateError(f"{shown} was not fetched: {error}") from None
-    return _keep(url, data, cache)
+    return _keep(url, data, cache, suffix)
 
 
 def _prefix(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:32]
 
 
-def _kept(url: str, folder: Path) -> Path | None:
+def _kept(url: str, folder: Path, suffix: str) -> Path | None:
     """Return the file of a URL in a folder; None if it is not there, or is not what its name says."""
     with suppress(OSError):
-        for path in sorted(folder.glob(f"{_prefix(url)}-*{SUFFIX}")):
-            content = re.fullmatch(r"[0-9a-f]+-([0-9a-f]{64})\.glb", path.name)
+        for path in sorted(folder.glob(f"{_prefix(url)}-*{suffix}")):
+            content = re.fullmatch(rf"[0-9a-f]+-([0-9a-f]{{64}}){re.escape(suffix)}", path.name)
             if content is not None and hashlib.sha256(path.read_bytes()).hexdigest() == content[1]:
                 return path
     return None
 
 
-def _keep(url: str, data: bytes, folder: Path) -> Path:
-    path = folder / f"{_prefix(url)}-{hashlib.sha256(data).hexdigest()}{SUFFIX}"
+def _keep(url: str, data: bytes, folder: Path, suffix: str) -> Path:
+    path = folder / f"{_prefix(url)}-{hashlib.sha256(data).hexdigest()}{suffix}"
     part = folder / f".{path.name}.{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Download of a binary glTF file, within limits of size and time, from where a user may expect it."""
+"""Download of models, as binary glTF or ZIP files, within limits of size and time, from where users expect them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,27 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from http.client import HTTPException, HTTPMessage
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from urllib.parse import urlsplit
+
+from sim_node.world.unpacking import check_zip
 
 MAX_BYTES = 64 * 1024 * 1024
 # Of the server before each answer, and of a whole download, s.
 PATIENCE_S, DEADLINE_S = 15.0, 120.0
 # What servers call such files; others send a page, such as one to log in.
-MEDIA_TYPES = ("model/gltf-binary", "application/octet-stream", "binary/octet-stream", "application/x-binary")
+_ANY = ("application/octet-stream", "binary/octet-stream", "application/x-binary")
 # GLB file format, glTF 2.0, 4.4: magic, version and length; then chunks of a length and a type, JSON first.
 _MAGIC, _VERSION, _HEADER, _JSON = b"glTF", 2, 12, b"JSON"
+
+
+class Fetchable(NamedTuple):
+    """A format that is fetched: the types that servers call it, and what raises ValueError for something else."""
+
+    media_types: tuple[str, ...]
+    check: Callable[[bytes], None]
 
 
 def check_url(url: str) -> None:
@@ -38,11 +48,12 @@ def check_url(url: str) -> None:
         raise ValueError("is not fetched by http, which anybody on the way can change; allowed: https")
 
 
-def download(url: str) -> bytes:
-    """Return a binary glTF file.
+def download(url: str, suffix: str) -> bytes:
+    """Return a file of a format.
 
     Args:
         url: Where it is, as `check_url` allows.
+        suffix: The format, of FORMATS.
 
     Returns:
         The file.
@@ -54,10 +65,11 @@ def download(url: str) -> bytes:
     handlers = (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler)
     for handler in (*handlers, urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPErrorProcessor, _Redirects):
         opener.add_handler(handler())
-    request = urllib.request.Request(url, headers={"User-Agent": "sim_node", "Accept": MEDIA_TYPES[0]})
+    media_types, check = FORMATS[suffix]
+    request = urllib.request.Request(url, headers={"User-Agent": "sim_node", "Accept": media_types[0]})
     try:
         with opener.open(request, timeout=PATIENCE_S) as answer:
-            data = _read(answer)
+            data = _read(answer, media_types)
     except urllib.error.HTTPError as error:
         raise ValueError(f"the server answered {error.code} {error.reason}".rstrip()) from None
     except urllib.error.URLError as error:
@@ -67,7 +79,7 @@ def download(url: str) -> bytes:
     except (OSError, HTTPException) as error:
         said = getattr(error, "strerror", None) or error
         raise ValueError(f"the connection failed: {' '.join(str(said).split()) or type(error).__name__}") from None
-    _check_glb(data)
+    check(data)
     return data
 
 
@@ -93,11 +105,11 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _read(answer: Any) -> bytes:
+def _read(answer: Any, media_types: tuple[str, ...]) -> bytes:
     """Return the body of an answer. Raises ValueError for another type, too many bytes, and too much time."""
-    media_type = answer.headers.get_content_type() if answer.headers.get("Content-Type") else MEDIA_TYPES[0]
-    if media_type not in MEDIA_TYPES:
-        raise ValueError(f"the server sent {media_type}; allowed: {', '.join(MEDIA_TYPES)}")
+    media_type = answer.headers.get_content_type() if answer.headers.get("Content-Type") else media_types[0]
+    if media_type not in media_types:
+        raise ValueError(f"the server sent {media_type}; allowed: {', '.join(media_types)}")
     too_large = ValueError(f"it is larger than {MAX_BYTES // 1024**2} MB")
     announced = answer.headers.get("Content-Length", "")
     if announced.isdecimal() and int(announced) > MAX_BYTES:
@@ -131,3 +143,10 @@ def _check_glb(data: bytes) -> None:
     outside = next((uri for uri in uris if not uri.startswith("data:")), None)
     if outside is not None:
         raise ValueError(f"it refers to another file, {outside[:60]!r}")
+
+
+# What is fetched, by the suffixes of URLs.
+FORMATS = {
+    ".glb": Fetchable(("model/gltf-binary", *_ANY), _check_glb),
+    ".zip": Fetchable(("application/zip", "application/x-zip-compressed", *_ANY), check_zip),
+}

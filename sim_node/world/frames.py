@@ -66,9 +66,11 @@ class Sensors(Kind[Sensor]):
         """Rename its frame, its parent, and the names that its parameters refer to."""
         sensor = cast(Sensor, super().renamed(part, rename))
         given = {key: part.parameters[key] for key in naming(part.type) if key in part.parameters}
-        # What is no list of names is reported when the sensor is read.
+        if "topics" in part.parameters:
+            given["topics"] = part.parameters["topics"]
+        # What is no list of names is reported when the sensor is read. Topics with a leading / are not of the world.
         named = {
-            key: [rename.under(name) if isinstance(name, str) else name for name in value]
+            key: [rename.under(name) if isinstance(name, str) and name[:1] != "/" else name for name in value]
             for key, value in given.items()
             if isinstance(value, list | tuple)
         }

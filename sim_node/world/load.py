@@ -57,7 +57,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         path: A file, a package:// URI, or the name of a shipped world.
         allow: Folders that the world may refer to, in addition to its own.
         model: Which model to load from a file with several.
-        fetch: Whether models that its schematic names by URLs may be fetched, once.
+        fetch: Whether models that it or its schematic names by URLs may be fetched, once.
 
     Returns:
         The world.
@@ -95,7 +95,7 @@ def loads(
         suffix: The format, as the suffix of a file: ".yaml", ".xml", ".openplx", ...
         allow: Folders that the world may refer to.
         model: Which model to load from a text with several.
-        fetch: Whether models that its schematic names by URLs may be fetched, once.
+        fetch: Whether models that it or its schematic names by URLs may be fetched, once.
 
     Returns:
         The world.

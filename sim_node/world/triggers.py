@@ -16,11 +16,11 @@ from sim_node.world.readers.yaml_section import listed
 
 MOST = 64
 _TYPE = re.compile(r"[a-z]\w*/msg/[A-Z]\w*", re.ASCII)
-_TOPIC = re.compile(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
+TOPIC = re.compile(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", re.ASCII)
 
 
 def _names(topic: str, type: str) -> Iterator[Fault]:
-    if not _TOPIC.fullmatch(topic):
+    if not TOPIC.fullmatch(topic):
         yield "topic", f"{quoted(topic)} is no name of a topic"
     if not _TYPE.fullmatch(type):
         yield "type", f"{quoted(type)} is no type of messages; write package/msg/Name"

@@ -15,6 +15,7 @@ from sim_node import Simulation
 from sim_node.world import loads
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
+from sim_node.world.transmissions import Transmission
 
 MASS = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
 LENGTH = st.floats(0.05, 3.0)
@@ -128,6 +129,71 @@ class TestJoints:
         fallen = 0.5 * 9.8 / (1.0 + (2.0 * math.pi / 0.2) ** 2)
         assert pose[2] == pytest.approx(-fallen, rel=1e-2)
         assert angle == pytest.approx(pose[2] / 0.2 * 2.0 * math.pi, rel=1e-3)
+
+    @pytest.mark.parametrize("ratio", [-3.0, 0.5])
+    @pytest.mark.parametrize("turned", ["0 0 1", "0 0 -1"])
+    @pytest.mark.parametrize("carried", [True, False])
+    def test_a_gearbox_turns_its_child_back_by_its_ratio(self, ratio: float, turned: str, carried: bool) -> None:
+        def hinge(name: str, ends: tuple[str, str], xyz: str) -> str:
+            ends_of = f"<parent>{ends[0]}</parent><child>{ends[1]}</child>"
+            return f'<joint name="{name}" type="revolute">{ends_of}<axis><xyz>{xyz}</xyz></axis></joint>'
+
+        inertia = "<inertia><ixx>1</ixx><iyy>1</iyy><izz>{}</izz></inertia>"
+        first, second, arm, weight = 0.3, 0.7, 0.05, 2.0
+        away = f"<pose>{arm} 0 0 0 0 0</pose>"
+        weighted = f"<inertial>{away}<mass>{weight}</mass>{inertia.format(first)}</inertial>"
+        links = f'<link name="base">{weighted}</link>'
+        links += f'<link name="a">{weighted}</link>'
+        links += f'<link name="b"><inertial><mass>1</mass>{inertia.format(second)}</inertial></link>'
+        fixed = '<joint name="f" type="fixed"><parent>world</parent><child>base</child></joint>'
+        gear = (
+            '<joint name="gear" type="gearbox"><parent>a</parent><child>b</child><gearbox_reference_body>base'
+            f"</gearbox_reference_body><gearbox_ratio>{ratio}</gearbox_ratio><axis><xyz>0 0 1</xyz></axis>"
+            "<axis2><xyz>0 0 1</xyz></axis2></joint>"
+        )
+        joints = fixed + hinge("j1", ("base", "a"), "0 0 1") + hinge("j2", ("base", "b"), turned)
+        if not carried:  # the reference body is carried by the parent
+            fixed = fixed.replace(">base<", ">a<")
+            joints = hinge("j1", ("a", "base"), "0 0 1") + hinge("j2", ("base", "b"), turned)
+            joints += fixed
+        world = read(model(links + joints + gear), "<gravity>0 -5 0</gravity>")
+        simulation = Simulation(world, seed=0)
+        simulation.run(0.2)
+        snapshot, names = simulation.snapshot(), list(simulation.frames.names)
+
+        def angle(name: str) -> float:
+            pose = snapshot.poses[names.index(name)]
+            return 2.0 * math.atan2(pose[5], pose[6])
+
+        if not carried:
+            # b is carried by base, and turns on it by what a's angle from base, the opposite of base's on a, says.
+            assert abs(angle("m/base")) > 1e-3
+            assert angle("m/b") == pytest.approx(ratio * angle("m/base"), rel=1e-3)
+            return
+        # The torque of the weight, m g r, turns the inertia of both: I1 + m r^2 + n^2 I2.
+        torque = -weight * 5.0 * arm
+        speeding = torque / (first + weight * arm**2 + ratio**2 * second)
+        assert angle("m/a") == pytest.approx(0.5 * speeding * 0.2**2, rel=1e-2)
+        assert angle("m/b") == pytest.approx(-ratio * angle("m/a"), rel=1e-3)
+
+    @pytest.mark.parametrize(
+        ("body", "axis", "message"),
+        [("b", "0 0 1", "needs a hinge between"), ("base", "0 1 0", "turns about another axis")],
+    )
+    def test_a_gearbox_without_its_hinges_couples_nothing_and_says_so(self, body: str, axis: str, message: str) -> None:
+        links = "".join(f'<link name="{name}">{MASS}</link>' for name in ("base", "a", "b"))
+        joints = "".join(
+            f'<joint name="j{name}" type="revolute"><parent>base</parent><child>{name}</child>'
+            "<axis><xyz>0 0 1</xyz></axis></joint>"
+            for name in "ab"
+        )
+        gear = (
+            f'<joint name="gear" type="gearbox"><parent>a</parent><child>b</child><gearbox_reference_body>{body}'
+            f"</gearbox_reference_body><axis><xyz>{axis}</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>"
+        )
+        with pytest.warns(UserWarning, match=message):
+            world = loads(f'<sdf version="1.12"><world name="w">{model(links + joints + gear)}</world></sdf>', ".sdf")
+        assert not world.of(Transmission)
 
     def test_a_link_without_gravity_stays(self) -> None:
         link = f'<link name="l"><gravity>0</gravity>{MASS.replace("<mass>", "<pose>0.3 0 0 0 0 0</pose><mass>")}</link>'

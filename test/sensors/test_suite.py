@@ -171,7 +171,7 @@ NOISE = (
         (
             "type: imu, rat: 5",
             "rat",
-            "rat: unknown key; did you mean rate? (known: rate, latency, gyroscope, accelerometer)",
+            "rat: unknown key; did you mean rate? (known: rate, latency, topics, gyroscope, accelerometer)",
         ),
         ("type: imu, rate: 0", "0", "rate: 0 is out of range; allowed: above 0 Hz"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -676,6 +677,28 @@ def test_a_file_that_does_not_exist_is_not_found(uri: str, tmp_path: Path) -> No
     run = run_of(YARD, folder=tmp_path)
     assert rejected(lambda: run.structure.load(run.run, uri, "")).startswith("NOT_FOUND: ")
     assert rejected(lambda: run.structure.spawn("x", uri=uri)).startswith("NOT_FOUND: ")
+    run.loop.stop()
+
+
+def test_folders_of_models_are_spawned_and_loaded_from_within_what_may_be_read(tmp_path: Path) -> None:
+    inertial = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+    model = f'<sdf version="1.9"><model name="box"><link name="l">{inertial}</link></model></sdf>'
+    config = '<model><name>box</name><sdf version="1.9">model.sdf</sdf></model>'
+    for folder in (tmp_path / "yard" / "box", tmp_path / "secret"):
+        folder.mkdir(parents=True)
+        (folder / "model.config").write_text(config)
+        (folder / "model.sdf").write_text(model)
+    linked = tmp_path / "yard" / "linked"
+    linked.mkdir()
+    (linked / "model.config").write_text(config)
+    (linked / "model.sdf").symlink_to(tmp_path / "secret" / "model.sdf")
+    run = run_of(YARD, folder=tmp_path / "yard")
+    assert run.structure.spawn("x", uri="box", pose=((0, 0, 50), UNTURNED)) == "x"
+    assert "x/box/l" in {body.name for body in run.loop.simulation.world.bodies}
+    for outside in (str(tmp_path / "secret"), "linked"):
+        assert "may read" in rejected(partial(run.structure.spawn, "y", uri=outside))
+    run.structure.load(run.run, "box", "")
+    assert [body.name for body in run.loop.simulation.world.bodies] == ["box/l"]
     run.loop.stop()
 
 

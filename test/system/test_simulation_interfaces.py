@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from geometry_msgs.msg import PoseStamped, Vector3
 from listening import Listener, listener
 from processes import Program, sim_node
 from rclpy.action import ActionClient
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import (
     Bounds,
@@ -31,6 +33,7 @@ from simulation_interfaces.msg import (
     TagsFilter,
 )
 from simulation_interfaces.srv import ResetSimulation
+from tf2_msgs.msg import TFMessage
 
 from sim_node.ros.simulation_interfaces.services import SERVICES, name_of
 from sim_node.ros.simulation_interfaces.serving import REGISTERING
@@ -41,6 +44,7 @@ assert REGISTERING  # the table is filled by these modules
 OK, NOT_FOUND, FAILED = Result.RESULT_OK, Result.RESULT_NOT_FOUND, Result.RESULT_OPERATION_FAILED
 UNSUPPORTED, INCORRECT_STATE = Result.RESULT_FEATURE_UNSUPPORTED, Result.RESULT_INCORRECT_STATE
 BOX = "world: box\nbodies:\n  - {name: body, joint: free, geometry: [{box: [0.2, 0.2, 0.2], mass: 1}]}\n"
+LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 CALLS, THREADS = 10_000, 4
 
 
@@ -330,3 +334,36 @@ def test_the_prefix_of_the_services(ros_domain: int) -> None:
         names = dict(client.ears.node.get_service_names_and_types())
         offered = {name for name in names if re.fullmatch(r"/gzserver/[a-z_]+", name)}
         assert offered == {f"/gzserver/{name_of(type_name)}" for type_name in SERVICES}
+
+
+SDF = """<sdf version="1.9"><world name="w"><model name="box"><pose>0 0 5 0 0 0</pose>
+<link name="l"><inertial><mass>1</mass>
+</inertial><collision name="c"><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link>
+<model name="inner"><link name="part"/></model><joint name="j" type="fixed"><parent>l</parent><child>inner::part</child>
+</joint></model></world></sdf>"""
+
+
+def test_models_and_worlds_of_sdf_are_spawned_and_loaded(ros_domain: int, tmp_path: Path) -> None:
+    folder = tmp_path / "box"
+    folder.mkdir()
+    (folder / "model.config").write_text('<model><name>box</name><sdf version="1.9">model.sdf</sdf></model>')
+    (folder / "model.sdf").write_text(SDF)
+    with program(sim_node("run", "quadrotor", "--allow", tmp_path)) as running, listener() as ears:
+        running.wait_for("stop         Ctrl-C")
+        client = Client(ears)
+        transforms = ears.subscribe(TFMessage, "/tf_static", LATCHED)
+        sources = {"a": {"uri": str(folder)}, "b": {"uri": str(folder / "model.sdf")}, "c": {"resource_string": SDF}}
+        for k, (name, source) in enumerate(sources.items()):
+            assert client.result("SpawnEntity", name=name, initial_pose=at(10.0 * k, 5, 20), **source) == OK
+
+        def nested() -> set[str]:
+            found = {each.child_frame_id for _, message in transforms for each in message.transforms}
+            return {f"{name}/box/inner/part" for name in sources} & found
+
+        ears.spin_until(lambda: len(nested()) == len(sources), "the names of nested links")
+        assert {"a", "b", "c"} < client.entities()
+        assert client.result("LoadWorld", uri=str(folder / "model.sdf")) == OK
+        assert client.entities() == {"box/l"}
+        assert client.result("LoadWorld", uri=str(folder)) == OK
+        assert client.result("LoadWorld", resource_string=SDF) == OK
+        assert client.entities() == {"box/l"}

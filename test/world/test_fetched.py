@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import struct
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import trimesh
+from web_sites import Site, serving
 
 from sim_node.cli.main import main
 from sim_node.recording.worlds import files_below
@@ -33,45 +32,10 @@ def glb(text: bytes) -> bytes:
     return struct.pack("<4sII", b"glTF", 2, 20 + len(text)) + struct.pack("<I4s", len(text), b"JSON") + text
 
 
-@dataclass
-class Site:
-    """A server: what it answers by path, as a media type and a body or a place elsewhere; and what was asked for."""
-
-    port: int
-    answers: dict[str, tuple[str, bytes | str]]
-    asked: list[str] = field(default_factory=list)
-
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            served.asked.append(self.path)
-            media_type, body = served.answers.get(self.path, ("", b""))
-            if isinstance(body, str):
-                self.send_response(302)
-                self.send_header("Location", body)
-                self.end_headers()
-                return
-            self.send_response(200 if media_type else 404)
-            self.send_header("Content-Type", media_type or "text/plain")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served = Site(server.server_port, {"/box.glb": (GLB, box())})
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield served
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving({"/box.glb": (GLB, box())}) as served:
+        yield served
 
 
 @pytest.fixture(autouse=True)

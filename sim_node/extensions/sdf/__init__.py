@@ -9,7 +9,7 @@ from typing import Any
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.locate import manifest
 from sim_node.world.model import World
-from sim_node.world.quantities import OrNone
+from sim_node.world.quantities import OrNone, Word
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.keys import Keys
 from sim_node.world.readers.registry import reader
@@ -33,11 +33,25 @@ def model_in(folder: Path) -> Path:
 
 FLOWN = {"pilot": OrNone(Pilot), "autopilot": OrNone(Autopilot)}
 ABOUT = {"pilot": "What flies the model of an SDF file.", "autopilot": "The autopilot of the model of an SDF file."}
-SDF_KEYS = Keys({key: form.form(ABOUT[key]) for key, form in FLOWN.items()})
+TOPICS = Word(("ours", "gazebo"))
+SDF_KEYS = Keys(
+    {
+        **{key: form.form(ABOUT[key]) for key, form in FLOWN.items()},
+        "topics": TOPICS.form("Who names the topics of an SDF file's sensors."),
+    }
+)
 
 
 @reader(".sdf", ".world")
-def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
+def read_sdf(
+    path: Path,
+    shown: Path,
+    roots: Roots,
+    report: Report,
+    including: tuple[Path, ...] = (),
+    *,
+    gazebo_topics: bool = False,
+) -> World | None:
     """Return the world of an SDF file: its first world, or a world around its model.
 
     Args:
@@ -46,6 +60,7 @@ def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: t
         roots: The folders that it may refer to.
         report: Where faults are recorded.
         including: The files that include this one.
+        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
 
     Returns:
         The world, or None with the faults in `report`.
@@ -53,7 +68,7 @@ def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: t
     # Imported here, so that other worlds are read without it.
     from sim_node.extensions.sdf.reader import read_world
 
-    return read_world(path, shown, roots, report, included=bool(including))
+    return read_world(path, shown, roots, report, included=bool(including), gazebo_topics=gazebo_topics)
 
 
 @xml_reader("sdf")
@@ -66,8 +81,11 @@ def read_sdf_xml(file: XmlFile) -> World | None:
 
 @include_reader(".sdf", ".world", keys=SDF_KEYS)
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
-    """Return the world of an included SDF file, with what the include says flies it."""
-    world = read_sdf(path, shown, context.roots.around(path), report, context.including)
+    """Return the world of an included SDF file, with what the include says of it."""
+    topics = table.get("topics")
+    gazebo = topics is not None and TOPICS.read(topics, context) == "gazebo"
+    roots = context.roots.around(path)
+    world = read_sdf(path, shown, roots, report, context.including, gazebo_topics=gazebo)
     errors = len(report.errors)
     given = {key: form.read(value, context) for key, form in FLOWN.items() if (value := table.get(key)) is not None}
     if world is None or not given or len(report.errors) > errors:

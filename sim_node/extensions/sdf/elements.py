@@ -33,12 +33,14 @@ class SdfReading:
     Attributes:
         report: Where faults are recorded.
         roots: The folders that the files may refer to.
+        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
         opened: The root elements of the files.
         paths: The files, by what messages call them.
     """
 
     report: Report
     roots: Roots
+    gazebo_topics: bool = False
     opened: list[Element] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)

@@ -39,7 +39,7 @@ TYPES = {
     "universal": ("rsaddle", 2),
     "revolute2": ("rsaddle", 2),
     "screw": ("cylindrical", 1),
-    "gearbox": ("", 2),
+    "gearbox": ("transmission", 2),
 }
 
 
@@ -59,6 +59,7 @@ class Joint:
         limits: [low, high] of each axis (K, 2), m or rad.
         effort: The largest force or torque of each axis, infinite for none.
         pitch: Of a screw, m per turn.
+        ratio: Of a gearbox, how far its child turns back for what its parent turns.
         mimics: What its axes follow: joint and axis (0 or 1), multiplier and offset; None for nothing.
     """
 
@@ -76,6 +77,7 @@ class Joint:
     limits: list[tuple[float, float]] = field(default_factory=list)
     effort: list[float] = field(default_factory=list)
     pitch: float = 0.0
+    ratio: float = 1.0
     mimics: list[tuple[str, int, float, float] | None] = field(default_factory=list)
 
     @property
@@ -112,14 +114,15 @@ def read_joint(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> Joint
     if parent is not None and parent[1] is moved[1]:
         raise ScopeFault(element, f"its parent and its child are the same link, {quoted(moved[1].name)}")
     joint = Joint(scope, entry, kind, parent, moved, world_pose(scope, entry), np.zeros((0, 3)))
-    if kind == "gearbox":
-        reading.leave_out(element, "a gearbox does not couple its joints here; give them a <mimic>")
-        return None
     _, count = TYPES[kind]
     axes = [_axis(reading, joint, element, key) for key in ("axis", "axis2")[:count]]
     joint.axes = np.array(axes).reshape(-1, 3)
     if kind == "screw":
         joint.pitch = _pitch(reading, element)
+    if kind == "gearbox":
+        joint.ratio = reading.number(element, "gearbox_ratio", default=1.0)
+        if not math.isfinite(joint.ratio) or not joint.ratio:
+            reading.error(element, f"gearbox_ratio {joint.ratio:g} is out of range; it must be finite and not zero")
     return joint
 
 

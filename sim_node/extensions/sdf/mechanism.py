@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import SdfReading, place_of
+from sim_node.extensions.sdf.elements import SdfReading, child, place_of, text_of
 from sim_node.extensions.sdf.inertias import inertial_of
 from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
 from sim_node.extensions.sdf.scopes import (
@@ -79,7 +80,8 @@ class SdfMechanism:
         parts: Parts of a World by kind.
         motors: The numbers of the motors of each flying body, in the order of its rotors.
         topics: Topics here, by what Gazebo calls them. Several are commanded together.
-        altimeters: Altimeters, by their topics in Gazebo.
+        altimeters: The topics of altimeters, of height and speed, by what Gazebo calls them.
+        named: Topics that sensors have from Gazebo.
         converted: What is made of the numbers that are sent on topics of Gazebo.
         detached: What a message on a topic of Gazebo detaches.
         pulses: Topics of Gazebo with truth values that are sent once; here false comes before and after.
@@ -91,7 +93,8 @@ class SdfMechanism:
     parts: dict[str, list[Any]] = field(default_factory=dict)
     motors: dict[str, list[int]] = field(default_factory=dict)
     topics: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    altimeters: dict[str, str] = field(default_factory=dict)
+    altimeters: dict[str, tuple[str, str]] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
     converted: dict[str, Callable[[float], float]] = field(default_factory=dict)
     detached: dict[str, str] = field(default_factory=dict)
     pulses: set[str] = field(default_factory=set)
@@ -129,6 +132,7 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
     """Return the bodies, frames, loops and contacts of the models of a world. Faults are recorded."""
     found = SdfMechanism()
     shapes = Shapes(reading)
+    gears: list[Joint] = []
     for scope in world.within():
         for entry in scope.of_kind("link"):
             with recording(reading):
@@ -137,7 +141,9 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
         for entry in scope.of_kind("joint"):
             with recording(reading):
                 joint = read_joint(reading, scope, entry)
-                if joint is not None:
+                if joint is not None and joint.kind == "gearbox":
+                    gears.append(joint)
+                elif joint is not None:
                     found.joints[scope, entry.name] = joint
     closing = [joint for joint in found.joints.values() if not _hang(found, joint)]
     for link in found.links.values():
@@ -149,6 +155,9 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
     for joint in closing:
         with recording(reading):
             _close(reading, found, joint)
+    for joint in gears:
+        with recording(reading):
+            _couple(reading, found, joint)
     for scope in world.within():
         _add_frames(reading, found, scope)
     _exclude_contacts(reading, world, found)
@@ -254,6 +263,47 @@ def _close(reading: SdfReading, found: SdfMechanism, joint: Joint) -> None:
     )
     if any(np.isfinite(pair).any() for pair in joint.limits) or any(joint.damping + joint.friction + joint.stiffness):
         reading.approximate(joint.entry.element, "a joint that closes a loop has no limits, damping or spring here")
+
+
+def _couple(reading: SdfReading, found: SdfMechanism, gear: Joint) -> None:
+    """Hold the two hinges of a gearbox to its ratio.
+
+    SDFormat: of the angles from the gearbox_reference_body to the parent about `axis`, and to the child about `axis2`,
+    the second is -gearbox_ratio times the first.
+    """
+    element = gear.entry.element
+    named = child(element, "gearbox_reference_body")
+    if named is None:
+        raise ScopeFault(element, "gearbox_reference_body is missing")
+    at = link_of(gear.scope, text_of(named), named)
+    reference = None if at is None else found.links.get(at[1])
+    terms = []
+    for end, axis, factor in ((gear.parent, gear.axes[0], gear.ratio), (gear.child, gear.axes[1], 1.0)):
+        link = None if end is None else found.links.get(end[1])
+        hinge = _hinge_between(reference, link)
+        along = 0.0 if hinge is None else float(hinge[0].joint.axes[0] @ axis) * hinge[1]  # type: ignore[union-attr]
+        if hinge is None or abs(along) < 1.0 - 1e-6:
+            name = "the world" if link is None else link.frame
+            what = "turns about another axis than" if hinge else "needs a hinge between"
+            reading.leave_out(element, f"{gear.name}: {what} {name} and its gearbox_reference_body; it couples nothing")
+            return
+        terms.append((hinge[0].frame, factor * math.copysign(1.0, along)))
+    if terms[0][0] == terms[1][0]:
+        reading.leave_out(element, f"{gear.name}: its parent and its child turn by one hinge; it couples nothing")
+        return
+    found.add("transmissions", Transmission(gear.name, tuple(terms), place=place_of(element)))
+    if any(np.isfinite(pair).any() for pair in gear.limits) or any(gear.damping + gear.friction + gear.stiffness):
+        reading.approximate(element, "a gearbox has no limits, damping or spring here; its hinges have")
+
+
+def _hinge_between(reference: SdfLink | None, link: SdfLink | None) -> tuple[SdfLink, float] | None:
+    """Return the one of two links that turns on the other, and the sign of its angle as that of `link`."""
+    for moved, other, sign in ((link, reference, 1.0), (reference, link, -1.0)):
+        if moved is None or moved.joint is None or moved.parent is not other:
+            continue
+        low, high = moved.joint.limits[0] if moved.joint.limits else (0.0, 0.0)
+        return (moved, sign) if moved.joint.kind in ("revolute", "continuous") and low < high else None
+    return None
 
 
 def _add_frames(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sim_node.extensions.sdf.actors import add_actors
 from sim_node.extensions.sdf.document import File, open_file, root_of
 from sim_node.extensions.sdf.effects import report_effects
 from sim_node.extensions.sdf.elements import SdfReading
@@ -22,9 +23,11 @@ PLACED = ("magnetometer", "gps")
 MAX_NESTING = "its frames depend on each other too deeply"
 
 
-def read_world(path: Path, shown: Path, roots: Roots, report: Report, *, included: bool) -> World | None:
+def read_world(
+    path: Path, shown: Path, roots: Roots, report: Report, *, included: bool, gazebo_topics: bool = False
+) -> World | None:
     """Return the world of an SDF file; see read_sdf."""
-    reading = SdfReading(report, roots.around(path))
+    reading = SdfReading(report, roots.around(path), gazebo_topics)
     errors = len(report.errors)
     opened = open_file(reading, path, (path.resolve(),), shown)
     if opened is None:
@@ -47,6 +50,7 @@ def _world(reading: SdfReading, root: Element, file: File, *, included: bool) ->
     around = surroundings_of(reading, scope)
     found = mechanism_of(reading, scope, around.physics.gravity)
     add_sensors(reading, found, scope, around.time.step_ns)
+    add_actors(reading, found, scope)
     add_plugins(reading, found, scope, around)
     on_earth = [sensor for sensor in found.parts.get("sensors", ()) if sensor.type in PLACED]
     if on_earth and around.origin is None and not included:

@@ -11,7 +11,8 @@ import numpy as np
 from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, gazebo_topic, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
-from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, relative, world_pose
+from sim_node.messages.sensor_topics import ros_name, topic_of
 from sim_node.simulation.sensors.dvl import LEAST_BEAMS
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world.model import Sensor
@@ -253,6 +254,16 @@ TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
     "logical_camera": ((("logical_camera", ""),), _logical_camera),
     "dvl": ((("dvl", ""),), _dvl),
 }
+# What Gazebo adds to the name of a sensor for its topic: gz-sim's systems, and RenderUtil.cc for what is drawn.
+TOPICS = {
+    **{kind: kind for kind in ("imu", "magnetometer", "air_pressure", "air_speed", "altimeter", "contact")},
+    **dict.fromkeys(("navsat", "gps"), "navsat"),
+    **dict.fromkeys(("depth_camera", "depth"), "depth_image"),
+    **dict.fromkeys(("rgbd_camera", "rgbd"), ""),
+    **dict.fromkeys(("gpu_lidar", "lidar", "gpu_ray", "ray"), "scan"),
+    **{"camera": "image", "force_torque": "forcetorque", "logical_camera": "logical_camera"},
+    **{"dvl": "dvl/velocity", "optical_flow": "optical_flow"},
+}
 # Types without an equivalent, and what to use instead.
 MISSING = {
     **dict.fromkeys(("thermal_camera", "thermal", "segmentation_camera", "segmentation", "boundingbox_camera"), ""),
@@ -275,6 +286,38 @@ def _sensors(owner: Element) -> Iterator[Element]:
     yield from owner.all("sensor")
     for added in owner.all("experimental:params"):
         yield from added.all("sensor")
+
+
+def _gazebo_topic_of(scope: SdfScope, owner: ScopeEntry, element: Element, kind: str) -> str:
+    """Return the topic of a sensor in Gazebo: its own, else /world/W/model/M/link/L/sensor/S and what its type adds."""
+    given = text(element, "topic") or text(element, "contact", "topic")
+    if given and given != "__default_topic__":
+        return ros_name(given)
+    parts, at = [owner.kind, owner.name, "sensor", element.get("name") or kind, TOPICS[kind]], scope
+    while at.above is not None:
+        parts[:0] = [] if at.merged else ["model", at.name]
+        at = at.above
+    return ros_name("/".join(["world", at.name, *parts]))
+
+
+def _named(
+    reading: SdfReading, found: SdfMechanism, element: Element, name: str, kind: str, type: str
+) -> tuple[str, ...]:
+    """Return the topics of a sensor here, in the order of its messages, for its topic in Gazebo."""
+    above, _, _ = name.rpartition("/")
+    if kind in ("rgbd_camera", "rgbd"):
+        return (f"{name}/image", f"{name}/camera_info") if type == "camera" else (f"{name}/depth_image",)
+    if type == "lidar_3d":
+        return (f"{name}/points",)
+    if type not in ("camera", "depth_camera"):
+        return (name,)
+    info = text(element, "camera", "camera_info_topic")
+    info = ros_name(info or f"{above}/camera_info")
+    if info in found.named:
+        reading.approximate(element, f"the topic {info} is of another camera, too; here this one's is below its frame")
+        return (name,)
+    found.named.add(info)
+    return name, info
 
 
 def _read(
@@ -307,7 +350,10 @@ def _read(
     if kind == "altimeter":
         # Gazebo's counts from where it is at the start.
         parameters["reference"] = float(poses.compose(link.pose, pose)[2])
-        found.altimeters[gazebo_topic(text(element, "topic"))] = f"{link.frame}/{frame_name(name)}"
+        frame = f"{link.frame}/{frame_name(name)}"
+        topics = topic_of(frame, "height"), topic_of(frame, "vertical_speed")
+        gazebo = _gazebo_topic_of(scope, owner, element, kind)
+        found.altimeters[gazebo_topic(gazebo)] = (gazebo, topics[1]) if reading.gazebo_topics else topics
     if "rings" in parameters:
         types = (("lidar_3d", ""),)
     low, high = parameters.get("angle_min", 0.0), parameters.get("angle_max", 0.0)
@@ -329,6 +375,9 @@ def _read(
     rate = min(rate if rate > 0.0 else UNSAID, most)
     place = place_of(element)
     for of_type, suffix in types:
+        if reading.gazebo_topics:
+            topic = _gazebo_topic_of(scope, owner, element, kind)
+            parameters = {**parameters, "topics": _named(reading, found, element, topic, kind, of_type)}
         yield Sensor(
             f"{link.frame}/{frame_name(name)}{suffix}",
             link.frame,

@@ -123,6 +123,30 @@ class Shapes:
                     place=place_of(element),
                 )
 
+    def skin(self, element: Element) -> Iterator[Geometry]:
+        """Yield the shapes that are seen of an actor's skin, as its file has it, in no pose of an animation."""
+        name = child(element, "filename")
+        if name is None or not text_of(name):
+            self.reading.leave_out(element, "filename is missing; the skin is not drawn")
+            return
+        scale = np.full(3, self.reading.amount(element, "scale", default=1.0, positive=True))
+        try:
+            path = uris.find(text_of(name), self.reading.file_of(element), self.reading.roots)
+            solids = self._file(path, scale, visual=True)
+        except (ImportError, LocateError, OSError, ValueError) as error:
+            self.reading.leave_out(element, f"{error}; the skin is not drawn")
+            return
+        self.reading.approximate(element, "an actor's skin moves as a whole here")
+        for solid in solids:
+            shown = solid.file is not None and solid.file.suffix.lower() in MESHES_SHOWN
+            colour = WHITE if solid.colour is None else solid.colour
+            yield solid.placed(
+                poses.IDENTITY,
+                colour=None if shown else colour,
+                only="" if shown else "visual",
+                place=place_of(element),
+            )
+
     def pose(self, scope: SdfScope, entry: ScopeEntry, element: Element) -> FloatArray:
         """Return the pose (7,) of a part of a link in the link. Raises Fault."""
         pose = child(element, "pose")

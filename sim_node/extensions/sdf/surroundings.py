@@ -1,4 +1,4 @@
-"""What surrounds the models of an SDF world: physics, gravity, origin, wind, scene, lights, ground and actors."""
+"""What surrounds the models of an SDF world: physics, gravity, origin, wind, scene, lights, and ground."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sim_node.extensions.sdf.elements import (
     text,
     text_of,
 )
-from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, world_pose
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, world_pose
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.forces import Wind
 from sim_node.world.image_files import TEXTURES
 from sim_node.world.locate import LocateError
-from sim_node.world.model import MIN_STEP_NS, Motion, Origin, TimeGrid
+from sim_node.world.model import MIN_STEP_NS, Origin, TimeGrid
 from sim_node.world.physics import Physics
 from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Setting
@@ -82,16 +82,13 @@ def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
         found.parts["lights"] = [light for _, light in lights[:MAX_LIGHTS]]
         for other, _ in lights[MAX_LIGHTS:]:
             reading.leave_out(other, f"a world has up to {MAX_LIGHTS} lights here")
-    motions = [motion for actor in _of(element, "actor") if (motion := _actor(reading, actor)) is not None]
-    if motions:
-        found.parts["motions"] = motions
     for entry in scope.of_kind("model"):
         if entry.inner is not None and entry.inner.is_fixed and "ground" not in found.parts:
             found.parts |= _heightmap(reading, entry)
     return found
 
 
-def _of(element: Element, tag: str) -> Iterator[Element]:
+def elements_of(element: Element, tag: str) -> Iterator[Element]:
     """Yield the elements of a kind in a world, and those that its includes lead to."""
     for each in element.children:
         if each.tag == tag:
@@ -136,7 +133,7 @@ def _sky(reading: SdfReading, element: Element) -> Sky | None:
 
 
 def _lights(reading: SdfReading, element: Element, scope: SdfScope) -> Iterator[tuple[Element, Light]]:
-    for light in _of(element, "light"):
+    for light in elements_of(element, "light"):
         kind = light.get("type")
         if kind not in LIGHTS:
             reading.error(light, f"no light type {quoted(kind)}; allowed: {', '.join(LIGHTS)}", "type")
@@ -209,39 +206,3 @@ def _ground(reading: SdfReading, given: Element, pose: FloatArray) -> Ground | N
         reading.error(uri or given, str(error))
         return None
     return Ground(float(at[2]), heights, place=place_of(given, "ground"))
-
-
-def _actor(reading: SdfReading, actor: Element) -> Motion | None:
-    """Return the way of an actor through its waypoints; None if it has none."""
-    rows = []
-    script = child(actor, "script")
-    at = reading.pose(child(actor, "pose"))
-    trajectories = [] if script is None else script.all("trajectory")
-    for trajectory in trajectories[:1]:
-        trajectory.get("type"), trajectory.get("id")
-        for waypoint in trajectory.all("waypoint"):
-            time = reading.number(waypoint, "time", default=0.0)
-            rows.append((round(time * 1e9) if math.isfinite(time) else 0, reading.pose(child(waypoint, "pose"))))
-    for more in trajectories[1:]:
-        reading.leave_out(more, "only the first trajectory of an actor is read")
-    for skin in actor.all("skin") + actor.all("animation"):
-        reading.leave_out(skin, "an actor is a frame that moves, without its skin")
-    place = place_of(actor)
-    rows.sort(key=lambda row: row[0])
-    rows = [row for k, row in enumerate(rows) if k == 0 or row[0] > rows[k - 1][0]]
-    if not rows:
-        rows = [(0, at)]
-    loops = script is None or reading.flag(script, "loop", default=True)
-    if script is not None:
-        start = reading.number(script, "delay_start", default=0.0)
-        rows = [(time + round(max(start, 0.0) * 1e9), pose) for time, pose in rows] if math.isfinite(start) else rows
-        reading.flag(script, "auto_start", default=True)
-    return Motion(
-        frame_name(actor.get("name")),
-        "world",
-        np.array([time for time, _ in rows]),
-        np.array([pose for _, pose in rows]),
-        after="loop" if loops and len(rows) > 1 else "hold",
-        place=place,
-        parent_place=place,
-    )

@@ -11,7 +11,6 @@ from typing import Any
 from sim_node.extensions.sdf.elements import child, gazebo_topic, text_of
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
-from sim_node.messages.sensor_topics import topic_of
 from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 from sim_node.world.readers.numbers import as_number
@@ -37,8 +36,8 @@ MESSAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Altimeter": ("geometry_msgs/msg/Vector3Stamped", {"vertical_position": float, "vertical_velocity": float}),
     "Wrench": ("geometry_msgs/msg/Wrench", {"force": _XYZ, "torque": _XYZ}),
 }
-# Of an altimeter: the topics of the sensor here, whose values are along z.
-_ALTIMETER = {"vertical_position": "height", "vertical_velocity": "vertical_speed"}
+# Of an altimeter: the fields, each a topic of the sensor here, whose values are along z.
+_ALTIMETER = ("vertical_position", "vertical_velocity")
 _TOKEN = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}:,;]|[-+.\w]+|\S)""")
 _NEEDED = {bool: "true or false", int: "an integer", float: "a number", str: "a text in quotation marks"}
 MAX_DEPTH = 16
@@ -140,7 +139,7 @@ def _of_altimeter(
     fields = {each.field for each in matches}
     if len(fields) != 1 or not fields <= {*_ALTIMETER}:
         raise ScopeFault(source, f"a trigger on an altimeter needs matches of one field: {', '.join(_ALTIMETER)}")
-    name = topic_of(plugin.found.altimeters[topic], _ALTIMETER[fields.pop()])
+    name = plugin.found.altimeters[topic][_ALTIMETER.index(fields.pop())]
     return name, tuple(replace(each, field="vector.z") for each in matches)
 
 

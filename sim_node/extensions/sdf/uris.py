@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from sim_node.text import did_you_mean
+from sim_node.world.fetched import OPTION, fetched_folder
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots, is_file, is_folder, read_text
@@ -20,7 +21,10 @@ from sim_node.world.readers.xml_elements import compose_xml
 VARIABLES = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 MANIFEST, MODEL = "model.config", "model.sdf"
 # An address of a model on Fuel, with its version and a file in it.
-_FUEL = re.compile(r"/models/(?P<name>[^/]+)(/(\d+|tip))?(/files)?(/(?P<inside>.+))?/?$")
+_FUEL = re.compile(
+    r"(?P<server>\w+://[^/]+)(/(?P<api>\d+\.\d+))?/(?P<owner>[^/]+)/models/(?P<name>[^/]+)"
+    r"(/(?P<version>\d+|tip))?(/files)?(/(?P<inside>.+?))?/?$"
+)
 FETCHED = ("https://", "http://", "fuel://")
 
 
@@ -44,13 +48,16 @@ def find(uri: str, beside: Path, roots: Roots) -> Path:
 
 def _find(uri: str, beside: Path, roots: Roots) -> Path:
     if uri.startswith(FETCHED):
-        of_fuel = _FUEL.search(uri)
+        of_fuel = _FUEL.match(uri)
         name = unquote(of_fuel["name"] if of_fuel else uri.rstrip("/").rpartition("/")[2])
         known = _in_collections(name, unquote(of_fuel["inside"] or "") if of_fuel else "", beside, roots)
         if known is not None and known != beside.resolve().parent:
             return known
+        if of_fuel is not None and (found := _fetched(of_fuel, roots)) is not None:
+            return found
+        asked = f"{OPTION} fetches it once; or " if of_fuel else ""
         raise LocateError(
-            f"{quoted(name)} is on the network, which is not asked; download it to a folder {name} in one of "
+            f"{quoted(name)} is on the network, which is not asked; {asked}download it to a folder {name} in one of "
             f"{VARIABLES[0]}, or beside the folder of this file"
         )
     scheme, separator, rest = uri.partition("://")
@@ -74,6 +81,29 @@ def _find(uri: str, beside: Path, roots: Roots) -> Path:
         raise LocateError(f"{quoted(uri)} is no address that is read; allowed: model://, package://, file://, a path")
     if not path.exists():
         raise LocateError(_no(uri))
+    return path
+
+
+def _fetched(of_fuel: re.Match[str], roots: Roots) -> Path | None:
+    """Return a file or the folder of a model on Fuel; None if it is not there and must not be fetched.
+
+    Fuel has a model's files as a ZIP file with its name below its version: gz-fuel-tools, FuelClient::DownloadModel.
+    """
+    name, inside = unquote(of_fuel["name"]), unquote(of_fuel["inside"] or "")
+    if {"/", os.sep, "\0"} & {*name} or name in (".", ".."):
+        raise LocateError(f"{quoted(name)} is no name of a model")
+    owner, version = quote(unquote(of_fuel["owner"])), of_fuel["version"] or "tip"
+    model = f"{of_fuel['api'] or '1.0'}/{owner}/models/{quote(name)}/{version}/{quote(name)}.zip"
+    url = f"{of_fuel['server']}/{model}"
+    try:
+        folder = fetched_folder(url, allowed=roots.fetch)
+    except LocateError:
+        if not roots.fetch:
+            return None
+        raise
+    path = (folder / inside).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.exists():
+        raise LocateError(f"the model {quoted(name)} of {of_fuel['server']} has no {inside}")
     return path
 
 

@@ -11,7 +11,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.declared import Declared, given, keys_of, plan_of
 from sim_node.world.model import Sensor
 from sim_node.world.problems import Place, Problem, quoted, shortened, shown_key
-from sim_node.world.quantities import Flag, ListOf, Number, PartOf, Text, Whole, Word
+from sim_node.world.quantities import Flag, FrameName, ListOf, Number, PartOf, Text, Whole, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 
@@ -72,7 +72,13 @@ def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
 
 def listing(meaning: str) -> Any:
     """Declare a list of names in the world, as a field of a sensor's dataclass; empty by default."""
-    return given(ListOf(Text(), 1), meaning, default=())
+    return given(ListOf(FrameName(), 1), meaning, default=())
+
+
+def topics() -> Any:
+    """Declare the topics of a sensor's messages, which an include puts below its prefix."""
+    meaning = "names of its topics, in the order above; by default those below its own name"
+    return given(ListOf(Text(1)), meaning, default=())
 
 
 def group(default: object, unit: str, meaning: str, *, axes: int = 1) -> Any:
@@ -98,7 +104,11 @@ def axes_of(kind: type[Any], noise: type[Any]) -> dict[str, int]:
 
 def names_in(kind: type[Any]) -> tuple[str, ...]:
     """Return the parameters of a dataclass that list names in the world."""
-    return tuple(name for name, _, spec in plan_of(kind).fields if isinstance(spec.holds, ListOf))
+    return tuple(name for name, _, spec in plan_of(kind).fields if _lists(spec.holds, FrameName))
+
+
+def _lists(holds: Any, kind: type[Any]) -> bool:
+    return isinstance(holds, ListOf) and isinstance(holds.item, kind)
 
 
 def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:

@@ -14,7 +14,7 @@ from sim_node.registry import Registry
 from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Noise, NoiseBank, Quantities
-from sim_node.simulation.sensors.parameters import axes_of, names_in, parameter
+from sim_node.simulation.sensors.parameters import axes_of, names_in, parameter, topics
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, keys_of
@@ -151,6 +151,7 @@ class SensorType(ABC):
 
     rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
     latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    topics: tuple[str, ...] = topics()
 
     channels: ClassVar[tuple[str, ...]]
     needs_origin: ClassVar[bool] = False

@@ -24,6 +24,7 @@ from sim_node.simulation.sensors.truth import DOWN, FrameState
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import Problem, WorldError, quoted
+from sim_node.world.triggers import TOPIC
 
 
 class SensorRecord(NamedTuple):
@@ -98,6 +99,16 @@ def _misfits(mounting: Sensor, sensor: SensorType, world: World) -> list[Problem
     if sensor.needs_origin and world.origin is None:
         message = f"{mounting.type} needs to know where on Earth it is; the world needs an origin"
         problems.append(fault(mounting, "type", message))
+    if sensor.topics:
+        names = [each.topic for each in sensor.messages(mounting.name, world.fixed_frame)]
+        if len(sensor.topics) > len(names):
+            message = f"{mounting.type} has {len(names)} here, found {len(sensor.topics)}: {', '.join(names)}"
+            problems.append(fault(mounting, "topics", message))
+        problems += (
+            fault(mounting, "topics", f"{quoted(topic)} is no name of a topic")
+            for topic in sensor.topics
+            if not TOPIC.fullmatch(topic)
+        )
     if sensor.needs_package and find_spec(sensor.needs_package) is None:
         package = sensor.needs_package
         message = f"{mounting.type} needs the package {package}, which is not installed: pip install {package}"

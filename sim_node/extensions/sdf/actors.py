@@ -1,0 +1,89 @@
+"""Actors of SDF worlds: frames that move through waypoints, with what is seen of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from sim_node.extensions.sdf.document import relative_to
+from sim_node.extensions.sdf.elements import SdfReading, child, place_of
+from sim_node.extensions.sdf.mechanism import FIXED_FRAME, SdfMechanism, recording
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, own_pose
+from sim_node.extensions.sdf.shapes import Shapes
+from sim_node.extensions.sdf.surroundings import elements_of
+from sim_node.world.bodies import Body
+from sim_node.world.model import Motion
+from sim_node.world.readers.xml_elements import Element
+
+
+def add_actors(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> None:
+    """Add the actors of a world. Faults are recorded."""
+    shapes = Shapes(reading)
+    for actor in elements_of(scope.element, "actor"):
+        with recording(reading):
+            motion = _motion(reading, actor)
+            found.add("motions", motion)
+            found.add("bodies", *_bodies(reading, actor, scope, motion, shapes))
+
+
+def _bodies(reading: SdfReading, actor: Element, world: SdfScope, motion: Motion, shapes: Shapes) -> list[Body]:
+    """Return what is seen of an actor: its skin, and its links, which carry their visuals with it."""
+    place, bodies = motion.place, []
+    seen = [shape for skin in actor.all("skin") for shape in shapes.skin(skin)]
+    if seen:
+        bodies.append(Body(f"{motion.frame}/skin", motion.frame, geometry=tuple(seen), place=place, parent_place=place))
+    for animation in actor.all("animation"):
+        reading.leave_out(animation, "an actor moves as a whole here, without its animation")
+    for joint in actor.all("joint"):
+        reading.leave_out(joint, "the links of an actor do not move in it here")
+    # Its links have the names and poses of a model's.
+    own = SdfScope(motion.frame, actor, world.version)
+    for link in actor.all("link"):
+        pose = child(link, "pose")
+        entry = ScopeEntry(link.get("name"), "link", link, reading.pose(pose), relative_to(pose, world.version))
+        own.entries[entry.name] = entry
+    for entry in own.entries.values():
+        for collision in entry.element.all("collision"):
+            reading.leave_out(collision, "an actor touches nothing here")
+        for sensor in entry.element.all("sensor"):
+            reading.leave_out(sensor, "an actor has no sensors here")
+        at = place_of(entry.element)
+        body = Body(f"{motion.frame}/{frame_name(entry.name)}", motion.frame, pose=own_pose(own, entry), place=at)
+        bodies.append(replace(body, geometry=tuple(shapes.visuals(own, entry)), parent_place=at))
+    return bodies
+
+
+def _motion(reading: SdfReading, actor: Element) -> Motion:
+    """Return the way of an actor through its waypoints, or where it stands."""
+    rows = []
+    script = child(actor, "script")
+    at = reading.pose(child(actor, "pose"))
+    trajectories = [] if script is None else script.all("trajectory")
+    for trajectory in trajectories[:1]:
+        trajectory.get("type"), trajectory.get("id")
+        for waypoint in trajectory.all("waypoint"):
+            time = reading.number(waypoint, "time", default=0.0)
+            rows.append((round(time * 1e9) if math.isfinite(time) else 0, reading.pose(child(waypoint, "pose"))))
+    for more in trajectories[1:]:
+        reading.leave_out(more, "only the first trajectory of an actor is read")
+    place = place_of(actor)
+    rows.sort(key=lambda row: row[0])
+    rows = [row for k, row in enumerate(rows) if k == 0 or row[0] > rows[k - 1][0]]
+    if not rows:
+        rows = [(0, at)]
+    loops = script is None or reading.flag(script, "loop", default=True)
+    if script is not None:
+        start = reading.number(script, "delay_start", default=0.0)
+        rows = [(time + round(max(start, 0.0) * 1e9), pose) for time, pose in rows] if math.isfinite(start) else rows
+        reading.flag(script, "auto_start", default=True)
+    return Motion(
+        frame_name(actor.get("name")),
+        FIXED_FRAME,
+        np.array([time for time, _ in rows]),
+        np.array([pose for _, pose in rows]),
+        after="loop" if loops and len(rows) > 1 else "hold",
+        place=place,
+        parent_place=place,
+    )
