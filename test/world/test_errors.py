@@ -54,7 +54,7 @@ def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
             "include: [{fil: a.yaml, file: a.yaml}]",
             "1:12: include[0].fil: unknown key; did you mean file? "
             "(known: file, prefix, parent, pose, q, qd, keyframe, free, balance_inertia, packages, arguments, "
-            "convention, effectors, scaled_children, assets, pilot, autopilot)",
+            "convention, effectors, scaled_children, assets, pilot, autopilot, topics)",
         ),
         (
             "frames: [{name: a, pose: {axis_angle: {axis: [1, 0, 0], angel: 1, angle: 1}}}]",
