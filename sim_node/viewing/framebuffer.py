@@ -111,8 +111,7 @@ def _leave_to_parent() -> None:
     _contexts.kept = {}
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_to_parent)
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _context() -> Any:

@@ -218,6 +218,12 @@ class Body:
         return self.inertial.mass if self.inertial is not None else sum(part.mass for part in self.geometry)
 
 
+def body_names(world: World) -> tuple[str, ...]:
+    """Return the bodies of a world and the links of its models."""
+    links = (model.full_name(link.name) for model in world.models for link in model.links)
+    return (*(body.name for body in world.bodies), *links)
+
+
 def body_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of a world's physics and bodies; none if it has no bodies."""
     if not world.bodies and not world.models and world.ground is None:

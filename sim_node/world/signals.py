@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sim_node.text import did_you_mean
+from sim_node.world.bodies import body_names
 from sim_node.world.declared import declared, given, place_of
 from sim_node.world.joint_motion import driven_joints
 from sim_node.world.model import World
@@ -77,8 +78,7 @@ class _Named:
         self._actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
         self._joints = driven_joints(world)
         self._suctions = {each.name for each in world.of(Suction)}
-        self._bodies = {body.name for body in world.bodies}
-        self._bodies.update(model.full_name(link.name) for model in world.models for link in model.links)
+        self._bodies = body_names(world)
 
     def fault(self, signal: NamedSignal) -> str:
         """Return what is wrong with what a signal is about; empty if nothing is."""

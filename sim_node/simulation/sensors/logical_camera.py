@@ -12,10 +12,11 @@ from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Quantities
 from sim_node.simulation.sensors.parameters import listing, parameter
 from sim_node.simulation.sensors.registry import Channels, Measure, Message, Report, SensorType, sensor
-from sim_node.simulation.sensors.touch import body_names, check_bodies
+from sim_node.simulation.sensors.touch import check_bodies
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bodies import body_names
 from sim_node.world.declared import declared
 from sim_node.world.model import Sensor, World
 

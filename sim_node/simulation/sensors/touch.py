@@ -15,6 +15,7 @@ from sim_node.simulation.sensors.registry import Channels, Measure, Message, Sen
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.bodies import body_names
 from sim_node.world.declared import declared, given
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import quoted
@@ -53,12 +54,6 @@ class Touch(SensorType):
     def measure(cls, sensors: Sequence[Touch], context: SensorContext) -> Measure:
         """Return the function for whether each (S, 1) touches: 0 or 1."""
         return _Touching(sensors, context)
-
-
-def body_names(world: World) -> tuple[str, ...]:
-    """Return the bodies of a world and the links of its models."""
-    links = (model.full_name(link.name) for model in world.models for link in model.links)
-    return (*(body.name for body in world.bodies), *links)
 
 
 def check_bodies(names: Sequence[str], world: World) -> None:
