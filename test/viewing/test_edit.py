@@ -92,6 +92,20 @@ def test_a_push_adds_a_velocity_away_from_the_camera(run: Session) -> None:
         np.testing.assert_allclose(run.loop.call(lambda: crate.twist), [0, 1, 0.5, 0, 0, 0.25], atol=1e-9)
 
 
+def test_a_frame_is_not_described_before_what_can_be_done_with_it_is_known(run: Session) -> None:
+    """The next instant may be shown between the choice of a page and the answer to it."""
+    viewer = run.viewer
+    assert viewer is not None
+    assert viewer.scene is not None
+    with opened(viewer.url) as page:
+        with viewer.lock:
+            choose(page, "Selected", "crate")
+            until(lambda: viewer._picked.chosen == "crate", "the choice")
+            viewer._picked.show(1, viewer.scene.in_root)
+        page.until(lambda page: "`crate` in `map`" in str(page.messages))
+        assert options(page) == ["Follow", "Hide", "Plot", "Drag", "Push"]
+
+
 def test_what_is_selected_is_followed_hidden_and_plotted(run: Session) -> None:
     viewer = run.viewer
     assert viewer is not None

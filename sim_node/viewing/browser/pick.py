@@ -52,7 +52,8 @@ class Picked:
     ) -> None:
         self._server, self._scene, self._lock, self._editor, self._focus = server, scene, lock, editor, focus
         self._world: World | None = None
-        self._about: list[str] = []
+        # What is known of a frame, and which: the dropdown has a new one before this is found.
+        self._about_of, self._about = "", list[str]()
         self._clicked, self._seen = ("", 0.0), (0, np.full(7, np.nan))
         self._handles: Any = None
         self._dragging = False
@@ -75,7 +76,7 @@ class Picked:
 
     def show(self, time_ns: int, in_root: FloatArray) -> None:
         """Show where the frame is, from the poses (N, 7) of all frames in the fixed frame, and how it has moved."""
-        if not self.chosen:
+        if not self.chosen or self.chosen != self._about_of:
             return
         frames = self._scene.frames
         row = frames.index(self.chosen)
@@ -139,7 +140,7 @@ class Picked:
             masses = [shape.mass for shape in scene.shapes if shape.row == row and shape.mass is not None]
             mass = [f"mass {masses[0]:.6g} kg"] if masses and masses[0] > CARRIER_MASS else []
             parent = scene.frames.parents[row]
-            self._about = [
+            self._about_of, self._about = name, [
                 *([f"parent `{scene.frames.names[parent]}`"] if parent >= 0 else []),
                 *mass,
                 self._below(row),
