@@ -41,9 +41,15 @@ def choose(page: Page, label: str, value: str) -> None:
 
 
 def select(page: Page, frame: str) -> None:
-    before = len(page.messages)
     choose(page, "Selected", frame)
-    page.until(lambda page: f"`{frame}` in `map`" in str(page.messages[before:]))
+    page.until(lambda page: described(page, frame))
+
+
+def described(page: Page, frame: str) -> bool:
+    """Whether what is known of a frame came last of what is selected; the tab Frames names no parent."""
+    texts = [str(message["updates"].get("_markdown")) for message in page.all("GuiUpdateMessage")]
+    found = [text for text in texts if "parent `" in text]
+    return bool(found) and found[-1].startswith(f"`{frame}` in `map`")
 
 
 def options(page: Page) -> list[str]:
@@ -96,13 +102,16 @@ def test_a_frame_is_not_described_before_what_can_be_done_with_it_is_known(run: 
     """The next instant may be shown between the choice of a page and the answer to it."""
     viewer = run.viewer
     assert viewer is not None
-    assert viewer.scene is not None
     with opened(viewer.url) as page:
+        page.element("Selected")
+        scene = viewer.scene
+        assert scene is not None
         with viewer.lock:
             choose(page, "Selected", "crate")
             until(lambda: viewer._picked.chosen == "crate", "the choice")
-            viewer._picked.show(1, viewer.scene.in_root)
-        page.until(lambda page: "`crate` in `map`" in str(page.messages))
+            viewer._picked.show(1, scene.in_root)
+            assert not viewer._picked._answer.content
+        page.until(lambda page: described(page, "crate"))
         assert options(page) == ["Follow", "Hide", "Plot", "Drag", "Push"]
 
 
