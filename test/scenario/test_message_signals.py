@@ -167,6 +167,14 @@ def test_a_signal_of_messages_that_is_none_is_named_with_the_nearest(text: str, 
         open_signal(run, text)
 
 
+@pytest.mark.parametrize("kind", ["px4", "ardupilot"])
+def test_messages_of_an_autopilot_that_is_started_by_hand_are_no_signals(kind: str) -> None:
+    text = FLOWN.format(like="px4", instance=0, events="", must="always battery(drone) > 0")
+    by_hand = text.replace("mavlink_builtin, in_process: true, like: px4", kind)
+    with pytest.raises(FormulaError, match=f"started by hand.*`sim_node test --autopilot {kind}` starts one"):
+        open_signal(Simulation(loads(by_hand)), "battery(drone)")
+
+
 def test_a_field_of_mavlink_is_not_compared_with_another_unit() -> None:
     with pytest.raises(FormulaError, match="is in m"):
         formula("mavlink(drone, GLOBAL_POSITION_INT.relative_alt) > 4 s")
