@@ -123,9 +123,10 @@ def test_a_mission_file_is_sent_and_flown(tmp_path: Path, like: str) -> None:
     assert not run.events[-1].error
 
 
-def test_a_mission_over_a_link_with_losses_arrives_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", ["loss: 0.5", "duplicate: 1"])
+def test_a_mission_over_a_bad_link_arrives_all_the_same(tmp_path: Path, fault: str) -> None:
     (tmp_path / "there.yaml").write_text(MISSION)
-    events = "{at: 0.1, do: [{link: {of: drone, loss: 0.5}}, {mission: {file: there.yaml, start: false}}]}"
+    events = f"{{at: 0.1, do: [{{link: {{of: drone, {fault}}}}}, {{mission: {{file: there.yaml, start: false}}}}]}}"
     text = FLOWN.format(like="px4", instance=free_instance(), events=events, must="always events_succeed()")
     (tmp_path / "world.yaml").write_text(text)
     first, second = (run_alone(load(tmp_path / "world.yaml"), 1, 10 * SECOND).events for _ in range(2))
