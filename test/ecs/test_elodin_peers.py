@@ -79,8 +79,10 @@ def test_an_example_gives_elodins_numbers(
 ) -> None:
     """Its run, and one tick from each of the states of Elodin's run."""
     python = environment_of("elodin")
-    shutil.copytree(examples / name, tmp_path / "theirs")
-    example, changed = str(tmp_path / "theirs" / "main.py"), copied(examples / name, tmp_path / "ours", COMPAT)
+    # The folder's name says which example it is.
+    shutil.copytree(examples / name, tmp_path / "theirs" / name)
+    example = str(tmp_path / "theirs" / name / "main.py")
+    changed = copied(examples / name, tmp_path / "ours" / name, COMPAT)
     theirs, ours = tmp_path / "theirs.npz", tmp_path / "ours.npz"
     for command in (
         [str(python), str(SCRIPT), "elodin", example, str(TICKS), str(theirs)],
