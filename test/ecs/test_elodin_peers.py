@@ -6,6 +6,8 @@ Campaigns are those of a later version, with controllers in Rust: set ELODIN_CAM
 
 from __future__ import annotations
 
+import ast
+import functools
 import json
 import os
 import re
@@ -19,6 +21,7 @@ import numpy as np
 import pytest
 from strangers import environment_of
 
+import sim_node.extensions.elodin as el
 from sim_node.extensions.elodin.egm08 import C_FILE, S_FILE, SHIPPED
 from sim_node.viewing.schematic import read_schematic
 
@@ -107,6 +110,21 @@ def _equal(found: Any, expected: Any, what: str) -> None:
     np.testing.assert_allclose(
         found, expected, rtol=0, atol=max(TOLERANCE * scale, ROUNDING), err_msg=what, equal_nan=True
     )
+
+
+def test_every_name_that_elodins_examples_use_is_there(examples: Path) -> None:
+    """`el.NAME`, and what of it is named in turn: of both versions of the repository that are there."""
+    later = os.environ.get("ELODIN_CAMPAIGNS_DIR", "")
+    names = set()
+    for folder in (examples, *([Path(later, "examples")] if later else [])):
+        for file in folder.rglob("*.py"):
+            text = file.read_text(encoding="utf-8")
+            tree = ast.walk(ast.parse(text)) if "import elodin as el" in text else ()
+            written = {ast.unparse(node) for node in tree if isinstance(node, ast.Attribute)}
+            names |= {each for each in written if re.fullmatch(r"el(\.\w+)+", each)}
+    assert len(names) > 50
+    for name in sorted(names):
+        functools.reduce(getattr, name.split(".")[1:], el)  # an AttributeError says which one is not
 
 
 def test_every_schematic_of_elodins_repository_is_read(examples: Path) -> None:
