@@ -219,6 +219,21 @@ class TestNothingInSilence:
         assert rows[3, "ode"] == "approximated"
         assert rows[3, "sphere.radius"] == "used"
 
+    def test_what_friction_and_slip_are_not_is_said_at_their_lines(self) -> None:
+        def collision(name: str, ode: str) -> str:
+            return f'<collision name="{name}"><surface><friction><ode>{ode}</ode></friction></surface></collision>'
+
+        ode = "\n<mu2>0.4</mu2>", "\n<mu>0.5</mu><mu2>0.5</mu2><slip1>0</slip1>\n<slip2>0.1</slip2><fdir1>1 0 0</fdir1>"
+        shape = "<geometry><sphere><radius>1</radius></sphere></geometry></collision>"
+        shapes = "".join(collision(f"c{row}", each) for row, each in enumerate(ode)).replace("</collision>", shape)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loads(sdf(model(link("l", shapes))), ".sdf")
+        assert [str(each.message) for each in caught] == [
+            "<text>:1:108: ode: friction is the same in all directions here: mu, not mu2",
+            "<text>:4:1: slip2: contacts have no slip of their own here, besides that of WheelSlip",
+        ]
+
     def test_the_command_lists_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write(tmp_path, {"w.sdf": sdf(f"\n{model(link('l', '<velocity_decay/>'))}")})
         assert main(["check", "--audit", str(path)]) == 0

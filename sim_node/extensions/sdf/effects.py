@@ -32,7 +32,7 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "collision": "max_contacts auto_inertia_params density",
         "contact": "ode collide_without_contact_bitmask category_bitmask poissons_ratio elastic_modulus",
         "friction": "bullet",
-        "ode": "slip1 slip2 fdir1 mu2",
+        "ode": "fdir1",
         "bounce": "threshold",
         "limit": "stiffness dissipation",
         "joint": "physics thread_pitch",

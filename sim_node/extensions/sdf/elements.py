@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.extensions.sdf import NAMER
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -33,16 +34,16 @@ class SdfReading:
     Attributes:
         report: Where faults are recorded.
         roots: The folders that the files may refer to.
-        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
         opened: The root elements of the files.
         paths: The files, by what messages call them.
+        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
     """
 
     report: Report
     roots: Roots
-    gazebo_topics: bool = False
     opened: list[Element] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
+    gazebo_topics: bool = field(default_factory=lambda: NAMER.get() == "gazebo")
     _said: set[str] = field(default_factory=set)
 
     def file_of(self, element: Element) -> Path:
