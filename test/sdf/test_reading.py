@@ -247,3 +247,16 @@ class TestNothingInSilence:
         path = write(tmp_path, {"r.urdf": '<robot name="r"><link name="l"/>\n<transmission name="t"/></robot>'})
         rows = {(row.where.line, row.key): row.status for row in audit(path)}
         assert rows == {(1, "robot.link"): "used", (2, "robot.transmission"): "no effect"}
+
+    def test_an_audit_of_mjcf_lists_what_only_programs_see(self, tmp_path: Path) -> None:
+        body = '<body name="b"><geom name="g" size="1"/>\n<camera name="c"/></body>'
+        sensors = '<sensor>\n<framepos objtype="body" objname="b"/></sensor>\n<custom/>'
+        text = f"<mujoco><worldbody>{body}</worldbody>\n{sensors}\n<statistic extent='1'/></mujoco>"
+        rows = {(row.where.line, row.key): row.status for row in audit(write(tmp_path, {"r.xml": text}))}
+        assert {key: status for key, status in rows.items() if status != "used"} == {
+            (2, "camera"): "no effect",
+            (3, "sensor"): "no effect",
+            (5, "custom"): "no effect",
+            (6, "mujoco.statistic"): "no effect",
+        }
+        assert rows[1, "body.geom"] == "used"
