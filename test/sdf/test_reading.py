@@ -221,9 +221,12 @@ class TestNothingInSilence:
 
     def test_what_friction_and_slip_are_not_is_said_at_their_lines(self) -> None:
         def collision(name: str, ode: str) -> str:
-            return f'<collision name="{name}"><surface><friction><ode>{ode}</ode></friction></surface></collision>'
+            return (
+                f'<collision name="{name}"><surface><friction><ode>{ode}</ode>{bullet}</friction></surface></collision>'
+            )
 
         ode = "\n<mu2>0.4</mu2>", "\n<mu>0.5</mu><mu2>0.5</mu2><slip1>0</slip1>\n<slip2>0.1</slip2><fdir1>1 0 0</fdir1>"
+        bullet = "<bullet><friction>0.5</friction><rolling_friction>0</rolling_friction></bullet>"
         shape = "<geometry><sphere><radius>1</radius></sphere></geometry></collision>"
         shapes = "".join(collision(f"c{row}", each) for row, each in enumerate(ode)).replace("</collision>", shape)
         with warnings.catch_warnings(record=True) as caught:

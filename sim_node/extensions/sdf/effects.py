@@ -33,6 +33,7 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "contact": "ode collide_without_contact_bitmask category_bitmask poissons_ratio elastic_modulus",
         "friction": "bullet",
         "ode": "fdir1",
+        "bullet": "fdir1 rolling_friction",
         "bounce": "threshold",
         "limit": "stiffness dissipation",
         "joint": "physics thread_pitch",

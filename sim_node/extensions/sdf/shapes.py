@@ -324,11 +324,10 @@ class Shapes:
         reading, friction = self.reading, child(surface, "friction")
         given: dict[str, Any] = {}
         # Gazebo's engines read these under the name of ODE, whichever they are.
-        for engine in ("ode", "bullet"):
-            of = child(friction, engine)
-            names = ("mu", "mu2") if engine == "ode" else ("friction", "friction2")
-            if "sliding" in given or all(child(of, name) is None for name in names):
+        for engine, *names in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
+            if "sliding" in given or all(child(friction, engine, name) is None for name in names):
                 continue
+            of = child(friction, engine)
             assert of is not None
             mu = reading.number(of, names[0], default=1.0)
             if reading.number(of, names[1], default=mu) != mu:
