@@ -175,6 +175,20 @@ class TestFaults:
         lines = faults(sdf(f"\n{inside}")).splitlines()
         assert any(line.startswith("<text>:2:") and said in line for line in lines), lines
 
+    @pytest.mark.parametrize(
+        "plugin", ["", '<plugin filename="gz-sim-track-controller-system" name="x"><link>l</link></plugin>']
+    )
+    def test_what_refers_to_a_link_with_a_fault_adds_none(self, plugin: str) -> None:
+        visual = '\n<visual name="v"><pose relative_to="g"/></visual>'
+        assert faults(sdf(model(link("l", visual) + link("k") + plugin))) == (
+            "<text>:2:1: visual: no frame 'g' in the model 'm'"
+        )
+
+    def test_a_message_does_not_repeat_a_name_without_end(self) -> None:
+        lines = faults(sdf(model(link("l" * 5000)))).splitlines()
+        assert "has 5002 characters; allowed: up to 255" in "".join(lines)
+        assert max(map(len, lines)) < 400
+
     def test_entities_are_refused(self) -> None:
         bomb = '<!DOCTYPE sdf [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><sdf version="1.9">&b;</sdf>'
         assert "document types and entities are not allowed" in faults(bomb)

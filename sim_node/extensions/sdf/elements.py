@@ -16,7 +16,7 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.declared import holder_of, plan_of
-from sim_node.world.problems import Place, Where, quoted
+from sim_node.world.problems import MAX_PATH, Place, Where, quoted
 from sim_node.world.quantities import Flag, Vector
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, from_euler
@@ -188,7 +188,7 @@ class SdfReading:
 
 def place_of(element: Element, name: str = "") -> Place:
     """Return where an element is, as the place of what is made of it."""
-    return Place(Where(element.file, *element.at), name or element.get("name") or element.tag)
+    return Place(Where(element.file, *element.at), (name or element.get("name") or element.tag)[:MAX_PATH])
 
 
 def child(element: Element | None, *tags: str) -> Element | None:

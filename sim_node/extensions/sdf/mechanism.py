@@ -149,6 +149,8 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
     for link in found.links.values():
         with recording(reading):
             _add_body(reading, found, link, shapes, gravity)
+            continue
+        found.add("bodies", Body(link.frame, FIXED_FRAME))  # in the place of a faulty one, for what refers to it
     bodies = found.parts.get("bodies", [])
     if shapes.masked:
         bodies[:] = [replace(body, geometry=tuple(map(shapes.with_layers, body.geometry))) for body in bodies]
