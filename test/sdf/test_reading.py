@@ -99,6 +99,17 @@ class TestIncludes:
         monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
         assert [body.name for body in load(path).bodies] == ["box/l"]
 
+    def test_an_include_says_where_models_are(self, tmp_path: Path) -> None:
+        write(tmp_path, {"parts/crate/model.sdf": f'<sdf version="1.9">{model(link("l"), "box")}</sdf>'})
+        write(tmp_path, {"w.sdf": sdf("<include><uri>model://box</uri></include>")})
+        path = write(tmp_path, {"w.yaml": "include: [{file: w.sdf, packages: {box: parts/crate}}]"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert [body.name for body in load(path).bodies] == ["box/l"]
+        write(tmp_path, {"w.yaml": "include: [{file: w.sdf, packages: {boxes: parts/crate}}]"})
+        with pytest.raises(WorldError, match="no model 'box'; did you mean boxes\\?"):
+            load(path)
+
     @pytest.mark.parametrize("end", ["", "/3", "/tip", "/3/files/meshes/swing.dae"])
     def test_nothing_is_fetched(self, end: str) -> None:
         address = f"https://fuel.gazebosim.org/1.0/OpenRobotics/models/Playground{end}"

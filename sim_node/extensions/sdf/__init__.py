@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sim_node.formats.urdf_files import URDF_KEYS, packages_of
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.locate import manifest
 from sim_node.world.model import World
@@ -36,11 +36,10 @@ FLOWN = {"pilot": OrNone(Pilot), "autopilot": OrNone(Autopilot)}
 ABOUT = {"pilot": "What flies the model of an SDF file.", "autopilot": "The autopilot of the model of an SDF file."}
 SUFFIXES = (".sdf", ".world")
 TOPICS = Word(("ours", "gazebo"))
-# Who names the topics of a file's sensors, where its include does not say it.
-NAMER = ContextVar("namer", default="ours")
 SDF_KEYS = Keys(
     {
         **{key: form.form(ABOUT[key]) for key, form in FLOWN.items()},
+        "packages": URDF_KEYS["packages"],
         "topics": TOPICS.form("Who names the topics of an SDF file's sensors."),
     }
 )
@@ -77,7 +76,10 @@ def read_sdf_xml(file: XmlFile) -> World | None:
 @include_reader(*SUFFIXES, keys=SDF_KEYS)
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
     """Return the world of an included SDF file, with what the include says of it."""
-    topics, roots = table.get("topics"), context.roots.around(path)
+    from sim_node.extensions.sdf.elements import NAMER
+
+    topics, roots, packages = table.get("topics"), context.roots.around(path), table.get("packages")
+    roots = replace(roots, packages={**roots.packages, **packages_of(packages, context)})
     token = NAMER.set(NAMER.get() if topics is None else TOPICS.read(topics, context) or NAMER.get())
     try:
         world = read_sdf(path, shown, roots, report, context.including)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf import NAMER
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -25,6 +25,8 @@ from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
 TRUE, FALSE = ("true", "1"), ("false", "0")
+# Who names the topics of a file's sensors, where its include does not say it.
+NAMER = ContextVar("namer", default="ours")
 
 
 @dataclass

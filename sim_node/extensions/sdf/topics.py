@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.run import RUN_SOURCES, RunSource
-from sim_node.extensions.sdf import NAMER, SUFFIXES, TOPICS
+from sim_node.extensions.sdf import SUFFIXES, TOPICS
+from sim_node.extensions.sdf.elements import NAMER
 from sim_node.world import World
 
 
