@@ -221,6 +221,8 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         assert hosts == {urlparse(url).netloc}
 
         page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("q")
+        page.wait_for_selector('#foot .on[aria-label="Draw less"]')
         page.keyboard.press(".")
         step = shown_time(page, lambda time_s, words: time_s > 0.0 and "paused" in words)
         assert step == 0.02  # a sixtieth of a second, in whole steps of the world
