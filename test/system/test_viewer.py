@@ -15,6 +15,7 @@ from urllib.parse import urlparse
 import numpy as np
 import psutil
 import pytest
+from claims import can_be_bound
 from forked_programs import program
 from nightly import only
 from PIL import Image
@@ -301,9 +302,7 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
         assert code == 0, viewer.output
         assert "Traceback" not in viewer.output
         until_ended(*family)
-    with socket.socket() as port:
-        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port.bind(("127.0.0.1", int(url.rpartition(":")[2])))
+    assert can_be_bound(socket.SOCK_STREAM, int(url.rpartition(":")[2]))
 
 
 def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path) -> None:
