@@ -16,7 +16,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.messages_tab import MessagesTab
-from sim_node.viewing.browser.panel import without_noise
+from sim_node.viewing.browser.panel import depths_of, without_noise
 from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
 from sim_node.viewing.schematic.binding import axes_of, problem_of
 from sim_node.viewing.schematic.eql import IndexNode
@@ -149,10 +149,8 @@ def _horizon(panel: DataPanel, context: FeedContext) -> Feed:
 
 
 def _hierarchy(panel: DataPanel, context: FeedContext) -> Feed:
-    frames, depths = context.frames, list[int]()
-    for parent in frames.parents.tolist():
-        depths.append(0 if parent < 0 else depths[parent] + 1)
-    rows = list(zip(frames.names, depths, (not each for each in frames.still.tolist()), strict=True))[:MAX_NAMES]
+    frames = context.frames
+    rows = list(zip(frames.names, depths_of(frames), (~frames.still).tolist(), strict=True))[:MAX_NAMES]
     more = len(frames) - len(rows)
     return lambda: {"frames": rows, "selected": context.selected(), "more": more}
 
