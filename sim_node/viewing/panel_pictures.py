@@ -143,7 +143,8 @@ def render_panels(
     if schematic is None or not schematic.panels:
         raise RenderError("the world's schematic has no panels")
     check_times(times_ns, source)
-    signals = ShownSignals(frames, world=world, reference=scene_reference(schematic, world))
+    named = None if source.columns is None else world
+    signals = ShownSignals(frames, world=named, reference=scene_reference(schematic, world))
     context = FeedContext(signals, frames, world, str, lambda: None)
     earlier = earlier_instants(source, times_ns)
     history: dict[int, FloatArray] = {}
@@ -177,7 +178,7 @@ def render_panels(
     instants = [*earlier, *times_ns]
     watched = watch(instants, "simulated" if source.name == "world" else "read")
     for time_ns, posed in zip(instants, source.poses(watched), strict=True):
-        now = source.columns(signals.columns)
+        now = {} if source.columns is None else source.columns(signals.columns)
         history[time_ns], columns[time_ns] = posed, {name: (values, posed) for name, values in now.items()}
 
     def take(time_ns: int) -> float:

@@ -140,7 +140,7 @@ class PoseSource:
         start_ns, end_ns: The time range.
         poses: For ascending instants, yields the poses (N, 7) of all frames of `lay_out(world)`, each in its parent.
         zero_ns: Origin of times given by users.
-        columns: Of a run, returns columns by name, at the instant whose poses were yielded last.
+        columns: Returns columns by name, at the instant whose poses were yielded last; None for what is no run.
     """
 
     world: World
@@ -149,7 +149,7 @@ class PoseSource:
     end_ns: int = MAX_STAMP_NS
     zero_ns: int = 0
     name: str = "world"
-    columns: Callable[[Iterable[str]], Mapping[str, Array]] = lambda names: {}
+    columns: Callable[[Iterable[str]], Mapping[str, Array]] | None = None
 
 
 def source_of_run(
