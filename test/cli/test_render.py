@@ -229,7 +229,7 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", only([signal.SIGINT, signal.SIGTERM], 0))
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
     # Long enough to be drawn for some seconds; all of it is simulated first.
     asked = ["render", world, *EYE, "--duration", "8", "--video", str(tmp_path / "film.mp4")]

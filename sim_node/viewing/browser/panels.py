@@ -40,7 +40,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, is_length, scene_reference
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference, unit_of
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -244,10 +244,11 @@ class Panels:
             new = [curves for curves in self._curves if not curves.times]
             for instant in self._history() if new else ():
                 if len(instant.poses) == len(frames):
-                    self.signals.update(frames.in_root(instant.poses), instant.measurements)
+                    now_s = instant.time_ns / 1e9
+                    self.signals.update(frames.in_root(instant.poses), instant.measurements, now_s)
                     for curves in new:
-                        curves.sample(instant.time_ns / 1e9)
-            self.signals.update(in_root, {})
+                        curves.sample(now_s)
+            self.signals.update(in_root, {}, self._time_s)
             for curves in new:
                 curves.sample(self._time_s)
 
@@ -257,7 +258,7 @@ class Panels:
         frames, in_root, labels, world = self._last
         reference = scene_reference(schematic, world)
         signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields, reference=reference)
-        signals.update(in_root, {})
+        signals.update(in_root, {}, self._time_s)
         drawing = drawing_of(schematic, signals)
         viewports = schematic.viewports()
         cameras = {
@@ -307,7 +308,7 @@ class Panels:
         if self.signals is None or self._last is None:
             return
         self._last = self._last[0], in_root, *self._last[2:]
-        self.signals.update(in_root, measurements)
+        self.signals.update(in_root, measurements, time_ns / 1e9)
         if self._batches is not None:
             placed = self._drawing.poses()
             known = np.isfinite(placed).all(axis=1)
@@ -414,7 +415,7 @@ class Panels:
                 "kind": "graph",
                 "graph": number,
                 "labels": self._curves[number].labels,
-                "unit": "m" if all(is_length(formula.tree) for formula in panel.curves) else "",
+                "unit": units.pop() if len(units := {unit_of(formula.tree) for formula in panel.curves}) == 1 else "",
                 "limits": panel.limits,
                 "style": panel.style,
             }
