@@ -166,18 +166,18 @@ import sim_node.extensions.elodin as el
 
 world = el.World()
 world.spawn(el.Body(world_vel=el.SpatialMotion(linear=jnp.array([1.0, 0.0, 0.0]))), name="ball")
-world.schematic('graph "ball.world_pos[4], ball.world_vel[3]" y_min=-1 y_max=2')
+world.schematic('vsplit {\\n graph "ball.world_pos[4], ball.world_vel[3]" y_min=-1 y_max=2\\n graph "ball.inertia[6]"\\n}')
 world.run(el.six_dof(), sim_time_step=0.01, max_ticks=200)
 """
     )
-    request = RenderRequest(size=(400, 200), panels=True)
+    request = RenderRequest(size=(400, 360), panels=True)
     (pixels,) = draw(load(tmp_path / "ball.py"), request, [1_000_000_000])
     ends = []
     for colour in ((201, 42, 42), (35, 122, 51)):
-        curve = np.argwhere((np.abs(pixels[:, :300].astype(int) - colour) < 60).all(axis=2))
+        curve = np.argwhere((np.abs(pixels[:180, :300].astype(int) - colour) < 60).all(axis=2))
         ends.append(curve[curve[:, 1] >= curve[:, 1].max() - 1][:, 0].mean())
         assert curve[:, 1].max() > 280
     assert ends[0] == pytest.approx(ends[1], abs=2.0)
     source = replace(source_of_run(load(tmp_path / "ball.py")), columns=None)
-    with pytest.warns(WorldWarning, match=r"not in pictures: .*there is no 'ball\.world_vel'"):
+    with pytest.warns(WorldWarning, match=r"not in pictures: .*there is no 'ball\.inertia'"):
         next(render_sources([source], request, [1_000_000_000]))
