@@ -166,7 +166,8 @@ import sim_node.extensions.elodin as el
 
 world = el.World()
 world.spawn(el.Body(world_vel=el.SpatialMotion(linear=jnp.array([1.0, 0.0, 0.0]))), name="ball")
-world.schematic('vsplit {\\n graph "ball.world_pos[4], ball.world_vel[3]" y_min=-1 y_max=2\\n graph "ball.inertia[6]"\\n}')
+curves = 'graph "ball.world_pos[4], ball.world_vel[3]" y_min=-1 y_max=2'
+world.schematic('vsplit {\\n ' + curves + '\\n graph "ball.inertia[6]"\\n}')
 world.run(el.six_dof(), sim_time_step=0.01, max_ticks=200)
 """
     )
