@@ -11,7 +11,8 @@ from page_graphs import graphs
 
 from sim_node.session import Session
 from sim_node.viewing import RenderRequest, draw
-from sim_node.viewing.render_requests import render_sources, source_of_run
+from sim_node.viewing.render_requests import source_of_run
+from sim_node.viewing.rendering import render_sources
 from sim_node.viewing.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, formula
 from sim_node.world import World, WorldError, WorldWarning, load
 
