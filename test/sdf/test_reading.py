@@ -187,13 +187,26 @@ class TestFaults:
         assert any(line.startswith("<text>:2:") and said in line for line in lines), lines
 
     @pytest.mark.parametrize(
-        "plugin", ["", '<plugin filename="gz-sim-track-controller-system" name="x"><link>l</link></plugin>']
+        "plugin",
+        [
+            "",
+            '<plugin filename="gz-sim-track-controller-system" name="x"><link>l</link></plugin>',
+            '<plugin filename="gz-sim-apply-link-wrench-system" name="x"><link_name>l</link_name></plugin>',
+            '<joint name="j" type="revolute"><parent>k</parent><child>l</child><axis><xyz>0 0 1</xyz></axis></joint>'
+            '<plugin filename="gz-sim-joint-controller-system" name="x"><joint_name>j</joint_name></plugin>',
+        ],
     )
-    def test_what_refers_to_a_link_with_a_fault_adds_none(self, plugin: str) -> None:
-        visual = '\n<visual name="v"><pose relative_to="g"/></visual>'
-        assert faults(sdf(model(link("l", visual) + link("k") + plugin))) == (
-            "<text>:2:1: visual: no frame 'g' in the model 'm'"
-        )
+    @pytest.mark.parametrize("part", ["", "visual", "collision"])
+    def test_what_refers_to_a_link_with_a_fault_adds_none(self, part: str, plugin: str) -> None:
+        pose, imu = '<pose relative_to="g"/>', '<sensor name="s" type="imu"/>'
+        fault = f'<{part} name="v">{pose}</{part}>' if part else pose
+        lines = faults(sdf(model(link("l", f"\n{fault}{imu}") + link("k") + plugin))).splitlines()
+        assert [line.partition(" ")[2] for line in lines] == [f"{part or 'link'}: no frame 'g' in the model 'm'"]
+
+    def test_a_heightmap_on_a_link_with_a_fault_is_refused(self) -> None:
+        shape = '<collision name="c"><geometry><heightmap><uri>h.png</uri></heightmap></geometry></collision>'
+        text = sdf(model(f'<static>1</static><link name="l"><pose relative_to="g"/>{shape}</link>'))
+        assert "link: no frame 'g' in the model 'm'" in faults(text)
 
     def test_a_message_does_not_repeat_a_name_without_end(self) -> None:
         lines = faults(sdf(model(link("l" * 5000)))).splitlines()

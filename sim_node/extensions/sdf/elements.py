@@ -39,6 +39,7 @@ class SdfReading:
         opened: The root elements of the files.
         paths: The files, by what messages call them.
         gazebo_topics: Whether sensors have the topics that they have in Gazebo.
+        faults: Those of references that are recorded.
     """
 
     report: Report
@@ -46,6 +47,7 @@ class SdfReading:
     opened: list[Element] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
     gazebo_topics: bool = field(default_factory=lambda: NAMER.get() == "gazebo")
+    faults: list[Exception] = field(default_factory=list)
     _said: set[str] = field(default_factory=set)
 
     def file_of(self, element: Element) -> Path:

@@ -135,8 +135,10 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
     gears: list[Joint] = []
     for scope in world.within():
         for entry in scope.of_kind("link"):
+            pose = poses.IDENTITY  # of one with a fault, for what refers to it
             with recording(reading):
-                found.links[entry] = SdfLink(scope, entry, scope.frame(entry.name), world_pose(scope, entry))
+                pose = world_pose(scope, entry)
+            found.links[entry] = SdfLink(scope, entry, scope.frame(entry.name), pose)
     for scope in world.within():
         for entry in scope.of_kind("joint"):
             with recording(reading):
@@ -168,11 +170,13 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
 
 @contextmanager
 def recording(reading: SdfReading) -> Iterator[None]:
-    """Record a Fault that is raised in a block, and go on after it."""
+    """Record a Fault that is raised in a block, once wherever it is raised again, and go on after it."""
     try:
         yield
     except ScopeFault as fault:
-        reading.error(fault.element, fault.message)
+        if fault not in reading.faults:
+            reading.faults.append(fault)
+            reading.error(fault.element, fault.message)
 
 
 def _hang(found: SdfMechanism, joint: Joint) -> bool:

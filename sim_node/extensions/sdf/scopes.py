@@ -54,7 +54,7 @@ class ScopeEntry:
     attached_to: str = ""
     inner: SdfScope | None = None
     found: FloatArray | None = None
-    visited: bool = False
+    fault: ScopeFault | None = None
 
 
 @dataclass(eq=False)
@@ -174,9 +174,18 @@ def own_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
     """Return the pose (7,) of an entry in its scope's own frame. Raises Fault, also for poses that go in a circle."""
     if entry.found is not None:
         return entry.found
-    if entry.visited:
-        raise ScopeFault(entry.element, f"the pose of {quoted(entry.name)} depends on itself")
-    entry.visited = True
+    if entry.fault is not None:
+        raise entry.fault
+    entry.fault = ScopeFault(entry.element, f"the pose of {quoted(entry.name)} depends on itself")
+    try:
+        entry.found = _own_pose(scope, entry)
+    except ScopeFault as fault:
+        entry.fault = fault
+        raise
+    return entry.found
+
+
+def _own_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
     relative_to = entry.relative_to or (entry.attached_to if entry.kind in ("frame", "joint") else "")
     if relative_to == WORLD and not scope.is_world:
         if entry.kind != "joint":
@@ -186,7 +195,6 @@ def own_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
     if entry.inner is not None and entry.inner.placement:
         placed = pose_in(entry.inner, entry.inner.placement, entry.element)
         pose = poses.compose(pose, poses.invert(placed))
-    entry.found = pose
     return pose
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from sim_node.extensions.sdf.elements import (
     text,
     text_of,
 )
-from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, world_pose
+from sim_node.extensions.sdf.scopes import ScopeEntry, ScopeFault, SdfScope, world_pose
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.forces import Wind
@@ -178,7 +179,9 @@ def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
             given = child(collision, "geometry", "heightmap")
             if given is None:
                 continue
-            pose = poses.compose(world_pose(entry.inner, link), reading.pose(child(collision, "pose")))
+            pose = reading.pose(child(collision, "pose"))
+            with suppress(ScopeFault):  # recorded where the link is read
+                pose = poses.compose(world_pose(entry.inner, link), pose)
             ground = _ground(reading, given, pose)
             if ground is not None:
                 link.element.children.remove(collision)
