@@ -84,10 +84,10 @@ window.simQuality = (() => {
     const page = window.__viserMutable, settings = window.__viserTestpoints?.devSettings;
     if (!page?.scene || page.firstMessageBatch || !settings) return;
     if (!low && lit) return;
-    // A picture that stands has all its pixels: what is paused, from a camera that does not move.
+    // A picture that stands has all its pixels: what is paused, from a camera that does not move. So has one of a film.
     const pose = page.camera.matrixWorld.elements.join();
     if (pose !== from || (outer.simFoot?.playing() ?? true)) [from, moved] = [pose, performance.now()];
-    part = performance.now() - moved > STANDS ? 1 : PIXELS;
+    part = performance.now() - moved > STANDS || outer.simFoot?.filming() ? 1 : PIXELS;
     if (!dense) settings.set({ fixedDpr: low ? part * devicePixelRatio : null });
     if (low) {
       if (page.scene.children.some((each) => each.isDirectionalLight && each.castShadow))
