@@ -28,7 +28,7 @@ from sim_node.viewing.render_requests import (
 from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
 from sim_node.viewing.schematic.model import Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
-from sim_node.viewing.shown_signals import ShownSignals, is_length, scene_reference
+from sim_node.viewing.shown_signals import ShownSignals, scene_reference, unit_of
 from sim_node.world import WorldError, WorldWarning
 from sim_node.world.layout import lay_out
 
@@ -224,7 +224,8 @@ def _ticks(low: float, high: float, count: float) -> list[float]:
 
 def _graph(curves: Curves) -> Painter:
     """Draw curves, with what they are where they end."""
-    unit = "m" if all(is_length(formula.tree) for formula in curves.graph.curves) else ""
+    units = {unit_of(formula.tree) for formula in curves.graph.curves}
+    unit = units.pop() if len(units) == 1 else ""
     style = curves.graph.style
 
     def paint(pen: Pen, time_s: float) -> None:
