@@ -17,6 +17,7 @@ import hypothesis
 import psutil
 import pytest
 from claims import CLAIMS, free_domain
+from forked import Forks, forks
 
 HERE = Path(__file__).parent
 
@@ -167,6 +168,13 @@ def ros_domain(monkeypatch: pytest.MonkeyPatch) -> int:
     domain = free_domain()
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
     return domain
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forks]:
+    """Runs commands in forks of one process, which takes two seconds to import what they use."""
+    with forks() as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

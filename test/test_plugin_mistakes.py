@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from forked import Forks, forks
+from forked import Forks
 from plugins import HALL, command, python, with_mistake
 
 RUN = ("run", "hall.yaml", "--no-ros", "--duration", "1", "--speed", "max")
@@ -113,12 +112,6 @@ NONSENSE = {
     "link fileno": ("unix_link.py", "self._socket.fileno()", "str(self._socket.fileno())", (), "a number is needed"),
 }
 PLUGIN = r"plug-in sim-node-conveyor [\d.]+ \(sim_node\.\w+: \w+ = conveyor\.\w+\)"
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Forks]:
-    with forks() as made:
-        yield made
 
 
 def reported(forked: Forks, folder: Path, words: tuple[str, ...]) -> tuple[int, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 import yaml
-from forked import Forks, forks
+from forked import Forks
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
@@ -85,12 +85,6 @@ class Done(NamedTuple):
 
 
 Run = Callable[..., Done]
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Forks]:
-    with forks() as started:
-        yield started
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from forked import Forks, forks
+from forked import Forks
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
@@ -700,12 +699,6 @@ def example_of(row: Row) -> Example | None:
 def test_each_row_has_an_example_and_each_example_a_row() -> None:
     assert [row.adds for row in rows() if example_of(row) is None] == []
     assert len(rows()) == len(EXAMPLES)
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Forks]:
-    with forks() as made:
-        yield made
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.adds[:40])

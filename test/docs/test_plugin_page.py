@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from forked import Forks, forks
+from forked import Forks
 from nightly import only
 from page_blocks import BLOCK
 
@@ -52,12 +51,6 @@ def packaged(section: Section, folder: Path, file: str) -> Path:
     points = (f"[{group}]\n{section.module} = mine.{section.module}\n" for group in section.groups)
     (info / "entry_points.txt").write_text("".join(points))
     return site
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Forks]:
-    with forks() as made:
-        yield made
 
 
 def test_the_page_has_every_kind() -> None:

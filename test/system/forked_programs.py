@@ -77,8 +77,12 @@ NODES = (
     "std_srvs.srv",
     *(f"sim_node.{each}" for each in ("mavlink.bridge", "recording.opening", "recording.player", "recording.recorder")),
 )
-# What programs read when they want to know it, not when they import something.
-READ_LATER = {"PIP_NO_INDEX", "PYTEST_CURRENT_TEST", "PYTHONUNBUFFERED", "ROS_DOMAIN_ID", "ROS_LOG_DIR"}
+# What programs read when they want to know it, or when they import JAX, OpenGL or rclpy: not what forks have imported.
+# Several are set by what a test imports, draws or listens with.
+READ_LATER = {
+    *("PIP_NO_INDEX", "PYTEST_CURRENT_TEST", "PYTHONUNBUFFERED", "ROS_DOMAIN_ID", "ROS_LOG_DIR"),
+    *("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE", "JAX_ENABLE_X64", "PYOPENGL_PLATFORM"),
+}
 
 
 class Forked:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from forked import Forks, forks
+from forked import Forks
 from forked_programs import program
 from listening import listener
 from page import opened
@@ -58,11 +58,10 @@ FORKED: list[Forks] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _forked() -> Iterator[None]:
-    with forks() as made:
-        FORKED.append(made)
-        yield
-        FORKED.clear()
+def _forked(forked: Forks) -> Iterator[None]:
+    FORKED.append(forked)
+    yield
+    FORKED.clear()
 
 
 def in_python(folder: Path, code: str) -> None:
