@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.schematic import FormulaSignal
@@ -18,10 +18,14 @@ from sim_node.viewing.schematic.model import Schematic
 from sim_node.world import FrameTable, World
 from sim_node.world.part import PARTS, NamedNumbers
 
-WORLD_POS = "world_pos"
+WORLD_POS, WORLD_VEL = "world_pos", "world_vel"
+VELOCITY_LABELS = ("ωx", "ωy", "ωz", "x", "y", "z")
+# Units of the angular and the linear part of what formulas name.
+_UNITS = {WORLD_POS: ("", "m"), WORLD_VEL: ("rad/s", "m/s"), "world_accel": ("rad/s²", "m/s²")}
+# An instant so long after the last one does not say how fast things were, s.
+_MAX_APART_S = 1.0
 # Before the names of sensors in measurements that are whole: those for views are only what is drawn.
 SENSOR = "sensor/"
-_NO_POSE = np.full(7, np.nan)
 # Poses [x y z qx qy qz qw] in the order of formulas.
 _AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
 
@@ -65,7 +69,9 @@ class ShownFields(Protocol):
 
 
 class ShownSignals:
-    """Signals of what is shown: `FRAME.world_pos`, `ENTITY.COMPONENT`, `/TOPIC.FIELD`, and sensors by their names.
+    """Signals of what is shown: `FRAME.world_pos` and `.world_vel`, `ENTITY.COMPONENT`, `/TOPIC.FIELD`, and sensors.
+
+    A velocity [ωx ωy ωz x y z], rad/s and m/s along the axes of poses, is the mean since the last instant.
 
     Args:
         frames: The frames.
@@ -96,7 +102,8 @@ class ShownSignals:
         self._rows = {name: row for row, name in enumerate(frames.names)}
         self._base = self._rows.get(reference.base)
         self._labels = dict(labels or {})
-        self._in_root = np.full((len(frames), 7), np.nan)
+        self._in_root, self._before = np.full((2, len(frames), 7), np.nan)
+        self._time_s = self._apart_s = np.nan
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
         self._lenient, self._fields = lenient, fields
         self._named: dict[str, NamedNumbers] = {}
@@ -116,8 +123,10 @@ class ShownSignals:
             empty = np.full(len(labels), np.nan)
             return FormulaSignal(labels, lambda: self._values[column][row] if column in self._values else empty)
         row_of = self._rows.get(owner)
-        if component == WORLD_POS and row_of is not None:
-            return FormulaSignal(POSE_LABELS, partial(self._pose, row_of))
+        of_frames = {WORLD_POS: (POSE_LABELS, self._pose), WORLD_VEL: (VELOCITY_LABELS, self._velocity)}
+        of_frame, read = of_frames.get(component, ((), self._pose))
+        if of_frame and row_of is not None:
+            return FormulaSignal(of_frame, partial(read, row_of))
         if name in self._labels:
             self.sensors.add(name)
             return FormulaSignal(self._labels[name], lambda: self._values[name])
@@ -125,21 +134,29 @@ class ShownSignals:
             labels = self._fields.labels(name)
             self._values[name] = np.full(len(labels), np.nan)
             return FormulaSignal(labels, lambda: self._values[name])
-        if component == WORLD_POS and self._lenient:
-            return FormulaSignal(POSE_LABELS, lambda: _NO_POSE)
+        if of_frame and self._lenient:
+            unknown = np.full(len(of_frame), np.nan)
+            return FormulaSignal(of_frame, lambda: unknown)
         return None
 
     def names(self) -> Iterable[str]:
         """Return the names, for messages."""
-        return [*self._named, *(f"{name}.{WORLD_POS}" for name in self._rows), *self._labels]
+        of_frames = [f"{name}.{kind}" for kind in (WORLD_POS, WORLD_VEL) for name in self._rows]
+        return dict.fromkeys([*self._named, *of_frames, *self._labels])
 
-    def update(self, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
+    def update(
+        self, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]], time_s: float = np.nan
+    ) -> None:
         """Take in an instant.
 
         Args:
             in_root: (N, 7) poses of the frames in the fixed frame, m.
             measurements: Values by SENSOR and name, column or field, and the poses at that time.
+            time_s: When it was, s; needed for velocities alone.
         """
+        if time_s != self._time_s:
+            self._in_root, self._before = self._before, self._in_root
+            self._time_s, self._apart_s = time_s, time_s - self._time_s
         np.copyto(self._in_root, in_root)
         for name, (values, _) in measurements.items():
             if name in self.columns:
@@ -156,19 +173,47 @@ class ShownSignals:
         transform: FloatArray = pose[_AS_TRANSFORM]
         return transform
 
+    def _velocity(self, row: int) -> FloatArray:
+        if not 0.0 < self._apart_s <= _MAX_APART_S:
+            return np.full(len(VELOCITY_LABELS), np.nan)
+        found = velocity(self._before[row], self._in_root[row], self._apart_s)
+        if self._base is not None:
+            turn = quaternions.conjugate(self._in_root[self._base, 3:])
+            found = quaternions.rotate(turn, found.reshape(2, 3)).ravel()
+        return found
 
-def is_length(tree: Tree) -> bool:
-    """Return whether a formula computes lengths alone, m: coordinates of frames, their sums and their norm."""
+
+def velocity(before: FloatArray, after: FloatArray, seconds: float) -> FloatArray:
+    """Return the mean velocity (6,) [ωx ωy ωz x y z] between two poses (7,), along the axes that they are in."""
+    turned = quaternions.multiply(after[3:], quaternions.conjugate(before[3:]))
+    return np.concatenate([quaternions.log(turned), after[:3] - before[:3]]) / seconds
+
+
+def unit_of(tree: Tree) -> str:
+    """Return the unit of a formula of poses and velocities, their sums and norms; empty if it has none, or many."""
     if isinstance(tree, Sum):
-        return tree.operator in "+-" and is_length(tree.left) and is_length(tree.right)
+        left = unit_of(tree.left) if tree.operator in "+-" else ""
+        return left if left == unit_of(tree.right) else ""
     if isinstance(tree, NameNode):
-        return tree.parts[-2:-1] == (WORLD_POS,) and tree.parts[-1] in POSE_LABELS[-3:]
+        return _unit_in(tree.parts[-2] if len(tree.parts) > 1 else "", linear=tree.parts[-1] in VELOCITY_LABELS[3:])
     if isinstance(tree, IndexNode):
-        return is_length(tree.of) or (_is_pose(tree.of) and tree.index >= len(POSE_LABELS) - 3)
-    return isinstance(tree, CallNode) and (
-        (tree.name in ("abs", "norm") and is_length(tree.of)) or (tree.name == "linear" and _is_pose(tree.of))
-    )
+        component = _component(tree.of)
+        return _unit_in(component, linear=tree.index >= (4 if component == WORLD_POS else 3)) or unit_of(tree.of)
+    if not isinstance(tree, CallNode):
+        return ""
+    if tree.name in ("linear", "angular"):
+        return _unit_in(_component(tree.of), linear=tree.name == "linear")
+    return unit_of(tree.of) if tree.name in ("abs", "norm") else ""
 
 
-def _is_pose(tree: Tree) -> bool:
-    return isinstance(tree, NameNode) and tree.parts[-1] == WORLD_POS
+def _component(tree: Tree) -> str:
+    """Return the component that a formula names, as it is or moved; empty if it computes something else."""
+    if isinstance(tree, Sum):
+        return _component(tree.left) if tree.operator in "+-" else ""
+    if isinstance(tree, CallNode):
+        return _component(tree.of) if tree.name.startswith(("translate", "rotate")) else ""
+    return tree.parts[-1] if isinstance(tree, NameNode) else ""
+
+
+def _unit_in(component: str, *, linear: bool) -> str:
+    return _UNITS[component][linear] if component in _UNITS else ""

@@ -36,6 +36,7 @@ class Shown(NamedTuple):
 PICTURES = {
     "a drone on a phone": Shown("quadrotor", PHONE),
     "a cart in a room": Shown("lidar_room", LARGE),
+    "an arm on a table": Shown("arm_pick", MIDDLE),
     "an arm in the dark": Shown("arm", MIDDLE, dark=True),
     "frames alone": Shown("arm_on_cart", MIDDLE),
     "a schematic": Shown("viewports", MIDDLE),

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlparse
 
+import av
 import numpy as np
 import psutil
 import pytest
+from claims import can_be_bound
 from forked_programs import program
 from nightly import only
 from PIL import Image
@@ -85,7 +87,10 @@ def opened(
 
 def seen(page: Any) -> Seen | None:
     """Where there is magenta."""
-    pixels = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+    return magenta(picture(page))
+
+
+def magenta(pixels: np.ndarray) -> Seen | None:
     red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
     rows, columns = np.nonzero((red > 90) & (blue > 90) & (green < 0.5 * red) & (green < 0.5 * blue))
     if not len(rows):
@@ -221,6 +226,8 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         assert hosts == {urlparse(url).netloc}
 
         page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("q")
+        page.wait_for_selector('#foot .on[aria-label="Draw less"]')
         page.keyboard.press(".")
         step = shown_time(page, lambda time_s, words: time_s > 0.0 and "paused" in words)
         assert step == 0.02  # a sixtieth of a second, in whole steps of the world
@@ -238,6 +245,37 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         shown_time(page, lambda _, words: "paused" in words)
         assert viewer.stop(signal.SIGINT) == 0, viewer.output
         page.get_by_text("ended").wait_for()
+
+
+def test_what_a_page_shows_is_saved_as_pictures_and_films(world: Path, browser: Any, tmp_path: Path) -> None:
+    """The ball of a picture is where it is on the screen; in a film it goes as far as on the screen meanwhile."""
+    with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
+        page = opened(browser, url_of(viewer))
+        begin = assert_seen_at(page, START)
+        width = page.locator("canvas:visible").first.bounding_box()["width"]
+        with page.expect_download() as saved:
+            page.keyboard.press("p")
+        assert saved.value.suggested_filename == "flight 0.00 s.png"
+        pixels = np.asarray(Image.open(saved.value.path()).convert("RGB")).astype(int)
+        scale, found = pixels.shape[1] / width, magenta(pixels)
+        assert found is not None
+        assert (found.x / scale, found.y / scale) == pytest.approx((begin.x, begin.y), abs=4.0)
+
+        page.get_by_role("button", name="Film").click()
+        shown_time(page, lambda _, words: "filming" in words)
+        page.get_by_role("button", name="Play").click()
+        shown_time(page, lambda time_s, _: time_s > END_S)
+        end = assert_seen_at(page, START + END_S * VELOCITY)
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Film").click()
+        saved.value.save_as(tmp_path / saved.value.suggested_filename)
+        with av.open(str(tmp_path / saved.value.suggested_filename)) as film:
+            frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in film.decode(video=0)]
+        assert {frame.shape for frame in frames} == {pixels.shape}
+        shown = [each.x / scale for each in map(magenta, frames) if each is not None]
+        assert len(shown) >= 3
+        assert np.diff(shown).min() > -4.0
+        assert shown[-1] - shown[0] == pytest.approx(end.x - begin.x, abs=8.0)
 
 
 def foreign_transform(parent: str, child: str, position: np.ndarray, at_s: float) -> Any:
@@ -299,9 +337,7 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
         assert code == 0, viewer.output
         assert "Traceback" not in viewer.output
         until_ended(*family)
-    with socket.socket() as port:
-        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port.bind(("127.0.0.1", int(url.rpartition(":")[2])))
+    assert can_be_bound(socket.SOCK_STREAM, int(url.rpartition(":")[2]))
 
 
 def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path) -> None:

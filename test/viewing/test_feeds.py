@@ -14,7 +14,7 @@ from sim_node.viewing.browser.markers import arrow
 from sim_node.viewing.browser.panel import without_noise
 from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.schematic.eql import formula
-from sim_node.viewing.shown_signals import ShownSignals, is_length
+from sim_node.viewing.shown_signals import ShownSignals, unit_of
 from sim_node.world import World, WorldError, loads
 from sim_node.world.layout import lay_out
 
@@ -172,18 +172,61 @@ def test_an_arrow_goes_from_its_origin_along_its_vector() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("drone.world_pos.linear()", True),
-        ("drone.world_pos.linear().norm()", True),
-        ("(drone.world_pos.linear() - cart.world_pos.linear()).norm()", True),
-        ("drone.world_pos.x", True),
-        ("drone.world_pos[4]", True),
-        ("drone.world_pos", False),
-        ("drone.world_pos.q0", False),
-        ("drone.world_pos[3]", False),
-        ("drone.world_pos.angular()", False),
-        ("drone.world_pos.linear() * 2", False),
-        ("drone.imu.x", False),
+        ("drone.world_pos.linear()", "m"),
+        ("drone.world_pos.translate_z(4).linear().norm()", "m"),
+        ("(drone.world_pos.linear() - cart.world_pos.linear()).norm()", "m"),
+        ("drone.world_pos.x", "m"),
+        ("drone.world_pos[4]", "m"),
+        ("drone.world_pos", ""),
+        ("drone.world_pos.q0", ""),
+        ("drone.world_pos[3]", ""),
+        ("drone.world_pos.angular()", ""),
+        ("drone.world_pos.linear() * 2", ""),
+        ("drone.world_pos.linear() + drone.world_vel.linear()", ""),
+        ("drone.world_vel.linear().norm()", "m/s"),
+        ("drone.world_vel.x", "m/s"),
+        ("drone.world_vel[3]", "m/s"),
+        ("drone.world_vel[2]", "rad/s"),
+        ("drone.world_vel.angular() - cart.world_vel.angular()", "rad/s"),
+        ("drone.world_vel", ""),
+        ("drone.world_accel.linear()", "m/s²"),
+        ("drone.imu.x", ""),
     ],
 )
-def test_graphs_of_coordinates_are_in_metres(text: str, expected: bool) -> None:
-    assert is_length(formula(text).tree) is expected
+def test_graphs_have_the_unit_that_all_of_a_formula_has(text: str, expected: str) -> None:
+    assert unit_of(formula(text).tree) == expected
+
+
+def test_a_velocity_is_that_of_a_turn_about_a_fixed_axis_and_unknown_after_a_jump() -> None:
+    """A turn about a unit axis at a rate, and a straight way: both are exact between any two instants (scipy)."""
+    axis, rate, along = np.array([2.0, -1.0, 2.0]) / 3.0, 1.7, np.array([3.0, -0.5, 0.25])
+    start = Rotation.from_euler("ZYX", [35.0, -20.0, 30.0], degrees=True)
+
+    def at(time_s: float) -> np.ndarray:
+        return pose(Rotation.from_rotvec(axis * rate * time_s) * start, *(along * time_s))
+
+    world: World = loads(FRAMES.format(origin=""))
+    frames = lay_out(world).frames
+    signals, row = ShownSignals(frames, {}, world), frames.index("drone")
+    found = signals.find("drone.world_vel")
+    assert found is not None
+    seen = {}
+    for time_s in (0.0, 0.02, 0.02, 0.05, 9.0, 3.0, 3.1):
+        in_root = np.tile([0.0, 0, 0, 0, 0, 0, 1], (len(frames), 1))
+        in_root[row] = at(time_s)
+        signals.update(in_root, {}, time_s)
+        seen[time_s] = found.read()
+    for time_s in (0.02, 0.05, 3.1):
+        assert seen[time_s] == pytest.approx(np.concatenate([axis * rate, along]), abs=1e-9)
+    for time_s in (0.0, 9.0, 3.0):
+        assert np.isnan(seen[time_s]).all()
+    (panel,) = read_schematic("inspector").data_panels()
+    feed = feed_of(panel, FeedContext(signals, frames, world, lambda: "drone", lambda: None))
+    assert feed is not None
+    rows = {label: (value, unit) for label, value, unit in feed()["rows"]}
+    assert (rows["vx"], rows["ωx"][1]) == ((pytest.approx(3.0), "m/s"), "rad/s")
+    monitor = "component_monitor component_name=drone.world_vel"
+    (panel,) = read_schematic(monitor).data_panels()
+    feed = feed_of(panel, FeedContext(signals, frames, world, str, lambda: None))
+    assert feed is not None
+    assert [unit for _, _, unit in feed()] == ["rad/s"] * 3 + ["m/s"] * 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim_node.session import Session
 from sim_node.spatial.geometry import quaternions
 from sim_node.viewing.browser.overlays import bare_rows, main_rows
 from sim_node.viewing.browser.start import PAGE, SHARE, opening, subject_of
@@ -87,3 +88,28 @@ def test_axes_are_where_nothing_else_is_seen() -> None:
     bare = bare_rows(frames, shapes_of(world, frames))
     assert bare[0]
     assert not any(bare[row] for row, name in enumerate(frames.names) if name.startswith("drone/"))
+
+
+def test_a_page_looks_through_the_table_of_an_arm_and_not_through_its_base() -> None:
+    with Session("arm_pick", view=0) as session:
+        session.run(0.01)
+        assert session.viewer is not None
+        walls = np.array([centre for _, centre, *_ in session.viewer.opening()["walls"]])
+    # The middles of its first box and of the cylinder of the base, as in the file of the world.
+    table, base = [0.35, 0.0, 0.725], [0.0, 0.0, 0.75 + 0.06]
+    assert [np.linalg.norm(walls - place, axis=1).min() < 1e-3 for place in (table, base)] == [True, False]
+
+
+def test_the_name_of_what_carries_a_body_is_above_the_body() -> None:
+    text = """
+world: w
+motions: [{frame: drone, keyframes: [{t: 0, position: [1, 2, 3]}, {t: 1, position: [2, 2, 3]}]}]
+bodies: [{name: ball, parent: drone, geometry: [{sphere: 0.4}]}]
+"""
+    with Session(loads(text), view=0) as session:
+        session.run(0.01)
+        assert session.viewer is not None
+        assert session.viewer.scene is not None
+        places = {label.text: place for label, place, _ in session.viewer.scene.names.placed()}
+    assert places["drone"] == pytest.approx([1.0, 2.0, 3.4], abs=0.1)
+    assert places["drone"][2] > 3.4

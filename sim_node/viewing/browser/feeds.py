@@ -16,12 +16,13 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.messages_tab import MessagesTab
-from sim_node.viewing.browser.panel import without_noise
+from sim_node.viewing.browser.panel import depths_of, without_noise
 from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
 from sim_node.viewing.schematic.binding import axes_of, problem_of
+from sim_node.viewing.schematic.eql import IndexNode
 from sim_node.viewing.schematic.formulas import ANGULAR, LINEAR, POSE_LABELS
 from sim_node.viewing.schematic.model import ENU, DataPanel
-from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.viewing.shown_signals import WORLD_POS, WORLD_VEL, ShownSignals, unit_of
 from sim_node.world import FrameTable, World
 from sim_node.world.problems import counted
 from sim_node.world.values import numbers_of
@@ -30,7 +31,6 @@ from sim_node.world.values import numbers_of
 MAX_NAMES = 400
 # The attitude of FLU in FRD: half a turn about x.
 _FRD = np.array([1.0, 0.0, 0.0, 0.0])
-_METRES = dict.fromkeys(("x", "y", "z"), "m")
 
 
 class FeedContext(NamedTuple):
@@ -76,7 +76,9 @@ def _signal(panel: DataPanel, context: FeedContext, *counts: int) -> FormulaSign
 
 def _monitor(panel: DataPanel, context: FeedContext) -> Feed:
     signal = _signal(panel, context)
-    units = [_METRES.get(label, "") if signal.is_pose else "" for label in signal.labels]
+    assert panel.formula is not None
+    tree = panel.formula.tree
+    units = [unit_of(tree) or unit_of(IndexNode(tree, number)) for number in range(len(signal.labels))]
 
     def now() -> Any:
         values = without_noise(signal.read())
@@ -147,10 +149,8 @@ def _horizon(panel: DataPanel, context: FeedContext) -> Feed:
 
 
 def _hierarchy(panel: DataPanel, context: FeedContext) -> Feed:
-    frames, depths = context.frames, list[int]()
-    for parent in frames.parents.tolist():
-        depths.append(0 if parent < 0 else depths[parent] + 1)
-    rows = list(zip(frames.names, depths, (not each for each in frames.still.tolist()), strict=True))[:MAX_NAMES]
+    frames = context.frames
+    rows = list(zip(frames.names, depths_of(frames), (~frames.still).tolist(), strict=True))[:MAX_NAMES]
     more = len(frames) - len(rows)
     return lambda: {"frames": rows, "selected": context.selected(), "more": more}
 
@@ -162,9 +162,9 @@ def _inspector(panel: DataPanel, context: FeedContext) -> Feed:
         name = context.selected()
         if name not in frames.names:
             return {"empty": "Nothing is selected: click a body in a scene, or a frame in a panel of frames."}
-        row, found = frames.index(name), context.signals.find(f"{name}.world_pos")
-        assert found is not None
-        pose = without_noise(found.read())
+        row = frames.index(name)
+        found = [context.signals.find(f"{name}.{kind}") for kind in (WORLD_POS, WORLD_VEL)]
+        pose, moves = (without_noise(each.read()) for each in found if each is not None)
         rpy = np.degrees(quaternions.to_rpy(pose[ANGULAR])) if np.isfinite(pose).all() else np.full(3, np.nan)
         parent = frames.parents[row]
         return {
@@ -174,6 +174,8 @@ def _inspector(panel: DataPanel, context: FeedContext) -> Feed:
                 *([label, _number(value), "m"] for label, value in zip("xyz", pose[LINEAR], strict=True)),
                 *([label, _number(value), "°"] for label, value in zip(("roll", "pitch", "yaw"), rpy, strict=True)),
                 *([label, _number(value), ""] for label, value in zip(POSE_LABELS[:4], pose[ANGULAR], strict=True)),
+                *([f"v{label}", _number(value), "m/s"] for label, value in zip("xyz", moves[3:], strict=True)),
+                *([f"ω{label}", _number(value), "rad/s"] for label, value in zip("xyz", moves[:3], strict=True)),
             ],
         }
 

@@ -8,7 +8,8 @@ window.simFoot = (() => {
   const KEYS = [
     ["space, k", "play or pause"], ["← →", `back or forward ${JUMP} s`], [", .", "one step back or forward"],
     ["[ ]", "to the mark before or after"], ["home", "to the start of the time line"], ["l, end", "to what is happening now"], ["< >", "slower, faster"],
-    ["f", "follow, or stop following"], ["h", "the first view"], ["q", "draw all, or less"], ["?", "this help"],
+    ["f", "follow, or stop following"], ["h", "the first view"], ["q", "draw all, or less"],
+    ["p", "save a picture of the scene"], ["r", "begin a film of the scene, or end and save it"], ["?", "this help"],
   ];
   const STYLE = `
     :root { --foot: 44px; }
@@ -51,9 +52,10 @@ window.simFoot = (() => {
   `;
   const ICONS = {
     play: "M7 4v16l13-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z", start: "M5 4h3v16H5zM20 4v16L9 12z",
-    step: "M16 4h3v16h-3zM4 4v16l11-8z",
+    step: "M16 4h3v16h-3zM4 4v16l11-8z", film: "M12 5a7 7 0 1 0 0 14 7 7 0 0 0 0-14z",
+    picture: "M3 7h4l2-3h6l2 3h4v13H3zM12 9a4 4 0 1 0 0 8 4 4 0 0 0 0-8z",
   };
-  let said = { at: 0 }, socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false, marked = [];
+  let said = { at: 0 }, socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false, marked = [], recorder = null;
 
   function element(kind, settings, ...inside) {
     const made = Object.assign(document.createElement(kind), settings);
@@ -65,6 +67,7 @@ window.simFoot = (() => {
     svg.setAttribute("viewBox", "0 0 24 24");
     svg.setAttribute("aria-hidden", "true");
     path.setAttribute("d", ICONS[name]);
+    path.setAttribute("fill-rule", "evenodd");
     svg.append(path);
     return svg;
   }
@@ -98,12 +101,13 @@ window.simFoot = (() => {
   };
   const quality = element("button", { type: "button", className: "wide", hidden: true, onclick: () => window.simQuality?.toggle() }, "◐");
   quality.setAttribute("aria-label", "Draw less");
+  const shot = named("picture", "Picture (p)", shoot, "wide"), filmed = named("film", "Film (r)", film, "wide");
   const told = element("span", { className: "state", role: "status" }, "connecting");
   const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
   help.setAttribute("aria-label", "Keys");
   const keys = element("section", { id: "keys", hidden: true, ariaLabel: "Keys" }, element("h2", {}, "Keys"), element("table", {},
     ...KEYS.map(([key, what]) => element("tr", {}, element("td", {}, element("kbd", {}, key)), element("td", {}, what)))));
-  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, quality, follow, tile, help);
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, quality, follow, shot, filmed, tile, help);
 
   slider.oninput = () => {
     dragging = true;
@@ -116,8 +120,44 @@ window.simFoot = (() => {
     if (state) slider.title = `${(state.start - state.zero + part * (state.end - state.start)).toFixed(2)} s`;
   };
 
+  const filming = () => recorder?.state === "recording";
+  // Pictures and films, as files: of the scene, or of the first one among panels.
+  const scene = () => [window, ...Array.from(window.frames)].find((each) => each.__viserMutable?.canvas);
+  function save(blob, suffix) {
+    const link = element("a", { href: URL.createObjectURL(blob), download: `${document.title} ${time.textContent}.${suffix}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+  function shoot() {
+    const page = scene();
+    page?.__viserMutable.requestRender();
+    // What is drawn is gone after its frame.
+    page?.requestAnimationFrame(() => page.__viserMutable.canvas.toBlob((blob) => save(blob, "png")));
+  }
+  function film() {
+    if (recorder?.state === "recording") return recorder.stop();
+    const page = scene(), kind = ["video/mp4;codecs=avc1", "video/webm"].find((each) => MediaRecorder.isTypeSupported(each));
+    if (!page || recorder) return;
+    const parts = [];
+    recorder = new MediaRecorder(page.__viserMutable.canvas.captureStream(30), { mimeType: kind, videoBitsPerSecond: 1e7 });
+    recorder.ondataavailable = ({ data }) => parts.push(data);
+    recorder.onstop = () => {
+      recorder = null;
+      save(new Blob(parts, { type: kind }), kind.match(/\/(\w+)/)[1]);
+      show();
+    };
+    recorder.onstart = show;
+    // A page that draws less has all its pixels by then, as long as it is filmed.
+    setTimeout(() => {
+      recorder.start();
+      page.__viserMutable.requestRender();
+    }, 600);
+  }
+
   function show() {
     if (!state) return;
+    filmed.classList.toggle("on", filming());
+    filmed.setAttribute("aria-pressed", filming());
     const runs = state.buttons && !ended;
     for (const each of [toggle, reset, step, speed]) each.hidden = !runs;
     line.style.visibility = state.end > state.start ? "visible" : "hidden";
@@ -165,6 +205,7 @@ window.simFoot = (() => {
     const silent = (Date.now() - heard) / 1000;
     if (silent > 2) return ["lost", `nothing new for ${silent.toFixed(0)} s`];
     if (late > LATE) return ["slow", `this page is ${late.toFixed(1)} s late`];
+    if (filming()) return ["lost", state.playing ? "filming" : "filming, paused"];
     if (!state.playing) return ["paused", state.live === false ? "looking back, paused" : "paused"];
     const rate = pictures.length / 2;
     if (rate < FEW && pictures.length > 1 && !document.hidden) return ["slow", `slow page: ${rate.toFixed(1)} pictures/s`];
@@ -211,7 +252,8 @@ window.simFoot = (() => {
       " ": () => act(state.playing ? "pause" : "play"), k: () => act(state.playing ? "pause" : "play"),
       ArrowLeft: () => seek(-JUMP), ArrowRight: () => seek(JUMP), ",": () => act("back"), ".": () => act("step"),
       "[": () => toMark(-1), "]": () => toMark(1), Home: () => act("seek", state.start), End: () => act("live"), l: () => act("live"), "<": () => faster(-1), ">": () => faster(1),
-      f: () => act("follow"), h: () => window.simCamera?.home(), q: () => window.simQuality?.toggle(), "?": () => (keys.hidden = !keys.hidden),
+      f: () => act("follow"), h: () => window.simCamera?.home(), q: () => window.simQuality?.toggle(),
+      p: shoot, r: film, "?": () => (keys.hidden = !keys.hidden),
       Escape: () => (keys.hidden = true),
     }[event.key];
     if (!does) return;
@@ -253,6 +295,7 @@ window.simFoot = (() => {
     marks: () => marked,
     time: () => state?.time ?? NaN,
     playing: () => Boolean(state?.playing),
+    filming: () => Boolean(recorder),
     connected(to) {
       socket = to;
       offset = Infinity;

@@ -221,7 +221,7 @@ class NameOverlays:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
     Labels are created when they are first needed, with a limit, moving ones first. They are above the shapes of their
-    frames, and hidden by what is in front of them.
+    frames, and in front of all others, which would cut them.
 
     Attributes:
         edges: Of the main ones, where a page begins: further labels keep off them.
@@ -276,7 +276,7 @@ class NameOverlays:
                     texts[row],
                     position=places[row],
                     font_screen_scale=0.8,
-                    depth_test=True,
+                    depth_test=False,
                     anchor=_ANCHOR,
                 ),
             )

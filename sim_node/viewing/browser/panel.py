@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.world import World
+from sim_node.world import FrameTable, World
 
 # Maximum number of values of a shown measurement.
 MAX_NUMBERS = 60
@@ -121,15 +121,20 @@ class Lookup:
             self._shown_text = self._answer.content = text
 
 
-def hierarchy(scene: PageScene) -> str:
-    """Return the names, indented below their parents'."""
-    frames = scene.frames
+def depths_of(frames: FrameTable) -> list[int]:
+    """Return how many frames (N,) each is below the root."""
     depths: list[int] = []
     for parent in frames.parents.tolist():
         depths.append(0 if parent < 0 else depths[parent] + 1)
+    return depths
+
+
+def hierarchy(scene: PageScene) -> str:
+    """Return the names, indented below their parents'."""
+    frames = scene.frames
     lines = [
         f"{'  ' * depth}{name}{'' if static or depth == 0 else '  ~'}"
-        for depth, name, static in zip(depths, frames.names, frames.static.tolist(), strict=True)
+        for depth, name, static in zip(depths_of(frames), frames.names, frames.static.tolist(), strict=True)
     ]
     more = len(lines) - MAX_LINES
     return "\n".join([*lines[:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])

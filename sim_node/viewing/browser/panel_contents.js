@@ -111,7 +111,8 @@ function drawGraph(plot) {
     pen.moveTo(x(tick), 6);
     pen.lineTo(x(tick), height - bottom);
     pen.stroke();
-    pen.fillText(text, x(tick), height - 5);
+    // The last one stays off the unit.
+    pen.fillText(text, Math.min(x(tick), width - right - pen.measureText(text).width / 2), height - 5);
   }
   pen.textAlign = "left";
   pen.fillText(plot.unit, left + 4, 14);

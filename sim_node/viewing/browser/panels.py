@@ -40,7 +40,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, is_length, scene_reference
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference, unit_of
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -55,8 +55,17 @@ FEED_S, MAX_LAYOUT = 0.1, 4000
 _TELLS = 40
 
 
-class _Curves:
-    """The samples of a graph."""
+class Curves:
+    """The samples of a graph.
+
+    Attributes:
+        graph: The graph.
+        labels: Of the curves.
+        times: Of the samples, s.
+        rows: Their values, None for what is not finite.
+        count: Samples since the epoch began.
+        epoch: A number that changes when pages begin anew.
+    """
 
     def __init__(self, graph: GraphPanel, signals: list[FormulaSignal]) -> None:
         self.graph, self._signals = graph, signals
@@ -75,7 +84,7 @@ class _Curves:
         self.count, self.epoch = 0, getattr(self, "epoch", -1) + 1
         self._skipped_s: float | None = None
 
-    def go_on(self, before: _Curves | None) -> None:
+    def go_on(self, before: Curves | None) -> None:
         """Go on with the samples of the same curves, if there are any."""
         if before is not None:
             self.times, self.rows, self.count = before.times, before.rows, before.count
@@ -164,7 +173,7 @@ class Panels:
         self._last: tuple[FrameTable, FloatArray, Mapping[str, tuple[str, ...]], World | None] | None = None
         self._viewports = schematic.viewports()
         self._cameras: dict[int, ViewportCamera] = {}
-        self._curves: list[_Curves] = []
+        self._curves: list[Curves] = []
         self._feeds: list[Feed | None] = []
         # What the feeds have said, and a number that changes with it.
         self._fed: list[tuple[int, Any]] = []
@@ -235,10 +244,11 @@ class Panels:
             new = [curves for curves in self._curves if not curves.times]
             for instant in self._history() if new else ():
                 if len(instant.poses) == len(frames):
-                    self.signals.update(frames.in_root(instant.poses), instant.measurements)
+                    now_s = instant.time_ns / 1e9
+                    self.signals.update(frames.in_root(instant.poses), instant.measurements, now_s)
                     for curves in new:
-                        curves.sample(instant.time_ns / 1e9)
-            self.signals.update(in_root, {})
+                        curves.sample(now_s)
+            self.signals.update(in_root, {}, self._time_s)
             for curves in new:
                 curves.sample(self._time_s)
 
@@ -248,7 +258,7 @@ class Panels:
         frames, in_root, labels, world = self._last
         reference = scene_reference(schematic, world)
         signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields, reference=reference)
-        signals.update(in_root, {})
+        signals.update(in_root, {}, self._time_s)
         drawing = drawing_of(schematic, signals)
         viewports = schematic.viewports()
         cameras = {
@@ -256,7 +266,7 @@ class Panels:
             for number, viewport in enumerate(viewports)
             if viewport.pos is not None
         }
-        curves = [_Curves(graph, _signals_of(graph, signals)) for graph in schematic.graphs()]
+        curves = [Curves(graph, signals_of(graph, signals)) for graph in schematic.graphs()]
         context = FeedContext(
             signals,
             frames,
@@ -298,7 +308,7 @@ class Panels:
         if self.signals is None or self._last is None:
             return
         self._last = self._last[0], in_root, *self._last[2:]
-        self.signals.update(in_root, measurements)
+        self.signals.update(in_root, measurements, time_ns / 1e9)
         if self._batches is not None:
             placed = self._drawing.poses()
             known = np.isfinite(placed).all(axis=1)
@@ -405,7 +415,7 @@ class Panels:
                 "kind": "graph",
                 "graph": number,
                 "labels": self._curves[number].labels,
-                "unit": "m" if all(is_length(formula.tree) for formula in panel.curves) else "",
+                "unit": units.pop() if len(units := {unit_of(formula.tree) for formula in panel.curves}) == 1 else "",
                 "limits": panel.limits,
                 "style": panel.style,
             }
@@ -487,7 +497,8 @@ def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> No
             client.camera.far = viewport.far
 
 
-def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:
+def signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:
+    """Return the signals of a graph's formulas. Raises WorldError if one names what does not exist."""
     return [_signal_of(formula, signals) for formula in graph.curves]
 
 

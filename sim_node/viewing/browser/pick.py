@@ -37,6 +37,7 @@ class Picked:
         scene: The scene, whose shapes can be clicked.
         lock: Held while the scene or the panel is changed.
         editor: Moves bodies that float free; None if the page cannot.
+        velocity: Returns the velocity (6,) [ωx ωy ωz x y z] of a frame in the fixed frame, NaN if it is unknown.
         focus: Brings a frame into the middle of the page.
         acts: What else is done with a frame, by the word on its button.
     """
@@ -47,14 +48,16 @@ class Picked:
         scene: PageScene,
         lock: RLock,
         editor: Editor | None,
+        velocity: Callable[[str], FloatArray],
         focus: Callable[[str], object],
         acts: Mapping[str, Callable[[str], object]],
     ) -> None:
-        self._server, self._scene, self._lock, self._editor, self._focus = server, scene, lock, editor, focus
+        self._server, self._scene, self._lock, self._editor = server, scene, lock, editor
+        self._velocity, self._focus = velocity, focus
         self._world: World | None = None
         # What is known of a frame, and which: the dropdown has a new one before this is found.
         self._about_of, self._about = "", list[str]()
-        self._clicked, self._seen = ("", 0.0), (0, np.full(7, np.nan))
+        self._clicked, self._seen_ns = ("", 0.0), 0
         self._handles: Any = None
         self._dragging = False
         gui = server.gui
@@ -80,18 +83,15 @@ class Picked:
             return
         frames = self._scene.frames
         row = frames.index(self.chosen)
-        pose, (before_ns, before) = in_root[row], self._seen
+        pose = in_root[row]
         if self._handles is not None and not self._dragging:
             self._handles.position, self._handles.wxyz = pose[:3], pose[WXYZ]
-        if time_ns == before_ns and self._shown_text:
+        if time_ns == self._seen_ns and self._shown_text:
             return
-        self._seen = time_ns, np.array(pose)
+        self._seen_ns, moves = time_ns, self._velocity(self.chosen)
         lines = [described(frames.names[0], self.chosen, pose)]
-        if time_ns > before_ns and np.isfinite(before).all():
-            seconds = (time_ns - before_ns) / 1e9
-            turned = quaternions.multiply(pose[3:], quaternions.conjugate(before[3:]))
-            speeds = (pose[:3] - before[:3]) / seconds, quaternions.log(turned) / seconds
-            rows = zip(("velocity, m/s", "turning, rad/s"), speeds, strict=True)
+        if np.isfinite(moves).all():
+            rows = zip(("velocity, m/s", "angular velocity, rad/s"), (moves[3:], moves[:3]), strict=True)
             table = [
                 f"| {name} | " + " | ".join(f"{part:.3f}" for part in without_noise(parts)) + " |"
                 for name, parts in rows
@@ -129,7 +129,7 @@ class Picked:
                 self._handles.remove()
                 self._handles, self._dragging = None, False
             self._shown_text = ""
-            self._seen = 0, np.full(7, np.nan)
+            self._seen_ns = 0
             self._answer.visible = self._button.visible = bool(name)
             if not name:
                 return
@@ -140,11 +140,14 @@ class Picked:
             masses = [shape.mass for shape in scene.shapes if shape.row == row and shape.mass is not None]
             mass = [f"mass {masses[0]:.6g} kg"] if masses and masses[0] > CARRIER_MASS else []
             parent = scene.frames.parents[row]
-            self._about_of, self._about = name, [
-                *([f"parent `{scene.frames.names[parent]}`"] if parent >= 0 else []),
-                *mass,
-                self._below(row),
-            ]
+            self._about_of, self._about = (
+                name,
+                [
+                    *([f"parent `{scene.frames.names[parent]}`"] if parent >= 0 else []),
+                    *mass,
+                    self._below(row),
+                ],
+            )
             self.show(0, scene.in_root)
 
     def _below(self, row: int) -> str:

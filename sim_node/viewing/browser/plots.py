@@ -14,6 +14,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
+from sim_node.viewing.shown_signals import velocity
 
 # Samples of a plot; minimum simulated time between two, s; maximum number of plots.
 SAMPLES, APART_S, MAX_SHOWN = 1200, 0.05, 8
@@ -35,7 +36,10 @@ SIGNALS: dict[str, PlottedSignal] = {
     "orientation (degrees)": PlottedSignal(
         ("roll", "pitch", "yaw"), lambda pose, before, dt: np.degrees(quaternions.to_rpy(pose[3:]))
     ),
-    "velocity (m/s)": PlottedSignal(("vx", "vy", "vz"), lambda pose, before, dt: (pose[:3] - before[:3]) / dt),
+    "velocity (m/s)": PlottedSignal(("vx", "vy", "vz"), lambda pose, before, dt: velocity(before, pose, dt)[3:]),
+    "angular velocity (rad/s)": PlottedSignal(
+        ("ωx", "ωy", "ωz"), lambda pose, before, dt: velocity(before, pose, dt)[:3]
+    ),
 }
 # Of the frame of a ghost, from the pose of what it is the ghost of, and its own (14,), both in the fixed frame.
 DIFFERENCES: dict[str, PlottedSignal] = {

@@ -132,8 +132,10 @@ class PageScene:
         return opening(NO_PLACES, pose_math.apply(self.root_pose, robot), viewpoint)
 
     def _walls(self) -> list[DrawnShape]:
-        """Return the largest shapes that stand: pages look through those that are in front of a robot."""
-        solid = [shape for shape in self.shapes if self.frames.still[shape.row] and shape.kind not in FLAT]
+        """Return the largest shapes that stand: pages look through those that are in front of a robot, not of it."""
+        moves = ~self.frames.still
+        moves[[] if self._subject is None else self._subject.rows] = True
+        solid = [shape for shape in self.shapes if not moves[shape.row] and shape.kind not in FLAT]
         return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
 
     def walls(self) -> list[tuple[str, list[float], list[float], list[float]]]:
@@ -186,8 +188,16 @@ class PageScene:
         self.extent: Extent = around(self._points)
         self.view = start_view(self._points)
         self._boxes = boxes_of(len(frames), shapes)
+        bare = {row for row in self.main if not frames.still[row] and np.isnan(self._boxes[row]).any()}
         if self._subject is not None and self._subject.base is not None:
-            self._boxes[self._subject.base] = _box_around(self._boxes, in_root, self._subject.rows, self._subject.base)
+            bare.add(self._subject.base)
+        carried = {row: list[int]() for row in bare}
+        for row in range(len(frames)):
+            for above in bare.intersection(frames.chain(row)):
+                carried[above].append(row)
+        around_all = {row: _box_around(self._boxes, in_root, below, row) for row, below in carried.items()}
+        for row, box in around_all.items():
+            self._boxes[row] = box
         self.surroundings.change(shapes, in_root, self.extent, content.sky)
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape]) -> None:

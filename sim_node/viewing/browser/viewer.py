@@ -44,7 +44,7 @@ from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.shapes import layout_of, shapes_of
-from sim_node.viewing.shown_signals import SENSOR, ShownFields
+from sim_node.viewing.shown_signals import SENSOR, WORLD_VEL, ShownFields
 from sim_node.world import FrameTable, World
 
 T = TypeVar("T")
@@ -284,7 +284,7 @@ class Viewer:
     def _add_panel(self, scene: PageScene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
         acts = {"Follow": self._follow, "Hide": self._hide, "Plot": self._plot}
-        self._picked = Picked(self.server, scene, self.lock, self.editor, self._focus, acts)
+        self._picked = Picked(self.server, scene, self.lock, self.editor, self._velocity, self._focus, acts)
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
@@ -333,6 +333,11 @@ class Viewer:
         for name, setting in found.items():
             self.layout.keep(name, setting)
         self.server.panels_page.layout.connect(lambda: (list(self.layout), self.layout.now()), self.layout.set)
+
+    def _velocity(self, name: str) -> FloatArray:
+        signals = None if self.panels is None else self.panels.signals
+        found = None if signals is None else signals.find(f"{name}.{WORLD_VEL}")
+        return np.full(6, np.nan) if found is None else found.read()
 
     def _follow(self, name: str) -> str:
         return "" if self._look.follow(name) else f"{name} does not move"
