@@ -18,7 +18,7 @@ from sim_node.extensions.elodin.components import Component, layout_of
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "worlds-in-python-reference.md"
 # Every public name once, in the order of use.
 SECTIONS = {
-    "Worlds and runs": "World Frame Exec JaxSim StepContext open_recording EntityId",
+    "Worlds and runs": "World WorldBuilder Frame Exec JaxSim StepContext open_recording EntityId",
     "Components": "Component ComponentType PrimitiveType Archetype C Edge RevEdge ShapeIndexer",
     "Standard components": "Body WorldPos WorldVel WorldAccel Force Inertia Seed SimulationTick SimulationTimeStep "
     "Camera JointPosition JointVelocity JointTarget JointEffort",
@@ -38,6 +38,7 @@ All public names of `import sim_node.extensions.elodin as el`; for an introducti
 [Worlds in Python](worlds-in-python.md). This page is made from the docstrings by `tools/python_reference.py`.
 """
 _OTHERS = {
+    "WorldBuilder": "`World`, by the name of its base in Elodin.",
     "Annotated": "`typing.Annotated`.",
     "dataclass": "`dataclasses.dataclass`, for archetypes.",
     "jax": "The package `jax`, with double precision.",

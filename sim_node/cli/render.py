@@ -82,7 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         from sim_node.viewing.framebuffer import NoOpenGL
         from sim_node.viewing.framing import RenderError
         from sim_node.viewing.pictures import FILMS, PICTURES, FilmError, write_film, write_picture
-        from sim_node.viewing.render_requests import RenderRequest, render_sources
+        from sim_node.viewing.render_requests import RenderRequest
+        from sim_node.viewing.rendering import render_sources
     except ImportError as error:
         raise UsageError(f"rendering needs a package: {how_to_install(error)}") from None
     _check_file(path, "picture" if arguments.output else "film", PICTURES if arguments.output else FILMS, arguments)

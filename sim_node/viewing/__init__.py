@@ -13,7 +13,7 @@ with public(__name__):
     from sim_node.viewing.pictures import write_picture as write_picture
     from sim_node.viewing.ports import PagePortInUse as PagePortInUse
     from sim_node.viewing.render_requests import RenderRequest as RenderRequest
-    from sim_node.viewing.render_requests import draw as draw
+    from sim_node.viewing.rendering import draw as draw
     from sim_node.viewing.rviz import rviz_config as rviz_config
     from sim_node.viewing.rviz_displays import DISPLAYS as DISPLAYS
     from sim_node.viewing.sensor_marks import outline as outline

@@ -28,7 +28,7 @@ from sim_node.viewing.render_requests import (
 from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
 from sim_node.viewing.schematic.model import Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
-from sim_node.viewing.shown_signals import ShownSignals, is_length, scene_reference
+from sim_node.viewing.shown_signals import ShownSignals, scene_reference
 from sim_node.world import WorldError, WorldWarning
 from sim_node.world.layout import lay_out
 
@@ -143,7 +143,8 @@ def render_panels(
     if schematic is None or not schematic.panels:
         raise RenderError("the world's schematic has no panels")
     check_times(times_ns, source)
-    signals = ShownSignals(frames, world=world, reference=scene_reference(schematic, world))
+    named = None if source.columns is None else world
+    signals = ShownSignals(frames, world=named, reference=scene_reference(schematic, world))
     context = FeedContext(signals, frames, world, str, lambda: None)
     earlier = earlier_instants(source, times_ns)
     history: dict[int, FloatArray] = {}
@@ -177,12 +178,12 @@ def render_panels(
     instants = [*earlier, *times_ns]
     watched = watch(instants, "simulated" if source.name == "world" else "read")
     for time_ns, posed in zip(instants, source.poses(watched), strict=True):
-        now = source.columns(signals.columns)
+        now = {} if source.columns is None else source.columns(signals.columns)
         history[time_ns], columns[time_ns] = posed, {name: (values, posed) for name, values in now.items()}
 
     def take(time_ns: int) -> float:
         time_s = (time_ns - source.zero_ns) / 1e9
-        signals.update(frames.in_root(history[time_ns]), columns[time_ns])
+        signals.update(frames.in_root(history[time_ns]), columns[time_ns], time_s)
         for each in curves:
             each.sample(time_s)
         return time_s
@@ -224,8 +225,7 @@ def _ticks(low: float, high: float, count: float) -> list[float]:
 
 def _graph(curves: Curves) -> Painter:
     """Draw curves, with what they are where they end."""
-    unit = "m" if all(is_length(formula.tree) for formula in curves.graph.curves) else ""
-    style = curves.graph.style
+    unit, style = curves.unit, curves.graph.style
 
     def paint(pen: Pen, time_s: float) -> None:
         rows = np.array(curves.rows, dtype=np.float64).reshape(len(curves.times), -1)

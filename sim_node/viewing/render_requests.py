@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -140,7 +139,7 @@ class PoseSource:
         start_ns, end_ns: The time range.
         poses: For ascending instants, yields the poses (N, 7) of all frames of `lay_out(world)`, each in its parent.
         zero_ns: Origin of times given by users.
-        columns: Of a run, returns columns by name, at the instant whose poses were yielded last.
+        columns: Returns columns by name, at the instant whose poses were yielded last; None for what is no run.
     """
 
     world: World
@@ -149,7 +148,7 @@ class PoseSource:
     end_ns: int = MAX_STAMP_NS
     zero_ns: int = 0
     name: str = "world"
-    columns: Callable[[Iterable[str]], Mapping[str, Array]] = lambda names: {}
+    columns: Callable[[Iterable[str]], Mapping[str, Array]] | None = None
 
 
 def source_of_run(
@@ -201,56 +200,6 @@ class RenderRequest:
     viewport: str = ""
     sun_samples: int = 1
     panels: bool = False
-
-
-def draw(
-    world: World,
-    request: RenderRequest,
-    times_ns: Sequence[int],
-    seed: int = 0,
-    watch: Watch = lambda times_ns, what: times_ns,
-) -> Generator[Pixels, None, None]:
-    """Render a world at instants of its time. The run is simulated first.
-
-    Args:
-        world: The world.
-        request: What to show.
-        times_ns: Ascending simulation times.
-        seed: Seed of all random numbers.
-        watch: Wraps iterables to show progress.
-
-    Yields:
-        Pixels (height, width, 3), uint8, of each instant.
-
-    Raises:
-        RenderError: The request is invalid.
-        FrameNotFound: A frame does not exist.
-        NoOpenGL: Rendering is not possible here.
-        WorldError: The world is invalid.
-        Diverged: The simulation diverged.
-    """
-    yield from render_sources([source_of_run(world, seed)], request, times_ns, watch)
-
-
-def render_sources(
-    sources: Sequence[PoseSource],
-    request: RenderRequest,
-    times_ns: Sequence[int],
-    watch: Watch = lambda times_ns, what: times_ns,
-) -> Generator[Pixels, None, None]:
-    """Yield pixels (height, width, 3) at instants, in order, of a world that changes: each source holds until the next.
-
-    A view of everything is of everything in one world: it may jump at a change. Trails and graphs begin anew.
-    """
-    if request.panels:
-        from sim_node.viewing.panel_pictures import render_panels as render
-    else:
-        render = render_source
-    starts = [source.start_ns for source in sources[1:]]
-    for place, source in enumerate(sources):
-        part = [time_ns for time_ns in times_ns if bisect_right(starts, time_ns) == place]
-        if part:
-            yield from render(source, request, part, watch)
 
 
 def render_source(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from page_graphs import graphs
 
 from sim_node.session import Session
+from sim_node.viewing import RenderRequest, draw
+from sim_node.viewing.render_requests import source_of_run
+from sim_node.viewing.rendering import render_sources
 from sim_node.viewing.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, formula
-from sim_node.world import World, WorldError, load
+from sim_node.world import World, WorldError, WorldWarning, load
 
 pytest.importorskip("jax", reason="JAX is not installed: pip install 'sim_node[elodin]'")
 
@@ -150,3 +155,31 @@ def test_a_graph_shows_a_component_as_it_changes(tmp_path: Path) -> None:
         _, samples = graphs(session.viewer.url, lambda samples: bool(samples) and samples[0][-1][0] >= 0.4 - 1e-9)
     for time_s, values in samples[0]:
         assert values == pytest.approx([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 30.0 - 0.25 * round(time_s / 0.01)])
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_film_of_panels_has_curves_of_components_and_a_recording_says_that_it_has_none(tmp_path: Path) -> None:
+    """After a second of 1 m/s, the curves of the way and of the speed meet: 1 m and 1 m/s."""
+    (tmp_path / "ball.py").write_text(
+        """\
+import jax.numpy as jnp
+import sim_node.extensions.elodin as el
+
+world = el.World()
+world.spawn(el.Body(world_vel=el.SpatialMotion(linear=jnp.array([1.0, 0.0, 0.0]))), name="ball")
+curves = 'graph "ball.world_pos[4], ball.world_vel[3]" y_min=-1 y_max=2'
+world.schematic('vsplit {\\n ' + curves + '\\n graph "ball.inertia[6]"\\n}')
+world.run(el.six_dof(), sim_time_step=0.01, max_ticks=200)
+"""
+    )
+    request = RenderRequest(size=(400, 360), panels=True)
+    (pixels,) = draw(load(tmp_path / "ball.py"), request, [1_000_000_000])
+    ends = []
+    for colour in ((201, 42, 42), (35, 122, 51)):
+        curve = np.argwhere((np.abs(pixels[:180, :300].astype(int) - colour) < 60).all(axis=2))
+        ends.append(curve[curve[:, 1] >= curve[:, 1].max() - 1][:, 0].mean())
+        assert curve[:, 1].max() > 280
+    assert ends[0] == pytest.approx(ends[1], abs=2.0)
+    source = replace(source_of_run(load(tmp_path / "ball.py")), columns=None)
+    with pytest.warns(WorldWarning, match=r"not in pictures: .*there is no 'ball\.inertia'"):
+        next(render_sources([source], request, [1_000_000_000]))

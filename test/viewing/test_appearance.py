@@ -12,10 +12,10 @@ from PIL import Image
 from urdf_parser_py.urdf import URDF
 
 from sim_node.simulation import Simulation
+from sim_node.viewing import RenderRequest, draw
 from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.meshes import linear
-from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import UrdfWriter
 from sim_node.world import Body, Geometry, Sensor, World, lay_out

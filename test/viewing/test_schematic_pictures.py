@@ -15,8 +15,8 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from sim_node.cli.main import main
+from sim_node.viewing import RenderRequest, draw
 from sim_node.viewing.framing import RenderError
-from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.rviz import rviz_config
 from sim_node.world import World, WorldWarning, load
 

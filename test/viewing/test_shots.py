@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import trimesh
 
+from sim_node.viewing import RenderRequest, draw
 from sim_node.viewing.framing import RenderError
-from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.world import Body, FrameNotFound, Geometry, Motion, Sensor, StaticFrame, World, WorldWarning, load
 
 pytestmark = pytest.mark.usefixtures("opengl")

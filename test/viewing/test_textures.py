@@ -13,9 +13,9 @@ from nightly import rows
 from PIL import Image
 
 from sim_node.spatial.geometry import poses
+from sim_node.viewing import RenderRequest, draw
 from sim_node.viewing.browser.textured import plane_glb, textured_glb
 from sim_node.viewing.meshes import DrawnShape
-from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.view import looking
 from sim_node.world import World, lay_out, load

@@ -11,9 +11,9 @@ import pytest
 import trimesh
 from PIL import Image
 
+from sim_node.viewing import RenderRequest, draw
 from sim_node.viewing.browser.textured import textured_glb
 from sim_node.viewing.messages.robot_descriptions import described
-from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.shapes import shapes_of
 from sim_node.world import World, WorldWarning, lay_out, load
 

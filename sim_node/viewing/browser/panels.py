@@ -61,6 +61,7 @@ class Curves:
     Attributes:
         graph: The graph.
         labels: Of the curves.
+        unit: Of all of them; empty for none, or several.
         times: Of the samples, s.
         rows: Their values, None for what is not finite.
         count: Samples since the epoch began.
@@ -75,6 +76,8 @@ class Curves:
             for formula, signal in zip(graph.curves, signals, strict=True)
             for label in signal.labels
         ]
+        units = {unit_of(formula.tree) for formula in graph.curves}
+        self.unit = units.pop() if len(units) == 1 else ""
         self.clear()
 
     def clear(self) -> None:
@@ -415,7 +418,7 @@ class Panels:
                 "kind": "graph",
                 "graph": number,
                 "labels": self._curves[number].labels,
-                "unit": units.pop() if len(units := {unit_of(formula.tree) for formula in panel.curves}) == 1 else "",
+                "unit": self._curves[number].unit,
                 "limits": panel.limits,
                 "style": panel.style,
             }
