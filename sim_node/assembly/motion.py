@@ -20,6 +20,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
 from sim_node.world.joint_motion import RELAXATION
 from sim_node.world.joints import JOINTS
+from sim_node.world.load import collection_paused
 from sim_node.world.loops import LoopClosure
 from sim_node.world.mate_types import MateType
 from sim_node.world.mates import Mate
@@ -115,7 +116,7 @@ def _turns_as_given(mate: Mate, q: FloatArray) -> FloatArray:
         return q
     for k, value in zip(mate.type.valued, mate.values or (), strict=False):
         if value is not None and mate.type.parts[k].kind == "hinge":
-            q[k] += 2.0 * np.pi * np.round((value - q[k]) / (2.0 * np.pi))
+            q[k] += 2.0 * np.pi * np.rint((value - q[k]) / (2.0 * np.pi))
     for k, (low, high) in enumerate(mate.limits or ()):
         inside = min(max(q[k], low), high)
         if abs(q[k] - inside) < ROUNDING:
@@ -168,6 +169,7 @@ class Moving:
     joints: dict[str, str]
 
 
+@collection_paused()
 def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> tuple[Moving, list[Problem]]:
     """Return the parts of an assembly, and the faults of loops that cannot be simulated.
 

@@ -24,6 +24,7 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
+from sim_node.world.load import collection_paused
 from sim_node.world.mates import Mate
 from sim_node.world.systems import System
 
@@ -40,6 +41,7 @@ class Placed:
     at: int
 
 
+@collection_paused()
 def snap(table: AssemblyTable, *, every: bool = False) -> Assembly:
     """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised.
 

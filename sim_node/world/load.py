@@ -129,7 +129,7 @@ def loads(
 def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | None, *, fetch: bool = False) -> World:
     """Return the world in a file that messages call `shown`."""
     report = Report(str(shown))
-    with _collection_paused():
+    with collection_paused():
         world = read_file(file, shown, Roots.of(file, map(Path, allow), fetch=fetch), report, model=model)
         # If a part could not be read, do not report its frames as missing.
         if world is not None and not report.missing:
@@ -149,8 +149,8 @@ def _kind_of(value: object) -> str:
 
 
 @contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection while a world is read: it would traverse the half-built nodes over and over."""
+def collection_paused() -> Iterator[None]:
+    """Pause cyclic garbage collection while much is made: it would traverse what is half-built over and over."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -8,6 +8,7 @@ This is all that worlds, assembly and physics need to know of a pin in a slot; "
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sim_node.registry import Registry, calling_module
 from sim_node.world.joints import BALL, JOINTS, JointPart, X, Y, Z, hinge, slide
@@ -35,7 +36,7 @@ class MateType:
     values: tuple[str, ...] = ()
     distance: bool = False
 
-    @property
+    @cached_property
     def valued(self) -> tuple[int, ...]:
         """Indices of the parts that have values."""
         kinds = ("slide",) if self.distance else ("slide", "hinge")

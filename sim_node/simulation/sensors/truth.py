@@ -104,7 +104,7 @@ class FrameState:
         Returns:
             The pairs (S, 6) along the frames' axes.
         """
-        return np.concatenate([self.to_frame(pairs[:, :3]), self.to_frame(pairs[:, 3:])], axis=1)
+        return quaternions.rotate(quaternions.conjugate(self.pose[:, None, 3:]), pairs.reshape(-1, 2, 3)).reshape(-1, 6)
 
     def at(self, mounting: FloatArray) -> FrameState:
         """Return the state of frames that are fixed to these, lever arms included.

@@ -240,7 +240,7 @@ def _upper(q: FloatArray) -> FloatArray:
 
 
 def _wrap(angle: FloatArray) -> FloatArray:
-    return np.asarray(angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi)))
+    return np.asarray(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi)))
 
 
 def _checked_square(rows: FloatArray, what: str) -> FloatArray:
