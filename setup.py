@@ -122,7 +122,7 @@ EXTENSIONS = {
         "fmu = sim_node.extensions.fmu.runs",
         "scenario = sim_node.extensions.scenario.attending",
     ],
-    "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
+    "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases", "topics = sim_node.extensions.sdf.topics"],
     "sim_node.commands": [
         "mcp = sim_node.extensions.assistants.command",
         "scene = sim_node.extensions.aerosim.command",

@@ -83,6 +83,6 @@ def test_what_somebody_uses_is_passed_over() -> None:
         assert claims._ports_in_use() & claims._dds_ports(domain)
     port = claims.free_port(socket.SOCK_STREAM)
     with socket.create_server(("127.0.0.1", port)):
-        assert not claims._can_be_bound(socket.SOCK_STREAM, port)
+        assert not claims.can_be_bound(socket.SOCK_STREAM, port)
         assert claims.free_port(socket.SOCK_STREAM) != port
-    assert claims._can_be_bound(socket.SOCK_STREAM, port)
+    assert claims.can_be_bound(socket.SOCK_STREAM, port)

@@ -52,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     follow = "follow FRAME; a viewpoint is then relative to its position, as in --camera=-3,-2,1"
     named = "see it as this viewport of the world's schematic does"
     parser.add_argument("--viewport", metavar="NAME", default="", help=named)
+    panels = "show the panels of the world's schematic, as the page does, instead of one view"
+    parser.add_argument("--panels", action="store_true", help=panels)
     parser.add_argument("--follow", metavar="FRAME", default="", help=follow)
     parser.add_argument("--size", metavar="WxH", type=_size, help="pixels (default: the camera's own, or 1280x720)")
     frames = "show the axes and names of these frames, or of all (default: of all in worlds without shapes)"
@@ -86,6 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_file(path, "picture" if arguments.output else "film", PICTURES if arguments.output else FILMS, arguments)
     if arguments.viewport and (arguments.camera or arguments.follow):
         raise UsageError(f"--viewport cannot be combined with --{'camera' if arguments.camera else 'follow'}")
+    if arguments.panels and (beside := {"camera", "viewport", "follow", "frames", "trail"} & arguments.given):
+        raise UsageError(f"--panels cannot be combined with --{min(beside)}")
     request = RenderRequest(
         camera=arguments.camera,
         follow=arguments.follow,
@@ -94,6 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         trails=tuple(arguments.trail),
         has_time=arguments.time,
         viewport=arguments.viewport,
+        panels=arguments.panels,
         sun_samples=SUNS_OF_A_PICTURE if arguments.output else 1,
     )
     # As for Ctrl-C: no incomplete file is left.

@@ -27,7 +27,8 @@ class RunSource:
 
     Attributes:
         add_arguments: Declares them.
-        world: Returns the world; None if they are not given. May set `seed` and `duration`. Raises UsageError.
+        world: Returns the world; None if they are not given. May set `seed` and `duration`, and call `find`, which
+            finds the world by WORLD. Raises UsageError.
     """
 
     add_arguments: Callable[[argparse.ArgumentParser], None]
@@ -83,6 +84,7 @@ def run_world(arguments: argparse.Namespace, find: Callable[[argparse.Namespace]
     if arguments.interrupt.asked:
         return 0
     refuse_taken_ports(arguments.view, arguments.foxglove)
+    arguments.find = find
     given = (source.world(arguments) for source in RUN_SOURCES.values())
     world = next((each for each in given if each is not None), None) or find(arguments)
     refuse_network(world, allowed=arguments.allow_network)

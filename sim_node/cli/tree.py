@@ -75,12 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     moving = int(np.count_nonzero(~frames.static))
     print(f"{world.name} at {snapshot.time_ns / 1e9:g} s: {counted(len(frames), 'frame')}, {moving} moving")
-    rows = [(frames.index(each.name), lead + each.name) for each, lead in branches(described, lines_in(encoding))]
-    width = max(len(text) for _, text in rows)
-    for row, text in rows:
+    rows = [(each, lead + each.name) for each, lead in branches(described, lines_in(encoding))]
+    width, axes = max(len(text) for _, text in rows), max(len(each.convention) for each in described)
+    for each, text in rows:
+        row = frames.index(each.name)
         kind = "static" if frames.static[row] else "moving"
         pose = f"  {kind}  {short_pose(snapshot.poses[row])}" if row else ""
-        print(f"{text.ljust(width)}{pose}".rstrip())
+        print(f"{text.ljust(width)}  {each.convention.ljust(axes)}{pose}".rstrip())
     return 0
 
 

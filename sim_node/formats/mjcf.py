@@ -23,6 +23,7 @@ from sim_node.world.physics import INTEGRATORS, Physics
 from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.report import ElementEffect
 from sim_node.world.readers.xml_elements import MAX_DEPTH, Element, XmlAttribute
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ _OF_THE_WHOLE = ("size", "statistic", "visual")
 _WITHOUT_EFFECT = {
     **{"key": ("time", "mpos", "mquat"), "flag": ("autoreset",)},
     "compiler": ("discardvisual", "fusestatic", "usethread"),
+}
+# What MuJoCo has of a model, for programs that ask it: sections, and elements anywhere.
+_FOR_PROGRAMS = {
+    "sensor": "no topic has it; give the world sensors",
+    "camera": "nothing looks through it; give the world a camera",
+    "custom": "data for programs",
 }
 _OWN_OPTIONS = ("timestep", "integrator", "gravity")
 
@@ -115,6 +122,13 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
     place = Place(Where(str(file.shown), *root.at), root.tag)
     if root.tag == "mujoco":
         _mark_unused(root, _OF_THE_WHOLE)
+        for element in (
+            *root.all("sensor"),
+            *root.all("custom"),
+            *(e for e in root.descendants() if e.tag == "camera"),
+        ):
+            at, why = (element.file or file.report.file, element.at), _FOR_PROGRAMS[element.tag]
+            file.report.effects.append(ElementEffect(*at, element.tag, "no effect", why))
     with mujoco_warnings(file.report, source), refusals(source):
         spec = spec_of(source)
         compiled = spec.compile()

@@ -30,7 +30,7 @@ XACRO = ".xacro"
 URDF_KEYS = Keys(
     {
         "balance_inertia": flag("Whether inertias of URDF links that no body has are replaced by their mean."),
-        "packages": by_name("Folders of packages that a URDF model refers to.", text("A folder.")),
+        "packages": by_name("Folders of packages and models that a file refers to.", text("A folder.")),
         "arguments": by_name(
             "Values of a xacro file's arguments.", either("", text(""), number(""), word("", True, False))
         ),
@@ -71,7 +71,7 @@ def read_xacro(path: Path, shown: Path, roots: Roots, report: Report, including:
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
     """Return the world of an included URDF or xacro file, with the keys of the include."""
     errors = len(report.errors)
-    packages = _packages(table.get("packages"), context)
+    packages = packages_of(table.get("packages"), context)
     arguments = _texts(table.get("arguments"))
     if arguments and path.suffix.lower() != XACRO and (value := table.get("arguments")) is not None:
         value.error(f"applies only to {XACRO} files")
@@ -110,7 +110,7 @@ def _read(
     return world_of_text(content, path, shown, roots, report, before, balance_inertia=balance)
 
 
-def _packages(value: Value | None, context: Context) -> dict[str, Path]:
+def packages_of(value: Value | None, context: Context) -> dict[str, Path]:
     """Read a table of packages: their folders, beside the world file."""
     folders: dict[str, Path] = {}
     for name, each in _entries(value):

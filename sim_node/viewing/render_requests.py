@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from sim_node.simulation import Simulation, Snapshot
+from sim_node.simulation.columns import Array
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
@@ -42,7 +43,7 @@ def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: Fl
     """
     picture = Image.fromarray(pixels)
     draw = ImageDraw.Draw(picture)
-    font, size = _font(picture)
+    font, size = font_for(picture)
     occupied: list[tuple[float, float, float, float]] = []
     for row in np.argsort(depths, kind="stable"):
         if depths[row] <= 0.0 or not _inside(at[row], picture):
@@ -61,15 +62,15 @@ def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: Fl
 def write_time(pixels: Pixels, time_s: float) -> Pixels:
     """Write the simulation time in the lower left corner."""
     picture = Image.fromarray(pixels)
-    font, size = _font(picture)
+    font, size = font_for(picture)
     place = (size, picture.height - 2.2 * size)
     ImageDraw.Draw(picture).text(place, f"{time_s:.2f} s", _INK, font=font, stroke_width=2, stroke_fill=_PAPER)
     return np.asarray(picture)
 
 
-def _font(picture: Image.Image) -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, float]:
-    """Return Pillow's own font: the same on every machine."""
-    size = max(_MIN_TEXT_SIZE, picture.height * _TEXT_SIZE)
+def font_for(picture: Image.Image, scale: float = 1.0) -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, float]:
+    """Return Pillow's own font, the same on every machine, and its size, pixels, for a picture that is scaled."""
+    size = scale * max(_MIN_TEXT_SIZE, picture.height * _TEXT_SIZE)
     return ImageFont.load_default(size), size
 
 
@@ -139,6 +140,7 @@ class PoseSource:
         start_ns, end_ns: The time range.
         poses: For ascending instants, yields the poses (N, 7) of all frames of `lay_out(world)`, each in its parent.
         zero_ns: Origin of times given by users.
+        columns: Of a run, returns columns by name, at the instant whose poses were yielded last.
     """
 
     world: World
@@ -147,6 +149,7 @@ class PoseSource:
     end_ns: int = MAX_STAMP_NS
     zero_ns: int = 0
     name: str = "world"
+    columns: Callable[[Iterable[str]], Mapping[str, Array]] = lambda names: {}
 
 
 def source_of_run(
@@ -158,7 +161,10 @@ def source_of_run(
     def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
         return (seek(simulation, time_ns).poses for time_ns in times_ns)
 
-    return PoseSource(simulation.world, poses, simulation.world.time.start_ns)
+    def columns(names: Iterable[str]) -> Mapping[str, Array]:
+        return simulation.snapshot(*names).columns
+
+    return PoseSource(simulation.world, poses, simulation.world.time.start_ns, columns=columns)
 
 
 # Iterates over instants and shows progress; the word says what is being done.
@@ -182,6 +188,7 @@ class RenderRequest:
         trails: Frames that leave a trail.
         viewport: Name of a viewport of the world's schematic, instead of `camera`; or empty.
         has_time: Whether the time is written on the picture.
+        panels: Whether the panels of the world's schematic are shown, laid out as on the page, instead of one view.
         sun_samples: Points of the sun that shine: more give softer shadows and take proportionally longer.
     """
 
@@ -193,6 +200,7 @@ class RenderRequest:
     has_time: bool = False
     viewport: str = ""
     sun_samples: int = 1
+    panels: bool = False
 
 
 def draw(
@@ -221,7 +229,7 @@ def draw(
         WorldError: The world is invalid.
         Diverged: The simulation diverged.
     """
-    yield from render_source(source_of_run(world, seed), request, times_ns, watch)
+    yield from render_sources([source_of_run(world, seed)], request, times_ns, watch)
 
 
 def render_sources(
@@ -232,13 +240,17 @@ def render_sources(
 ) -> Generator[Pixels, None, None]:
     """Yield pixels (height, width, 3) at instants, in order, of a world that changes: each source holds until the next.
 
-    A view of everything is of everything in one world: it may jump at a change. Trails begin anew.
+    A view of everything is of everything in one world: it may jump at a change. Trails and graphs begin anew.
     """
+    if request.panels:
+        from sim_node.viewing.panel_pictures import render_panels as render
+    else:
+        render = render_source
     starts = [source.start_ns for source in sources[1:]]
     for place, source in enumerate(sources):
         part = [time_ns for time_ns in times_ns if bisect_right(starts, time_ns) == place]
         if part:
-            yield from render_source(source, request, part, watch)
+            yield from render(source, request, part, watch)
 
 
 def render_source(
@@ -247,7 +259,7 @@ def render_source(
     """Yield pixels (height, width, 3) of a source at instants, in order, as `draw` does for a world."""
     world, layout = source.world, lay_out(source.world)
     frames = layout.frames
-    _check(times_ns, source)
+    check_times(times_ns, source)
     size = size_of(request.camera, request.size, world)
     schematic = DrawnSchematic(world, frames)
     try:
@@ -257,8 +269,8 @@ def render_source(
     shown = _rows(request.frames, frames, bare=renderer.is_bare and not len(schematic))
     trails = [frames.index(name) for name in request.trails]
     with Framebuffer(size) as framebuffer:
-        earlier = np.linspace(source.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
-        history = list(source.poses(watch([*earlier, *times_ns], "simulated" if source.name == "world" else "read")))
+        instants = [*earlier_instants(source, times_ns), *times_ns]
+        history = list(source.poses(watch(instants, "simulated" if source.name == "world" else "read")))
         rooted = frames.in_root(np.stack(history))
         pictured = rooted[_EARLIER:]
         content = PictureContent(renderer, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
@@ -286,6 +298,12 @@ def render_source(
             yield write_time(pixels, (time_ns - source.zero_ns) / 1e9) if request.has_time else pixels
 
 
+def earlier_instants(source: PoseSource, times_ns: Sequence[int]) -> list[int]:
+    """Return instants from the start of a source to before the first picture, for trails and graphs."""
+    instants: list[int] = np.linspace(source.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
+    return instants
+
+
 def _lit(renderer: Renderer, framebuffer: Framebuffer, sun_samples: int) -> Pixels:
     total = np.zeros((*framebuffer.size[::-1], 3), dtype=np.uint32)
     for part in range(sun_samples):
@@ -309,7 +327,8 @@ class _Path:
         return self._path[[*self._kept[: np.searchsorted(self._kept, index)], index]]
 
 
-def _check(times_ns: Sequence[int], source: PoseSource) -> None:
+def check_times(times_ns: Sequence[int], source: PoseSource) -> None:
+    """Raise RenderError if instants are not in the time of a source."""
     for time_ns in (times_ns[0], times_ns[-1]):
         requested, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
         if time_ns < source.start_ns:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from random import Random
+from xml.etree import ElementTree
 
 from sim_node.world.locate import PACKAGE, share, shipped_worlds
 from stress.doors.worlds import SAMPLES, Folders, files_of
 from stress.mutations import broken_bytes, broken_lines, broken_words
 from stress.structures import broken_xml, elements
 
+# Of a file in SDF_FILES_DIR.
+MOST_BYTES = 30_000
 _XML = (".xml", ".urdf", ".sdf")
 _PUNCTUATION = (
     "<", ">", "/>", "</", "<!--", "-->", "<![CDATA[", "]]>", "<?", '"', "'", "=", "&", "&lt;", "&#0;", "&#x1F600;",
@@ -51,6 +55,13 @@ _X_XY = (
     '<x><body joint="free" name="b"/><body joint="frozen" name="c"/><body joint="spherical" name="d"/><cap/><defaults/>'
     '<geom type="box" dim="1 1 1" mass="1"/><geom type="sphere" dim="1" mass="1"/><geom type="xyz" dim="1"/></x>'
 )
+
+
+def _is_xml(path: Path) -> bool:
+    try:
+        return bool(elements(path.read_text(encoding="utf-8")))
+    except ElementTree.ParseError:
+        return False
 
 
 class Xml(Folders):
@@ -115,5 +126,10 @@ class Sdf(Xml):
     further = _SDF
 
     def samples(self) -> dict[str, dict[str, bytes]]:
-        """A world with a car, and a model that it includes; a world with systems and sensors."""
-        return {name: files_of(SAMPLES / name) for name in ("sdf", "sdf_systems")}
+        """A car, and a model that it includes; systems and sensors; the smaller files of the folder SDF_FILES_DIR."""
+        found = {name: files_of(SAMPLES / name) for name in ("sdf", "sdf_systems")}
+        folder = Path(os.environ.get("SDF_FILES_DIR", os.devnull))
+        for path in sorted((*folder.rglob("*.sdf"), *folder.rglob("*.world"))):
+            if path.stat().st_size < MOST_BYTES and _is_xml(path):
+                found[str(path.relative_to(folder)).replace(os.sep, "_")] = {"w.sdf": path.read_bytes()}
+        return found

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from claims import free_instance, free_port
+from claims import can_be_bound, free_instance, free_port
 from pymavlink.dialects.v20 import common as mavlink
 from waiting import PATIENCE, until, until_ended
 
@@ -417,9 +417,7 @@ def test_nothing_is_left_behind(run: Callable[..., Run]) -> None:
     process = only_autopilot()
     flown.simulation.close()
     until_ended(process)
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(("127.0.0.1", SIMULATOR_PORT + flown.instance))
+    assert can_be_bound(socket.SOCK_STREAM, SIMULATOR_PORT + flown.instance)
 
 
 def test_a_process_without_its_simulation_ends() -> None:

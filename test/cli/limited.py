@@ -1,4 +1,4 @@
-"""A program that runs commands with few files, each in a process forked from one that has imported them all."""
+"""A program that runs commands with few files, each in a process forked from one that has imported them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
-from sim_node.cli.commands import COMMANDS, SHIPPED
+from sim_node.cli.commands import COMMANDS
 from sim_node.cli.main import main
 
 # What many commands import when they run.
@@ -44,11 +44,11 @@ def started(row: int, words: list[str], folder: Path, most: int) -> tuple[int, i
 
 def run(folder: Path, most: int) -> None:
     """Read the rows, and write row and exit code of each. Those that run until then are stopped at their first line."""
-    for word in SHIPPED:
+    waiting = list(enumerate(json.load(sys.stdin)))
+    for word in {words[0] for _, words in waiting}:
         COMMANDS.find(word)
     for name in _LATER:
         importlib.import_module(name)
-    waiting = list(enumerate(json.load(sys.stdin)))
     running: dict[int, tuple[int, int, bool]] = {}
     while running or waiting:
         while waiting and len(running) < _AT_ONCE:

@@ -67,9 +67,9 @@ def test_tree_shows_every_frame_below_its_parent(world: str, capsys: pytest.Capt
     assert main(["tree", world, "--at", "2"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "turning at 2 s: 3 frames, 1 moving",
-        "map",
-        "└─ base_link     moving  position [4.000, 0.000, 0.000]  rpy_deg [0.0, 0.0, 90.0]",
-        "   └─ CAM_FRONT  static  position [1.000, 0.000, 0.000]  rpy_deg [0.0, 20.0, 0.0]",
+        "map              ENU",
+        "└─ base_link     FLU  moving  position [4.000, 0.000, 0.000]  rpy_deg [0.0, 0.0, 90.0]",
+        "   └─ CAM_FRONT  FLU  static  position [1.000, 0.000, 0.000]  rpy_deg [0.0, 20.0, 0.0]",
     ]
 
 

@@ -104,9 +104,9 @@ def test_tree_in_plain_lines(cars: None) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     process = start("live_tree(period=0.2)", stdout=subprocess.PIPE, text=True, env=environment)
     # The transform of roof, which is latched, may come after those of the cars.
-    lines = lines_until(process.stdout, "roof  static") + lines_until(process.stdout, "car1  dynamic")
-    assert "|  `- roof  static" in lines
-    assert any(line.startswith("|- car0  dynamic") and " Hz  delay " in line for line in lines)
+    lines = lines_until(process.stdout, "roof  FLU  static") + lines_until(process.stdout, "car1  FLU  dynamic")
+    assert "|  `- roof  FLU  static" in lines
+    assert any(line.startswith("|- car0  FLU  dynamic") and " Hz  delay " in line for line in lines)
     end(process)
 
 

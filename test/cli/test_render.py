@@ -143,6 +143,8 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
         (["-o", "a.png", "--at", "0.5"], "0.5 s is before the world's start at 1 s"),
         (["-o", "a.png", "--at", "3e9"], "3e+09 s is after the last time that fits into a stamp, 2147483647 s"),
         (["-o", "a.png", "--camera", "CAM_WST"], "no frame 'CAM_WST'; did you mean CAM_WEST? (cameras: CAM_WEST)"),
+        (["-o", "a.png", "--panels"], "the world's schematic has no panels"),
+        (["-o", "a.png", "--panels", "--trail", "base"], "--panels cannot be combined with --trail"),
         (["-o", "a.png", "--follow", "bas"], "no frame 'bas'; did you mean base?"),
         (["-o", "a.png", "--fps", "30"], "--fps applies to films; use --at for a picture"),
         (["--video", "a.mp4", "--at", "3"], "--at applies to pictures; use --from and --duration for a film"),
@@ -227,7 +229,7 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", only([signal.SIGINT, signal.SIGTERM], 0))
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
     # Long enough to be drawn for some seconds; all of it is simulated first.
     asked = ["render", world, *EYE, "--duration", "8", "--video", str(tmp_path / "film.mp4")]

@@ -74,7 +74,7 @@ module.__dict__["__file__"] = EXAMPLE
 sys.modules["__main__"] = module
 el = __import__(MODULE, fromlist=["World"])
 el.World.run = el.World.to_jax = saved
-if "barrowman" in EXAMPLE:
+if os.path.basename(os.path.dirname(EXAMPLE)) == "rocket-barrowman":
     from core import FlightSolver
 
     solve = FlightSolver.run

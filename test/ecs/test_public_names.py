@@ -20,7 +20,9 @@ Component ComponentType Edge Archetype system map map_seq Query GraphQuery Primi
 SpatialMotion SpatialForce SpatialInertia Annotated dataclass System
 """
 # And what the installed package has besides.
-INSTALLED = "RevEdge TotalEdge Seed SimulationTick SimulationTimeStep C skew ukf s10 Camera Exec jax ShapeIndexer"
+INSTALLED = (
+    "WorldBuilder RevEdge TotalEdge Seed SimulationTick SimulationTimeStep C skew ukf s10 Camera Exec jax ShapeIndexer"
+)
 
 
 def test_every_name_is_there() -> None:

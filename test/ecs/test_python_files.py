@@ -80,9 +80,9 @@ def test_tree_shows_entities_below_the_fixed_frame(falling: str, capsys: pytest.
     assert main(["tree", falling, "--at", "1"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "rocket at 1 s: 3 frames, 1 moving",
-        "map",
-        "├─ world  static  position [0.000, 0.000, 0.000]  rpy_deg [0.0, 0.0, 0.0]",
-        "└─ ball   moving  position [1.000, 2.000, 5.095]  rpy_deg [0.0, 0.0, 0.0]",
+        "map       ENU",
+        "├─ world  ENU  static  position [0.000, 0.000, 0.000]  rpy_deg [0.0, 0.0, 0.0]",
+        "└─ ball   FLU  moving  position [1.000, 2.000, 5.095]  rpy_deg [0.0, 0.0, 0.0]",
     ]
 
 

@@ -123,9 +123,10 @@ def test_a_mission_file_is_sent_and_flown(tmp_path: Path, like: str) -> None:
     assert not run.events[-1].error
 
 
-def test_a_mission_over_a_link_with_losses_arrives_all_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", ["loss: 0.5", "duplicate: 1"])
+def test_a_mission_over_a_bad_link_arrives_all_the_same(tmp_path: Path, fault: str) -> None:
     (tmp_path / "there.yaml").write_text(MISSION)
-    events = "{at: 0.1, do: [{link: {of: drone, loss: 0.5}}, {mission: {file: there.yaml, start: false}}]}"
+    events = f"{{at: 0.1, do: [{{link: {{of: drone, {fault}}}}}, {{mission: {{file: there.yaml, start: false}}}}]}}"
     text = FLOWN.format(like="px4", instance=free_instance(), events=events, must="always events_succeed()")
     (tmp_path / "world.yaml").write_text(text)
     first, second = (run_alone(load(tmp_path / "world.yaml"), 1, 10 * SECOND).events for _ in range(2))
@@ -165,6 +166,14 @@ def test_a_signal_of_messages_that_is_none_is_named_with_the_nearest(text: str, 
     run = Simulation(flown("", "always finite()"))
     with pytest.raises(FormulaError, match=message):
         open_signal(run, text)
+
+
+@pytest.mark.parametrize("kind", ["px4", "ardupilot"])
+def test_messages_of_an_autopilot_that_is_started_by_hand_are_no_signals(kind: str) -> None:
+    text = FLOWN.format(like="px4", instance=0, events="", must="always battery(drone) > 0")
+    by_hand = text.replace("mavlink_builtin, in_process: true, like: px4", kind)
+    with pytest.raises(FormulaError, match=f"started by hand.*`sim_node test --autopilot {kind}` starts one"):
+        open_signal(Simulation(loads(by_hand)), "battery(drone)")
 
 
 def test_a_field_of_mavlink_is_not_compared_with_another_unit() -> None:

@@ -344,6 +344,8 @@ SCENARIO = {
     "sensor_setup": [
         {"sensor_name": "FRONT", "vehicle": "ego", "config_file": "camera.json",
          "relative_transform": {"translation": [2, 0, 0.5], "rotation": [0, 0, 90]}},
+        # As AeroSim's own models write what is not given.
+        {"sensor_name": "TOP", "vehicle": "ego", "config_file": "camera.json", "id": None, "relative_transform": None},
     ],
 }  # fmt: skip
 
@@ -381,6 +383,9 @@ def test_a_scenario_of_aerosim_scenarios_is_a_world_of_actors_on_their_trajector
     assert sensor.parameters["horizontal_fov"] == pytest.approx(np.pi / 2)
     # Of an actor that faces north, two metres ahead and half a metre down; FLU of the actor.
     assert sensor.pose[:3] == pytest.approx([2, 0, -0.5])
+    [top] = [each for each in world.sensors if each.name == "TOP"]
+    assert top.pose.tolist() == [0, 0, 0, 0, 0, 0, 1]
+    assert not any(".id: " in each for each in said)
 
 
 def test_faults_of_a_scenario_are_located(tmp_path: Path) -> None:

@@ -280,3 +280,13 @@ class TestSensors:
         from sim_node.messages.sensor_topics import lay_out_messages
 
         assert len(lay_out_messages(world)) >= len(kinds)
+
+
+def test_a_kinematic_link_stays_and_carries_what_falls_on_it() -> None:
+    box = shape("<box><size>1 1 1</size></box>")
+    shelf = f'<pose>0 0 2 0 0 0</pose><link name="l"><kinematic>1</kinematic><gravity>0</gravity>{MASS}{box}</link>'
+    crate = f'<pose>0 0 3.05 0 0 0</pose><link name="l">{MASS}{box}</link>'
+    simulation = Simulation(read(model(shelf, "shelf") + model(crate, "crate")), seed=0)
+    simulation.run(2.0)
+    assert simulation.bodies["shelf/l"].pose[:3].tolist() == [0.0, 0.0, 2.0]
+    assert simulation.bodies["crate/l"].pose[2] == pytest.approx(3.0, abs=2e-3)

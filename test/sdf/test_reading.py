@@ -99,6 +99,17 @@ class TestIncludes:
         monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
         assert [body.name for body in load(path).bodies] == ["box/l"]
 
+    def test_an_include_says_where_models_are(self, tmp_path: Path) -> None:
+        write(tmp_path, {"parts/crate/model.sdf": f'<sdf version="1.9">{model(link("l"), "box")}</sdf>'})
+        write(tmp_path, {"w.sdf": sdf("<include><uri>model://box</uri></include>")})
+        path = write(tmp_path, {"w.yaml": "include: [{file: w.sdf, packages: {box: parts/crate}}]"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert [body.name for body in load(path).bodies] == ["box/l"]
+        write(tmp_path, {"w.yaml": "include: [{file: w.sdf, packages: {boxes: parts/crate}}]"})
+        with pytest.raises(WorldError, match="no model 'box'; did you mean boxes\\?"):
+            load(path)
+
     @pytest.mark.parametrize("end", ["", "/3", "/tip", "/3/files/meshes/swing.dae"])
     def test_nothing_is_fetched(self, end: str) -> None:
         address = f"https://fuel.gazebosim.org/1.0/OpenRobotics/models/Playground{end}"
@@ -175,6 +186,20 @@ class TestFaults:
         lines = faults(sdf(f"\n{inside}")).splitlines()
         assert any(line.startswith("<text>:2:") and said in line for line in lines), lines
 
+    @pytest.mark.parametrize(
+        "plugin", ["", '<plugin filename="gz-sim-track-controller-system" name="x"><link>l</link></plugin>']
+    )
+    def test_what_refers_to_a_link_with_a_fault_adds_none(self, plugin: str) -> None:
+        visual = '\n<visual name="v"><pose relative_to="g"/></visual>'
+        assert faults(sdf(model(link("l", visual) + link("k") + plugin))) == (
+            "<text>:2:1: visual: no frame 'g' in the model 'm'"
+        )
+
+    def test_a_message_does_not_repeat_a_name_without_end(self) -> None:
+        lines = faults(sdf(model(link("l" * 5000)))).splitlines()
+        assert "has 5002 characters; allowed: up to 255" in "".join(lines)
+        assert max(map(len, lines)) < 400
+
     def test_entities_are_refused(self) -> None:
         bomb = '<!DOCTYPE sdf [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><sdf version="1.9">&b;</sdf>'
         assert "document types and entities are not allowed" in faults(bomb)
@@ -219,6 +244,24 @@ class TestNothingInSilence:
         assert rows[3, "ode"] == "approximated"
         assert rows[3, "sphere.radius"] == "used"
 
+    def test_what_friction_and_slip_are_not_is_said_at_their_lines(self) -> None:
+        def collision(name: str, ode: str) -> str:
+            return (
+                f'<collision name="{name}"><surface><friction><ode>{ode}</ode>{bullet}</friction></surface></collision>'
+            )
+
+        ode = "\n<mu2>0.4</mu2>", "\n<mu>0.5</mu><mu2>0.5</mu2><slip1>0</slip1>\n<slip2>0.1</slip2><fdir1>1 0 0</fdir1>"
+        bullet = "<bullet><friction>0.5</friction><rolling_friction>0</rolling_friction></bullet>"
+        shape = "<geometry><sphere><radius>1</radius></sphere></geometry></collision>"
+        shapes = "".join(collision(f"c{row}", each) for row, each in enumerate(ode)).replace("</collision>", shape)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loads(sdf(model(link("l", shapes))), ".sdf")
+        assert [str(each.message) for each in caught] == [
+            "<text>:1:108: ode: friction is the same in all directions here: mu, not mu2",
+            "<text>:4:1: slip2: contacts have no slip of their own here, besides that of WheelSlip",
+        ]
+
     def test_the_command_lists_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write(tmp_path, {"w.sdf": sdf(f"\n{model(link('l', '<velocity_decay/>'))}")})
         assert main(["check", "--audit", str(path)]) == 0
@@ -232,3 +275,16 @@ class TestNothingInSilence:
         path = write(tmp_path, {"r.urdf": '<robot name="r"><link name="l"/>\n<transmission name="t"/></robot>'})
         rows = {(row.where.line, row.key): row.status for row in audit(path)}
         assert rows == {(1, "robot.link"): "used", (2, "robot.transmission"): "no effect"}
+
+    def test_an_audit_of_mjcf_lists_what_only_programs_see(self, tmp_path: Path) -> None:
+        body = '<body name="b"><geom name="g" size="1"/>\n<camera name="c"/></body>'
+        sensors = '<sensor>\n<framepos objtype="body" objname="b"/></sensor>\n<custom/>'
+        text = f"<mujoco><worldbody>{body}</worldbody>\n{sensors}\n<statistic extent='1'/></mujoco>"
+        rows = {(row.where.line, row.key): row.status for row in audit(write(tmp_path, {"r.xml": text}))}
+        assert {key: status for key, status in rows.items() if status != "used"} == {
+            (2, "camera"): "no effect",
+            (3, "sensor"): "no effect",
+            (5, "custom"): "no effect",
+            (6, "mujoco.statistic"): "no effect",
+        }
+        assert rows[1, "body.geom"] == "used"

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from argparse import ArgumentParser
 from pathlib import Path
 
+import pytest
+
+from sim_node.cli.main import main
+from sim_node.cli.world_arguments import add_world, loaded
+from sim_node.extensions.sdf.topics import add_arguments, world_with_topics
 from sim_node.messages.sensor_topics import topics_of
+from sim_node.recording.opening import open_bag
+from sim_node.recording.worlds import first_world
 from sim_node.session.graph_names import graph_names
 from sim_node.world import World, load
 from sim_node.world.triggers import Trigger
@@ -97,3 +105,46 @@ def test_a_trigger_on_an_altimeter_follows_its_topic(tmp_path: Path) -> None:
     assert topics_of(world, "")[0] == "altimeter"
     world = world_of(tmp_path, inside, trigger, keys="")
     assert [each.topic for each in world.of(Trigger)] == [topics_of(world, "")[0]]
+
+
+class TestTheOption:
+    """`sim_node run --sdf-topics gazebo`."""
+
+    IMU = f'<model name="m"><link name="l">{MASS}{sensor("i", "imu")}</link></model>'
+    TEXT = f'<sdf version="1.9"><world name="w">{IMU}</world></sdf>'
+
+    def test_names_the_topics_of_a_run_and_of_its_bag(self, tmp_path: Path) -> None:
+        (tmp_path / "w.sdf").write_text(self.TEXT)
+        run = ["run", str(tmp_path / "w.sdf"), "--no-ros", "--speed", "max", "--duration", "0.3"]
+        for options, topic in (
+            (["--sdf-topics", "gazebo"], "world/w/model/m/link/l/sensor/i/imu"),
+            ([], "m/l/i/data_raw"),
+        ):
+            bag = tmp_path / topic.rpartition("/")[2]
+            assert main([*run, *options, "--record", str(bag)]) == 0
+            with open_bag(bag) as recorded:
+                assert f"/{topic}" in {each.name for each in recorded.topics}
+                world = first_world(recorded, tmp_path / f"{bag.name}_world")
+            assert world is not None
+            assert topics_of(world, "") == [topic]
+
+    def test_holds_for_files_whose_include_says_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "w.sdf").write_text(self.TEXT)
+        includes = "include: [{file: w.sdf, prefix: a}, {file: w.sdf, prefix: b, topics: ours}]"
+        (tmp_path / "main.yaml").write_text(f"physics: {{gravity: [0, 0, -9.8]}}\n{includes}")
+        parser = ArgumentParser()
+        add_world(parser)
+        add_arguments(parser)
+        arguments = parser.parse_args([str(tmp_path / "main.yaml"), "--sdf-topics", "gazebo"])
+        arguments.find = loaded
+        world = world_with_topics(arguments)
+        assert world is not None
+        assert topics_of(world, "") == ["a/world/w/model/m/link/l/sensor/i/imu", "b/m/l/i/data_raw"]
+
+    def test_is_refused_for_a_world_without_sdf(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", "orbit", "--no-ros", "--sdf-topics", "gazebo"]) == 2
+        assert "--sdf-topics names those of SDF files, and orbit has none" in capsys.readouterr().err
+
+    def test_is_refused_beside_a_case_of_a_sweep(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["run", "--from", str(tmp_path), "--case", "1", "--sdf-topics", "gazebo"]) == 2
+        assert "--from does not support --sdf-topics" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 import yaml
-from claims import free_instance, free_port
+from claims import can_be_bound, free_instance, free_port
 from mcap.reader import make_reader
 from waiting import PATIENCE, until, until_ended
 
@@ -99,10 +99,7 @@ class Yard:
         until(lambda: all(map(is_idle, set(threading.enumerate()) - self.before)), "the end of all threads")
         assert not [child for child in psutil.Process().children(recursive=True) if "1000000" in child.cmdline()]
         for port in (self.autopilot, self.page):
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(("127.0.0.1", port))
-                probe.listen()
+            assert can_be_bound(socket.SOCK_STREAM, port)
 
 
 def is_idle(thread: threading.Thread) -> bool:
@@ -223,10 +220,7 @@ def test_a_session_is_opened_once() -> None:
 
 
 def used(port: int) -> socket.socket:
-    other = socket.socket()
-    other.bind(("127.0.0.1", port))
-    other.listen()
-    return other
+    return socket.create_server(("127.0.0.1", port))
 
 
 def test_a_taken_port_of_an_autopilot_opens_nothing(tmp_path: Path) -> None:
@@ -355,8 +349,7 @@ def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
         assert [each.name for each in session.autopilots] == ["v"]
         sleeper = session.programs.running["sleeper"]
         until(lambda: sleeper.pid is not None, "the program of the new process runs")
-        with socket.socket() as taken, pytest.raises(OSError, match="in use"):
-            taken.bind(("127.0.0.1", PX4_PORT + instance))
+        assert not can_be_bound(socket.SOCK_STREAM, PX4_PORT + instance)
         session.run(0.02)
         with pytest.raises(WorldError, match="another process of this name is running"):
             session.loop.change(replace(with_px4, processes=(replace(with_px4.processes[0], restart="always"),)))
@@ -365,5 +358,4 @@ def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
         assert not session.programs.running
         assert not session.autopilots
         session.run(0.02)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", PX4_PORT + instance))
+    assert can_be_bound(socket.SOCK_STREAM, PX4_PORT + instance)

@@ -76,7 +76,7 @@ def free_domain() -> int:
 
 def free_port(kind: socket.SocketKind = _UDP) -> int:
     """A port of 127.0.0.1."""
-    return CLAIMS.claim("port", PORTS, lambda port: _can_be_bound(kind, port))
+    return CLAIMS.claim("port", PORTS, lambda port: can_be_bound(kind, port))
 
 
 def free_instance() -> int:
@@ -85,7 +85,7 @@ def free_instance() -> int:
     def is_free(instance: int) -> bool:
         ports = [(_TCP, 4560 + instance), (_UDP, 14540 + instance), (_UDP, 14800 + instance)]
         ports += [(_UDP, 9002 + 10 * instance), (_UDP, 9003 + 10 * instance)]
-        return all(_can_be_bound(kind, port) for kind, port in ports)
+        return all(can_be_bound(kind, port) for kind, port in ports)
 
     return CLAIMS.claim("instance", INSTANCES, is_free)
 
@@ -122,10 +122,11 @@ def _opened(path: Path) -> int:
         return file
 
 
-def _can_be_bound(kind: socket.SocketKind, port: int) -> bool:
+def can_be_bound(kind: socket.SocketKind, port: int) -> bool:
+    """Whether nobody has a port of 127.0.0.1. A connection of an earlier test, in TIME_WAIT, does not count."""
     with socket.socket(socket.AF_INET, kind) as probe:
         if kind == _TCP:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what is only in TIME_WAIT is free
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:

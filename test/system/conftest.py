@@ -15,7 +15,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "autopilot"), str(HERE.parent / "re
 from waiting import PATIENCE  # noqa: E402  it is beside the tests
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+# The scene is drawn by SwiftShader. The page around it is not: it took a second of processor time for each page.
+SOFTWARE_GL = (
+    *("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+    "--disable-gpu-compositing",
+)
 
 
 # Without a graphics card, the first picture of a scene takes ten seconds of processor time.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from claims import free_instance
+from claims import can_be_bound, free_instance
 from diagnostic_msgs.msg import DiagnosticStatus
 from forked_programs import program
 from geometry_msgs.msg import PoseStamped
@@ -196,9 +196,7 @@ def test_every_topic_has_one_publisher_and_is_known_from_the_world_and_ctrl_c_le
         assert node.stop() == 0
         until_ended(*children)
         for kind, port in ((socket.SOCK_STREAM, 4560 + instance), (socket.SOCK_DGRAM, 14540 + instance)):
-            with socket.socket(socket.AF_INET, kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(("127.0.0.1", port))
+            assert can_be_bound(kind, port)
 
 
 @pytest.mark.usefixtures("ros_domain")

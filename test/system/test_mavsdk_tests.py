@@ -83,10 +83,9 @@ def tests() -> Path:
 def test_px4_passes_its_own_test(case: str, run: int, tests: Path, tmp_path: Path) -> None:
     world = tmp_path / "quadrotor.yaml"
     world.write_text(WORLD)
-    # A folder of its own: PX4 keeps there what a test has set.
-    with program(
-        sim_node("fly", "px4", world, "--no-view", "--no-ros", "--speed", SPEED), ROS_LOG_DIR=str(tmp_path / "log")
-    ) as flown:
+    # A folder of its own, as PX4's runner gives each: PX4 keeps there what a test has set.
+    folders = {"XDG_STATE_HOME": str(tmp_path / "state"), "ROS_LOG_DIR": str(tmp_path / "log")}
+    with program(sim_node("fly", "px4", world, "--no-view", "--no-ros", "--speed", SPEED), **folders) as flown:
         flown.wait_for("in lockstep")
         command: list[str | Path] = [tests, "--url", "udpin://127.0.0.1:14540", "--speed-factor", SPEED, case]
         judged = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)

@@ -32,7 +32,7 @@ vehicles:
   - name: drone
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, instance: {instance}}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}, in_process: true}}
 sensors: [{{name: drone/TRUTH, type: ground_truth, rate: 50}}]
 """
 CRATE = "world: crate\nbodies: [{name: crate, joint: free, geometry: [{box: [0.5, 0.5, 0.5], mass: 1.0}]}]\n"

@@ -16,6 +16,7 @@ import av
 import numpy as np
 import psutil
 import pytest
+from claims import can_be_bound
 from forked_programs import program
 from nightly import only
 from PIL import Image
@@ -225,6 +226,8 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         assert hosts == {urlparse(url).netloc}
 
         page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("q")
+        page.wait_for_selector('#foot .on[aria-label="Draw less"]')
         page.keyboard.press(".")
         step = shown_time(page, lambda time_s, words: time_s > 0.0 and "paused" in words)
         assert step == 0.02  # a sixtieth of a second, in whole steps of the world
@@ -334,9 +337,7 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
         assert code == 0, viewer.output
         assert "Traceback" not in viewer.output
         until_ended(*family)
-    with socket.socket() as port:
-        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port.bind(("127.0.0.1", int(url.rpartition(":")[2])))
+    assert can_be_bound(socket.SOCK_STREAM, int(url.rpartition(":")[2]))
 
 
 def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path) -> None:

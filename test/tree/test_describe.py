@@ -27,13 +27,13 @@ def tree() -> TransformTree:
 
 def test_text(tree: TransformTree) -> None:
     assert tree.as_text() == (
-        "world\n"
-        "└─ drone  100.0 Hz, newest 1 s\n"
-        "   └─ base_link  static\n"
-        "      ├─ CAM_FRONT  promoted\n"
-        "      └─ body_visual  newest 1 s\n"
-        'odd "name"\n'
-        "└─ alone  static"
+        "world  ENU\n"
+        "└─ drone  FLU  100.0 Hz, newest 1 s\n"
+        "   └─ base_link  FLU  static\n"
+        "      ├─ CAM_FRONT  FLU  promoted\n"
+        "      └─ body_visual  FLU  newest 1 s\n"
+        'odd "name"  ENU\n'
+        "└─ alone  FLU  static"
     )
     assert TransformTree().as_text() == ""
 

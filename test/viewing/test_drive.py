@@ -22,11 +22,13 @@ actuators: [{joint: lift, stiffness: 500, damping: 100}]
 bases:
   - {name: omni, body: robot, type: omni, wheel_radius: 0.1, base_radius: 0.2, drive: kinematic, limits: {linear: 0.8}}
 """
+# Not as fast as possible: the run would take a processor for itself while the page is opened.
+SPEED = 8.0
 
 
 @pytest.fixture
 def run() -> Iterator[Session]:
-    with Session(loads(YARD), view=0, real_time_factor=0.0) as session:
+    with Session(loads(YARD), view=0, real_time_factor=SPEED) as session:
         session.start()
         yield session
 
@@ -68,7 +70,7 @@ time: {step: 0.004}
 physics: {timestep: 0.002}
 vehicles: [{name: drone, model: iris, sensors: false, pilot: {speed: 3, yaw_rate: 0.7, wait: 0, after: hold}}]
 """
-    with Session(loads(text), view=0, real_time_factor=0.0) as run:
+    with Session(loads(text), view=0, real_time_factor=SPEED) as run:
         run.start()
 
         def velocity() -> Any:

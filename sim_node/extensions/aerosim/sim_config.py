@@ -192,11 +192,9 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
     """
     errors = len(report.errors)
     keys = (*PLACE, "actors", "trajectories", "sensor_setup")
-    table, _ = opened(Value(root, report), (*keys, *_NAMES), required=("actors",), kept=False)
-    for name in _NAMES:
-        table.get(name)
+    table = _opened(Value(root, report), keys, "actors")
     listed = {key: [] if (each := table.get(key)) is None else list(each.items()) for key in keys[3:]}
-    actors = [_opened(each, ("actor_id", *PLACE, "config_file")) for each in listed["actors"]]
+    actors = [_opened(each, ("actor_id", *PLACE, "config_file"), "actor_id") for each in listed["actors"]]
     if not actors or len(report.errors) > errors:
         return None
     origin = _place(table) if "latitude" in table else _place(actors[0])
@@ -210,11 +208,11 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
         entities.append(SceneEntity(ids[name], name, asset, transform=Transform3D(pose), place=place))
     trajectories = {}
     for value in listed["trajectories"]:
-        named = _opened(value, ("object_id", "config_file"))
+        named = _opened(value, ("object_id", "config_file"), "object_id")
         if _known(named, "object_id", ids) and (rows := _file(named, path, roots, report)) is not None:
             trajectories[text_of(named, "object_id")] = _trajectory(rows, named, origin)
     for k, value in enumerate(listed["sensor_setup"], start=len(entities)):
-        sensor = _opened(value, ("sensor_name", "vehicle", "relative_transform", "config_file"))
+        sensor = _opened(value, ("sensor_name", "vehicle", "relative_transform", "config_file"), "sensor_name")
         if _known(sensor, "vehicle", ids):
             entities.append(_mounted_sensor(sensor, f"entity_{k}", ids, _file(sensor, path, roots, report)))
     resources = {"origin": dict(zip(ORIGIN_RANGES, origin.tolist(), strict=True))}
@@ -222,9 +220,12 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
     return ScenarioScene(graph, trajectories) if len(report.errors) == errors else None
 
 
-def _opened(value: Value, keys: tuple[str, ...]) -> Table:
-    """Return an entry of a list, which needs its first key; further keys are reported as unread."""
-    table = opened(value, (*keys, *_NAMES), required=keys[:1], kept=False)[0]
+def _opened(value: Value, keys: tuple[str, ...], required: str) -> Table:
+    """Return a mapping, which needs a key; further keys are reported as unread. AeroSim writes null for none."""
+    if isinstance(value.node, MappingNode):
+        for name in [name for name, (_, node) in value.node.entries.items() if plain_of(node) is None]:
+            del value.node.entries[name]
+    table = opened(value, (*keys, *_NAMES), required=(required,), kept=False)[0]
     for name in _NAMES:
         table.get(name)
     return table

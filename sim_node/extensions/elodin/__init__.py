@@ -56,6 +56,7 @@ with public(__name__):
     from sim_node.extensions.elodin.session.recorded import open_recording as open_recording
     from sim_node.extensions.elodin.session.world import JaxSim as JaxSim
     from sim_node.extensions.elodin.session.world import World as World
+    from sim_node.extensions.elodin.session.world import WorldBuilder as WorldBuilder
     from sim_node.extensions.elodin.standard import Body as Body
     from sim_node.extensions.elodin.standard import Camera as Camera
     from sim_node.extensions.elodin.standard import Force as Force

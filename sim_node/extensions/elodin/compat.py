@@ -23,4 +23,5 @@ class World(_World):  # type: ignore[no-redef]
     from_file = staticmethod(partial(_World.from_file, compat="elodin"))
 
 
+WorldBuilder = World  # type: ignore[misc]
 egm08 = cast("Any", SimpleNamespace(EGM08=partial(EGM08, compat="elodin")))

@@ -26,7 +26,15 @@ from sim_node.extensions.openplx.parts import (
     target_of,
     value_of,
 )
-from sim_node.extensions.openplx.signals import INPUT, OUTPUT, declared, shifts, signals_of
+from sim_node.extensions.openplx.signals import (
+    INPUT,
+    OUTPUT,
+    declared,
+    has_motion_signals,
+    shifts,
+    signals_of,
+    source_of,
+)
 from sim_node.extensions.openplx.tree import (
     BODY,
     COLLISION_PAIR,
@@ -136,6 +144,8 @@ class _Gathering:
         self._drives = ModelDrives(root.name, self._ignore, self._note)
         self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
+        # Bodies among these that nothing moves.
+        self._still: set[Object] = set()
         # Signals, and those of them that the model states itself.
         self._signals: list[Object] = []
         self._stated: set[Object] = set()
@@ -266,7 +276,7 @@ class _Gathering:
     def _found_signals(self) -> Iterator[NamedSignal]:
         """Yield all signals. Inputs that only a type declares are left out without a word where they have no effect."""
         for of in self._signals:
-            found = signals_of(of, self._drives)
+            found = [] if source_of(of) in self._still else signals_of(of, self._drives)
             yield from found
             if not found and (of in self._stated or of.is_a(OUTPUT) or of.given("reference_id")):
                 stated = "enabled" if of.is_a(OUTPUT) else "reference_id"
@@ -289,7 +299,9 @@ class _Gathering:
         mass, centre, inertia = inertial(of)
         controlled = of in self._static or of.get("is_dynamic") is False
         speed = initial_speed(of)
-        moves = speed is not None and bool(speed.any())
+        moves = (speed is not None and bool(speed.any())) or (controlled and has_motion_signals(of))
+        if controlled and not moves:
+            self._still.add(of)
         return RigidBody(
             of.name,
             transform,

@@ -107,6 +107,11 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
     return [] if about is None else [NamedSignal(name, *about, **own)]
 
 
+def has_motion_signals(of: Object) -> bool:
+    """Return whether a body has inputs or outputs of its pose or velocity: it may move then, even if not dynamic."""
+    return any(each.is_a(kind) for end in (INPUT, OUTPUT) for each in declared(of, end) for kind in OF_BODIES)
+
+
 def source_of(of: Object) -> Object | None:
     """Return what an input or output is about, by its source or its owner."""
     source = of.get("source")

@@ -274,7 +274,8 @@ def _check_sends(run: RunView, vehicle: str, message: str) -> None:
             near = did_you_mean(message, sent)
             raise FormulaError(f"the built-in autopilot does not send {message}{near} (known: {', '.join(sent)})")
     elif not flown[vehicle].installed:
-        raise FormulaError(f"the autopilot of {vehicle!r} sends MAVLink over its own links alone, and not in lockstep")
+        started = f"`sim_node test --autopilot {flown[vehicle].type}` starts one that is heard"
+        raise FormulaError(f"the autopilot of {vehicle!r} is started by hand, for stations of its own; {started}")
 
 
 @cache

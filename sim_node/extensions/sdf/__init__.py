@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sim_node.formats.urdf_files import URDF_KEYS, packages_of
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.locate import manifest
 from sim_node.world.model import World
@@ -33,25 +34,19 @@ def model_in(folder: Path) -> Path:
 
 FLOWN = {"pilot": OrNone(Pilot), "autopilot": OrNone(Autopilot)}
 ABOUT = {"pilot": "What flies the model of an SDF file.", "autopilot": "The autopilot of the model of an SDF file."}
+SUFFIXES = (".sdf", ".world")
 TOPICS = Word(("ours", "gazebo"))
 SDF_KEYS = Keys(
     {
         **{key: form.form(ABOUT[key]) for key, form in FLOWN.items()},
+        "packages": URDF_KEYS["packages"],
         "topics": TOPICS.form("Who names the topics of an SDF file's sensors."),
     }
 )
 
 
-@reader(".sdf", ".world")
-def read_sdf(
-    path: Path,
-    shown: Path,
-    roots: Roots,
-    report: Report,
-    including: tuple[Path, ...] = (),
-    *,
-    gazebo_topics: bool = False,
-) -> World | None:
+@reader(*SUFFIXES)
+def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
     """Return the world of an SDF file: its first world, or a world around its model.
 
     Args:
@@ -60,7 +55,6 @@ def read_sdf(
         roots: The folders that it may refer to.
         report: Where faults are recorded.
         including: The files that include this one.
-        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
 
     Returns:
         The world, or None with the faults in `report`.
@@ -68,7 +62,7 @@ def read_sdf(
     # Imported here, so that other worlds are read without it.
     from sim_node.extensions.sdf.reader import read_world
 
-    return read_world(path, shown, roots, report, included=bool(including), gazebo_topics=gazebo_topics)
+    return read_world(path, shown, roots, report, included=bool(including))
 
 
 @xml_reader("sdf")
@@ -79,13 +73,18 @@ def read_sdf_xml(file: XmlFile) -> World | None:
     return read_sdf(file.path, file.shown, file.roots, file.report)
 
 
-@include_reader(".sdf", ".world", keys=SDF_KEYS)
+@include_reader(*SUFFIXES, keys=SDF_KEYS)
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
     """Return the world of an included SDF file, with what the include says of it."""
-    topics = table.get("topics")
-    gazebo = topics is not None and TOPICS.read(topics, context) == "gazebo"
-    roots = context.roots.around(path)
-    world = read_sdf(path, shown, roots, report, context.including, gazebo_topics=gazebo)
+    from sim_node.extensions.sdf.elements import NAMER
+
+    topics, roots, packages = table.get("topics"), context.roots.around(path), table.get("packages")
+    roots = replace(roots, packages={**roots.packages, **packages_of(packages, context)})
+    token = NAMER.set(NAMER.get() if topics is None else TOPICS.read(topics, context) or NAMER.get())
+    try:
+        world = read_sdf(path, shown, roots, report, context.including)
+    finally:
+        NAMER.reset(token)
     errors = len(report.errors)
     given = {key: form.read(value, context) for key, form in FLOWN.items() if (value := table.get(key)) is not None}
     if world is None or not given or len(report.errors) > errors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.declared import holder_of, plan_of
-from sim_node.world.problems import Place, Where, quoted
+from sim_node.world.problems import MAX_PATH, Place, Where, quoted
 from sim_node.world.quantities import Flag, Vector
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, from_euler
@@ -24,6 +25,8 @@ from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
 TRUE, FALSE = ("true", "1"), ("false", "0")
+# Who names the topics of a file's sensors, where its include does not say it.
+NAMER = ContextVar("namer", default="ours")
 
 
 @dataclass
@@ -33,16 +36,16 @@ class SdfReading:
     Attributes:
         report: Where faults are recorded.
         roots: The folders that the files may refer to.
-        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
         opened: The root elements of the files.
         paths: The files, by what messages call them.
+        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
     """
 
     report: Report
     roots: Roots
-    gazebo_topics: bool = False
     opened: list[Element] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
+    gazebo_topics: bool = field(default_factory=lambda: NAMER.get() == "gazebo")
     _said: set[str] = field(default_factory=set)
 
     def file_of(self, element: Element) -> Path:
@@ -187,7 +190,7 @@ class SdfReading:
 
 def place_of(element: Element, name: str = "") -> Place:
     """Return where an element is, as the place of what is made of it."""
-    return Place(Where(element.file, *element.at), name or element.get("name") or element.tag)
+    return Place(Where(element.file, *element.at), (name or element.get("name") or element.tag)[:MAX_PATH])
 
 
 def child(element: Element | None, *tags: str) -> Element | None:

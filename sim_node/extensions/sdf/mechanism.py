@@ -149,6 +149,8 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
     for link in found.links.values():
         with recording(reading):
             _add_body(reading, found, link, shapes, gravity)
+            continue
+        found.add("bodies", Body(link.frame, FIXED_FRAME))  # in the place of a faulty one, for what refers to it
     bodies = found.parts.get("bodies", [])
     if shapes.masked:
         bodies[:] = [replace(body, geometry=tuple(map(shapes.with_layers, body.geometry))) for body in bodies]
@@ -201,9 +203,9 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
         return
     inertial = inertial_of(reading, element, collisions)
     fields: dict[str, Any] = {"geometry": geometry, "inertial": inertial, "place": place, "parent_place": place}
-    joint = link.joint
+    joint, kinematic = link.joint, reading.flag(element, "kinematic")
     if joint is None:
-        fields |= {"parent": FIXED_FRAME, "joint": "free", "q": link.pose}
+        fields |= {"parent": FIXED_FRAME, "joint": "free", "q": link.pose, "kinematic": kinematic}
     else:
         above = poses.IDENTITY if link.parent is None else link.parent.pose
         fields["parent"] = FIXED_FRAME if link.parent is None else link.parent.frame
@@ -217,8 +219,10 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
             screw = ((f"{link.frame}#0", 1.0), (f"{link.frame}#1", -joint.pitch / (2.0 * np.pi)))
             found.add("transmissions", Transmission(f"{joint.name}/thread", screw, place=place_of(joint.entry.element)))
         fields["mimic"] = mimic_of(joint, 0, _followed(found, joint.scope))
+        if kinematic:
+            reading.approximate(element, "a kinematic link on a joint moves by forces here")
     found.add("bodies", Body(link.frame, **fields))
-    if not reading.flag(element, "gravity", default=True) and gravity.any():
+    if not reading.flag(element, "gravity", default=True) and gravity.any() and not (kinematic and joint is None):
         found.add(
             "forces", ConstantForce(link.frame, force=-inertial.mass * gravity, place=place_of(element, link.frame))
         )

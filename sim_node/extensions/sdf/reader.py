@@ -23,11 +23,9 @@ PLACED = ("magnetometer", "gps")
 MAX_NESTING = "its frames depend on each other too deeply"
 
 
-def read_world(
-    path: Path, shown: Path, roots: Roots, report: Report, *, included: bool, gazebo_topics: bool = False
-) -> World | None:
+def read_world(path: Path, shown: Path, roots: Roots, report: Report, *, included: bool) -> World | None:
     """Return the world of an SDF file; see read_sdf."""
-    reading = SdfReading(report, roots.around(path), gazebo_topics)
+    reading = SdfReading(report, roots.around(path))
     errors = len(report.errors)
     opened = open_file(reading, path, (path.resolve(),), shown)
     if opened is None:

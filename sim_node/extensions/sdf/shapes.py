@@ -324,20 +324,20 @@ class Shapes:
         reading, friction = self.reading, child(surface, "friction")
         given: dict[str, Any] = {}
         # Gazebo's engines read these under the name of ODE, whichever they are.
-        for engine in ("ode", "bullet"):
-            of = child(friction, engine)
-            names = ("mu", "mu2") if engine == "ode" else ("friction", "friction2")
-            if of is None or "sliding" in given:
+        for engine, *names in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
+            if "sliding" in given or all(child(friction, engine, name) is None for name in names):
                 continue
-            first = child(of, names[0])
-            if first is not None:
-                mu = reading.number(of, names[0], default=1.0)
-                second = reading.number(of, names[1], default=mu)
-                if second != mu:
-                    reading.approximate(of, "friction is the same in all directions here: mu, not mu2")
-                if mu > COEFFICIENT.high:
-                    reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
-                given["sliding"] = min(max(mu, 0.0), COEFFICIENT.high)
+            of = child(friction, engine)
+            assert of is not None
+            mu = reading.number(of, names[0], default=1.0)
+            if reading.number(of, names[1], default=mu) != mu:
+                reading.approximate(of, f"friction is the same in all directions here: {names[0]}, not {names[1]}")
+            if mu > COEFFICIENT.high:
+                reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
+            given["sliding"] = min(max(mu, 0.0), COEFFICIENT.high)
+        for slip in (child(friction, "ode", key) for key in ("slip1", "slip2")):
+            if slip is not None and reading.number(slip, default=0.0):
+                reading.approximate(slip, "contacts have no slip of their own here, besides that of WheelSlip")
         twist = child(friction, "torsional")
         if twist is not None:
             coefficient = reading.number(twist, "coefficient", default=1.0)

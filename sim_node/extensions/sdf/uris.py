@@ -128,7 +128,10 @@ def _no(uri: str) -> str:
 
 
 def _near(name: str, beside: Path, roots: Roots) -> str:
-    known = {each.name for folder in _collections(beside, roots) if is_folder(folder) for each in folder.iterdir()}
+    known = {
+        *roots.packages,
+        *(each.name for folder in _collections(beside, roots) if is_folder(folder) for each in folder.iterdir()),
+    }
     looked = ", ".join(f"{each} ({'set' if os.environ.get(each) else 'not set'})" for each in VARIABLES[:2])
     return (
         f"{did_you_mean(name, known)}; models are looked for beside that of this file, in --allow DIR, and in {looked}"
@@ -160,6 +163,9 @@ def _in_collections(name: str, inside: str, beside: Path, roots: Roots) -> Path 
     """
     if not name or name in (".", "..") or "/" in name or os.sep in name:
         return None
+    if name in roots.packages:
+        path = (roots.packages[name] / inside).resolve()
+        return path if ".." not in Path(inside).parts and path.exists() else None
     allowed = {*_variable_folders(), *(each for folder in roots.folders for each in (folder, folder / "models"))}
     own = beside.resolve().parent
     if name == own.name:

@@ -25,7 +25,7 @@ def repeated_world(arguments: argparse.Namespace) -> World | None:
     from sim_node.extensions.sweep.about import repeated
     from sim_node.extensions.sweep.dataset import DatasetFault
 
-    refuse(arguments, "--from", ["world", "allow", "allow_fetch", "seed", "randomised"])
+    refuse(arguments, "--from", ["world", "allow", "allow_fetch", "seed", "randomised", "sdf_topics"])
     if arguments.case is None:
         raise UsageError("--from needs --case N")
     try:

@@ -74,9 +74,9 @@ def lines_in(encoding: str | None) -> Sequence[str]:
 def as_text(
     frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark, drawn: Sequence[str] = LINES
 ) -> str:
-    """Return one line per frame, children indented below their parent, in the order in which frames were added."""
-    rows = (f"{lead}{printable(frame.name)}  {remark(frame)}" for frame, lead in branches(frames, drawn))
-    return "\n".join(row.rstrip() for row in rows)
+    """Return a line per frame with its axes, children indented below their parent, in the order they were added in."""
+    rows = ((lead + printable(each.name), each.convention, remark(each)) for each, lead in branches(frames, drawn))
+    return "\n".join("  ".join(row).rstrip() for row in rows)
 
 
 def branches(frames: Sequence[FrameInfo], drawn: Sequence[str] = LINES) -> Iterator[tuple[FrameInfo, str]]:

@@ -55,8 +55,17 @@ FEED_S, MAX_LAYOUT = 0.1, 4000
 _TELLS = 40
 
 
-class _Curves:
-    """The samples of a graph."""
+class Curves:
+    """The samples of a graph.
+
+    Attributes:
+        graph: The graph.
+        labels: Of the curves.
+        times: Of the samples, s.
+        rows: Their values, None for what is not finite.
+        count: Samples since the epoch began.
+        epoch: A number that changes when pages begin anew.
+    """
 
     def __init__(self, graph: GraphPanel, signals: list[FormulaSignal]) -> None:
         self.graph, self._signals = graph, signals
@@ -75,7 +84,7 @@ class _Curves:
         self.count, self.epoch = 0, getattr(self, "epoch", -1) + 1
         self._skipped_s: float | None = None
 
-    def go_on(self, before: _Curves | None) -> None:
+    def go_on(self, before: Curves | None) -> None:
         """Go on with the samples of the same curves, if there are any."""
         if before is not None:
             self.times, self.rows, self.count = before.times, before.rows, before.count
@@ -164,7 +173,7 @@ class Panels:
         self._last: tuple[FrameTable, FloatArray, Mapping[str, tuple[str, ...]], World | None] | None = None
         self._viewports = schematic.viewports()
         self._cameras: dict[int, ViewportCamera] = {}
-        self._curves: list[_Curves] = []
+        self._curves: list[Curves] = []
         self._feeds: list[Feed | None] = []
         # What the feeds have said, and a number that changes with it.
         self._fed: list[tuple[int, Any]] = []
@@ -257,7 +266,7 @@ class Panels:
             for number, viewport in enumerate(viewports)
             if viewport.pos is not None
         }
-        curves = [_Curves(graph, _signals_of(graph, signals)) for graph in schematic.graphs()]
+        curves = [Curves(graph, signals_of(graph, signals)) for graph in schematic.graphs()]
         context = FeedContext(
             signals,
             frames,
@@ -488,7 +497,8 @@ def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> No
             client.camera.far = viewport.far
 
 
-def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:
+def signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:
+    """Return the signals of a graph's formulas. Raises WorldError if one names what does not exist."""
     return [_signal_of(formula, signals) for formula in graph.curves]
 
 

@@ -8,7 +8,7 @@ window.simQuality = (() => {
   const PIXELS = 0.5, FILL = { name: "/fill_light", owner: "" }, AMBIENT = 2.0;
   // Pictures per second that are too few, and for how many seconds in turn; what has not moved for so long stands, ms.
   const FEW = 8, SECONDS = 8, STANDS = 1000;
-  let told = () => {}, drawn = 0, slow = 0, lit = true, environment = null, Lines = null, part = PIXELS, from = "", moved = 0;
+  let told = () => {}, drawn = 0, slow = 0, lit = true, Lines = null, part = PIXELS, from = "", moved = 0;
 
   // The page of panels, in which viewports are; itself in the page of somebody else.
   let outer = window;
@@ -72,6 +72,13 @@ window.simQuality = (() => {
     });
   }
 
+  // Light from all around is blurred for the first picture that has it, which takes seconds without a graphics card.
+  function hideEnvironment(scene) {
+    if (!scene || Object.getOwnPropertyDescriptor(scene, "environment").get) return;
+    let environment = scene.environment;
+    Object.defineProperty(scene, "environment", { get: () => (low ? null : environment), set: (to) => (environment = to) });
+  }
+
   // Done again and again: what comes from the server, and after a new connection, is for pages in full.
   function keep() {
     const page = window.__viserMutable, settings = window.__viserTestpoints?.devSettings;
@@ -85,13 +92,11 @@ window.simQuality = (() => {
     if (low) {
       if (page.scene.children.some((each) => each.isDirectionalLight && each.castShadow))
         say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: false });
-      if (page.scene.environment) [environment, page.scene.environment] = [page.scene.environment, null];
       if (!page.nodeRefFromName[FILL.name])
         say(page, { ...FILL, type: "AmbientLightMessage", virtual: false, props: { color: [255, 255, 255], intensity: AMBIENT } });
       lit = false;
     } else {
       say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: shadows() }, { ...FILL, type: "RemoveSceneNodeMessage" });
-      page.scene.environment ??= environment;
       lit = true;
     }
     trimLines(page.scene);
@@ -109,6 +114,7 @@ window.simQuality = (() => {
 
   (function count() {
     drawn++;
+    hideEnvironment(window.__viserMutable?.scene);
     requestAnimationFrame(count);
   })();
   setInterval(() => {

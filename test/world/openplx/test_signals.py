@@ -281,3 +281,75 @@ def test_the_range_of_a_motor_s_torque_is_set_in_a_run(world: Callable[..., Worl
     assert run.signals["Rotor/motor/torque_range_output/high"].value == 1.0
     assert abs(run.signals["Rotor/motor/torque_output"].value) == pytest.approx(1.0, rel=1e-6)
     assert abs(run.signals["Rotor/hinge/angle_output"].value - 0.5) > 0.1
+
+
+LIFT = """
+Lift is Physics3D.System:
+    ground is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Z_AXIS()
+    car is Physics3D.Bodies.RigidBody:
+        inertia.mass: 2
+        shape is Physics3D.Geometries.Sphere:
+            radius: 0.1
+        eye is Physics3D.Interactions.MateConnector:
+            main_axis: Math.Vec3.Z_AXIS()
+    rail is Physics3D.Interactions.Prismatic:
+        connectors: [ground, car.eye]
+        velocity_output.enabled: true
+    motor is Physics3D.Interactions.LinearVelocityMotor:
+        connectors: rail.connectors
+        force_range_input.reference_id: "range"
+        force_output.enabled: true
+"""
+
+
+def test_the_range_of_a_motor_s_force_is_set_in_a_run(tmp_path: Path) -> None:
+    """A lift of 2 kg is held by its weight; of 15 N at most, it falls with g - 15 N / 2 kg."""
+    (tmp_path / "lift.openplx").write_text(LIFT, encoding="utf-8")
+    run = Simulation(tmp_path / "lift.openplx")
+    signals = run.signals
+    run.run(0.2)
+    assert signals["Lift/motor/force_output"].value == pytest.approx(2.0 * 9.81, rel=1e-6)
+    signals["Lift/motor/force_range_input/low"].value = -15.0
+    signals["Lift/motor/force_range_input/high"].value = 15.0
+    run.run(0.5)
+    assert signals["Lift/motor/force_output"].value == pytest.approx(15.0, rel=1e-9)
+    assert signals["Lift/rail/velocity_output"].value == pytest.approx((7.5 - 9.81) * 0.5, rel=1e-6)
+
+
+TABLE = """
+Shop is Physics3D.System:
+    table is Physics3D.Bodies.RigidBody:
+        is_dynamic: false
+        kinematics.local_transform.position: {5, 0, 1}
+"""
+
+
+def test_a_body_that_is_not_dynamic_moves_as_its_inputs_say(tmp_path: Path) -> None:
+    """It stands until then, and keeps the last velocity: of its origin along the world's axes, about its origin."""
+    own = """        linear_velocity_world_input.reference_id: "move"
+        angular_velocity_world_input.reference_id: "turn"
+        position_output.enabled: true
+        rpy_output.enabled: true
+"""
+    (tmp_path / "shop.openplx").write_text(TABLE + own, encoding="utf-8")
+    run = Simulation(tmp_path / "shop.openplx")
+    signals = run.signals
+
+    def now() -> list[float]:
+        return [signals[f"Shop/table/{kind}_output/{axis}"].value for kind in ("position", "rpy") for axis in "xyz"]
+
+    run.run(0.5)
+    assert now() == [5, 0, 1, 0, 0, 0]
+    signals["Shop/table/linear_velocity_world_input/y"].value = 0.5
+    signals["Shop/table/angular_velocity_world_input/z"].value = -1.0
+    run.run(1.0)
+    assert now() == pytest.approx([5, 0.5, 1, 0, 0, -1], abs=1e-9)
+
+
+def test_a_signal_of_a_body_that_nothing_moves_is_left_out_and_named(tmp_path: Path) -> None:
+    other = "    height is Physics3D.Signals.Position3DOutput:\n        source: table\n        enabled: true\n"
+    (tmp_path / "shop.openplx").write_text(TABLE + other, encoding="utf-8")
+    with pytest.warns(WorldWarning, match=r"a Physics3D.Signals.Position3DOutput has no effect here"):
+        run = Simulation(load(tmp_path / "shop.openplx"))
+    assert not run.signals

@@ -465,3 +465,7 @@ def _seen(captured: capture.Captured, where: Where) -> ParsedWorld:
     if world is None or report.errors:
         raise WorldError(report.errors)
     return world
+
+
+# As Elodin calls what its World is made of.
+WorldBuilder = World

@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # here: what lists requests does without MAVLink
 Share = Annotated[float, Number(0.0, 1.0)]
 # Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
 BEAT, PATIENCE = 1.0, 3.0
-UPLOAD_PATIENCE = 20.0  # of a mission, s
 # MAV_CMD.
 _LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
 _GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
@@ -349,7 +348,7 @@ def mission(context: RequestContext, /, file: str, *, of: str = "", start: bool 
 
 def _send_mission(run: Simulation, path: Path, of: str, *, start: bool) -> str:
     from sim_node.mavlink.mission.plan import as_messages, fence_messages, rally_messages, read_plan
-    from sim_node.mavlink.mission.transfer import FENCE, MISSION, RALLY
+    from sim_node.mavlink.mission.transfer import FENCE, RALLY, Upload
     from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
     from sim_node.spatial.frames import Frame, Position
 
@@ -361,59 +360,40 @@ def _send_mission(run: Simulation, path: Path, of: str, *, start: bool) -> str:
     latitude, longitude, altitude = Position(at, Frame.ENU, origin).to(Frame.LLA).in_frame(Frame.LLA).tolist()
     home = Home(latitude, longitude, altitude - origin[2] + _msl(run), None)
     items = as_messages(plan, home, ARDUPILOT if _flown_by(run, vehicle) == "ardupilot" else PX4)
-    lists = [[MISSION, items], [FENCE, fence_messages(plan)], [RALLY, rally_messages(plan)]]
-    lists = [each for each in lists if each[1]]
-    event = OccurredEvent(run, run.steps).event
-    arguments: dict[str, Any] = {"lists": lists, "count": len(items), "start": start, "event": event}
-    begin(run, "mission", vehicle, asked=run.steps, heard=run.steps, sent=0, **arguments)
+    upload = Upload(items, {FENCE: fence_messages(plan), RALLY: rally_messages(plan)})
+    arguments: dict[str, Any] = {"count": len(items), "start": start, "event": OccurredEvent(run, run.steps).event}
+    begin(run, "mission", vehicle, upload=vars(upload), first=upload.start(run.time_ns), **arguments)
     return f"a mission of {len(items)} items is sent to {vehicle}"
 
 
 @effect("mission")
 class _MissionUpload(Effect):
-    """A mission on its way to an autopilot, which asks for its items: https://mavlink.io/en/services/mission.html."""
+    """A mission on its way to an autopilot, which asks for its items."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Answer what the autopilot asks for; ask again where it is silent."""
+        """Answer what the autopilot asks for; ask again where it is silent; then begin the mission."""
+        from sim_node.mavlink.mission.transfer import Upload
+
         state: Any = lasting.arguments
         autopilot, station = _ordered(run, lasting.of), _station(run, lasting.of)
-        kind, items = state["lists"][0]
-        target = {"target_system": 0, "target_component": 1, "mission_type": kind}
+        upload = Upload(())
+        vars(upload).update(state["upload"])  # numbers, texts and lists: what is kept of it with the run's state
+        due, state["first"] = list(state["first"]), []
         for reply in [each for each in autopilot.replies if each.name.startswith("MISSION_")]:
             autopilot.replies.remove(reply)
-            if reply.fields.mission_type != kind:
-                continue
-            state["heard"] = run.steps
-            if reply.name == "MISSION_ACK":
-                self._acknowledged(run, lasting, reply.fields.type)
-                return
-            if reply.name.startswith("MISSION_REQUEST") and 0 <= reply.fields.seq < len(items):
-                state["sent"] = max(state["sent"], reply.fields.seq + 1)
-                send(run, station, "MISSION_ITEM_INT", {**target, **items[reply.fields.seq]})
-        step_s = run.world.time.step_ns * 1e-9
-        if (run.steps - state["heard"]) * step_s >= UPLOAD_PATIENCE:
-            timetable_of(run).drop(lasting.kind, lasting.of)
-            fail_later(run, lasting, f"mission: no answer in {UPLOAD_PATIENCE:g} s")
-        elif run.steps >= state["asked"] and state["sent"] < len(items):
-            # Later than the autopilot asks again by itself.
-            state["asked"] = run.steps + round(PATIENCE / step_s)
-            if run.steps - state["heard"] >= round(PATIENCE / step_s) or not state["sent"]:
-                send(run, station, "MISSION_COUNT", {**target, "count": len(items)})
-
-    def _acknowledged(self, run: Simulation, lasting: Lasting, result: int) -> None:
-        """Go on with the next list, or begin the mission."""
-        from sim_node.mavlink.mission.transfer import result_words
-
-        state: Any = lasting.arguments
-        if result:
-            timetable_of(run).drop(lasting.kind, lasting.of)
-            fail_later(run, lasting, f"the mission is refused: {result_words(result)}")
-            return
-        del state["lists"][0]
-        state["sent"], state["asked"] = 0, run.steps
-        if state["lists"]:
+            if upload.result is None:
+                due += upload.receive(reply, run.time_ns)
+        if upload.result is None:
+            due += upload.tick(run.time_ns)
+        for name, fields in due:
+            send(run, station, name, {"target_system": 0, "target_component": 1, **fields})
+        if upload.result is None:
+            state["upload"] = vars(upload)
             return
         timetable_of(run).drop(lasting.kind, lasting.of)
+        if not upload.result.ok:
+            fail_later(run, lasting, f"the mission is not taken: {upload.result.text}")
+            return
         OccurredEvent(run, run.steps).log(state["event"], f"{lasting.of} has the mission of {state['count']} items")
         if state["start"]:
             self._start(run, lasting.of, state["event"])

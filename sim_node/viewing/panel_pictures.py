@@ -1,0 +1,349 @@
+"""Pictures of the panels of a schematic: views, graphs, numbers and gauges, laid out as on the page."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.feeds import FeedContext, feed_of
+from sim_node.viewing.browser.panels import Curves, signals_of
+from sim_node.viewing.framebuffer import Pixels
+from sim_node.viewing.framing import DEFAULT_SIZE, RenderError
+from sim_node.viewing.render_requests import (
+    PoseSource,
+    RenderRequest,
+    Watch,
+    check_times,
+    earlier_instants,
+    font_for,
+    render_source,
+    write_time,
+)
+from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
+from sim_node.viewing.schematic.model import Panel, Tabs, Window
+from sim_node.viewing.schematic.writing import head_of
+from sim_node.viewing.shown_signals import ShownSignals, is_length, scene_reference
+from sim_node.world import WorldError, WorldWarning
+from sim_node.world.layout import lay_out
+
+# Between panels, and the least side of a view, pixels.
+_GAP, _LEAST = 2, 16
+
+
+class Palette(NamedTuple):
+    """The colours of a theme, which are those of the page."""
+
+    paper: str
+    ink: str
+    dim: str
+    grid: str
+    curves: tuple[str, ...]
+
+
+_LIGHT = Palette(
+    "#ffffff", "#22262b", "#5a6470", "#e4e7eb",
+    ("#c92a2a", "#237a33", "#1864ab", "#a84300", "#7048b0", "#0b7285", "#7a4a3e", "#b02a86", "#5c6470"),
+)  # fmt: skip
+_DARK = Palette(
+    "#1f2226", "#e6e8eb", "#a8adb4", "#34383f",
+    ("#ff8787", "#69db7c", "#74b7f5", "#ffa94d", "#c3a6f5", "#66d9e8", "#d8b4a6", "#f5a3d7", "#c4c9cf"),
+)  # fmt: skip
+
+
+class Box(NamedTuple):
+    """A part of the picture, pixels."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+def boxes(panels: Sequence[Panel], box: Box) -> Iterator[tuple[Panel, Box]]:
+    """Yield the panels that are seen, with their boxes: of tabs the one in front; those that float come last."""
+    docked = [each for each in panels if not isinstance(each, Window)]
+    if docked:
+        yield from _within(_front(docked), box)
+    for window in panels:
+        if isinstance(window, Window) and window.panels:
+            left, top, width, height = (part / 100.0 for part in window.rect)
+            where = Box(box.left + left * box.width, box.top + top * box.height, width * box.width, height * box.height)
+            yield from _within(_front(window.panels), where)
+
+
+def _front(panels: Sequence[Panel]) -> Panel:
+    return next((each for each in panels if each.active), panels[0])
+
+
+def _within(panel: Panel, box: Box) -> Iterator[tuple[Panel, Box]]:
+    if isinstance(panel, (Tabs, Window)):
+        yield from boxes(panel.panels, box)
+    elif isinstance(panel, Split):
+        free = sum(not each.share for each in panel.panels)
+        rest = max(1.0 - sum(each.share or 0.0 for each in panel.panels), 0.1 * free) / max(free, 1)
+        shares = np.array([each.share or rest for each in panel.panels])
+        ends = np.concatenate([[0.0], np.cumsum(shares / shares.sum())])
+        for each, begin, end in zip(panel.panels, ends, ends[1:], strict=False):
+            if panel.horizontal:
+                part = Box(box.left + begin * box.width, box.top, (end - begin) * box.width, box.height)
+            else:
+                part = Box(box.left, box.top + begin * box.height, box.width, (end - begin) * box.height)
+            yield from _within(each, part)
+    else:
+        yield panel, box
+
+
+@dataclass(frozen=True)
+class Pen:
+    """What draws a panel, at twice its size: it is scaled down then.
+
+    Attributes:
+        draw: Pillow's pen.
+        width, height: Of the panel, pixels of it.
+        font: Of texts.
+        size: Of the font, pixels.
+        palette: The colours.
+    """
+
+    draw: ImageDraw.ImageDraw
+    width: int
+    height: int
+    font: Any
+    size: float
+    palette: Palette
+
+    def text(self, at: tuple[float, float], text: str, colour: str, anchor: str = "lm") -> None:
+        """Write a text; anchor: of Pillow, such as lm for the middle of its left side."""
+        self.draw.text(at, text, colour, font=self.font, anchor=anchor)
+
+
+# Draws what a panel shows now; the time, s.
+Painter = Callable[[Pen, float], None]
+
+
+def render_panels(
+    source: PoseSource, request: RenderRequest, times_ns: Sequence[int], watch: Watch = lambda times_ns, what: times_ns
+) -> Generator[Pixels, None, None]:
+    """Yield pixels (height, width, 3) of the panels of a source's schematic at instants, in order.
+
+    Of the request, `size`, `has_time` and `sun_samples` count. What a panel names that pictures do not know, such as
+    sensors and topics, and panels of lists, cause a WorldWarning: their boxes stay empty.
+
+    Raises:
+        RenderError: There are no panels, or the request is invalid.
+    """
+    world, frames = source.world, lay_out(source.world).frames
+    schematic: Schematic | None = world.schematic
+    if schematic is None or not schematic.panels:
+        raise RenderError("the world's schematic has no panels")
+    check_times(times_ns, source)
+    signals = ShownSignals(frames, world=world, reference=scene_reference(schematic, world))
+    context = FeedContext(signals, frames, world, str, lambda: None)
+    earlier = earlier_instants(source, times_ns)
+    history: dict[int, FloatArray] = {}
+    size = request.size or DEFAULT_SIZE
+    seen = replace(source, poses=lambda instants: (history[each] for each in instants))
+    curves: list[Curves] = []
+    panes: list[tuple[Box, Iterator[Pixels] | Painter]] = []
+    for panel, box in boxes(schematic.panels, Box(0.0, 0.0, *size)):
+        inner = (max(round(box.width) - _GAP, _LEAST), max(round(box.height) - _GAP, _LEAST))
+        if isinstance(panel, Viewport):
+            alone = replace(schematic, panels=(replace(panel, name="view"),))
+            view = replace(request, viewport="view", size=inner, has_time=False, frames=(), trails=(), camera="")
+            shown = replace(seen, world=replace(world, schematic=alone))
+            panes.append((box, render_source(shown, view, times_ns)))
+            continue
+        try:
+            if isinstance(panel, GraphPanel) and panel.style != "table":
+                curves.append(Curves(panel, signals_of(panel, signals)))
+                panes.append((box, _titled(panel.name, _graph(curves[-1]))))
+            elif (paint := _PAINTERS.get(getattr(panel, "kind", ""))) is not None:
+                feed = feed_of(panel, context)  # type: ignore[arg-type]
+                assert feed is not None
+                panes.append((box, _titled(panel.name, _fed(paint, feed))))
+            else:
+                panes.append((box, _titled(panel.name, lambda pen, time_s: None)))
+                warnings.warn(f"not in pictures: the panel {head_of(panel)}", WorldWarning, stacklevel=2)
+        except WorldError as error:
+            panes.append((box, _titled(panel.name, lambda pen, time_s: None)))
+            warnings.warn(f"not in pictures: {error}", WorldWarning, stacklevel=2)
+    columns: dict[int, Mapping[str, Any]] = {}
+    instants = [*earlier, *times_ns]
+    watched = watch(instants, "simulated" if source.name == "world" else "read")
+    for time_ns, posed in zip(instants, source.poses(watched), strict=True):
+        now = source.columns(signals.columns)
+        history[time_ns], columns[time_ns] = posed, {name: (values, posed) for name, values in now.items()}
+
+    def take(time_ns: int) -> float:
+        time_s = (time_ns - source.zero_ns) / 1e9
+        signals.update(frames.in_root(history[time_ns]), columns[time_ns])
+        for each in curves:
+            each.sample(time_s)
+        return time_s
+
+    palette = _DARK if schematic.dark else _LIGHT
+    for time_ns in earlier:
+        take(time_ns)
+    for time_ns in watch(times_ns, "drawn"):
+        time_s = take(time_ns)
+        for each in curves:
+            each.settle()
+        page = Image.new("RGB", size, palette.grid)
+        font, text_size = font_for(page, 2.0)
+        for box, shows in panes:
+            at, (width, height) = (round(box.left), round(box.top)), (round(box.width), round(box.height))
+            if isinstance(shows, Iterator):
+                page.paste(Image.fromarray(next(shows)), at)
+                continue
+            large = Image.new("RGB", (2 * max(width - _GAP, 1), 2 * max(height - _GAP, 1)), palette.paper)
+            shows(Pen(ImageDraw.Draw(large), large.width, large.height, font, text_size, palette), time_s)
+            page.paste(large.reduce(2), at)
+        pixels = np.asarray(page)
+        yield write_time(pixels, time_s) if request.has_time else pixels
+
+
+def _titled(title: str, paint: Painter) -> Painter:
+    def painted(pen: Pen, time_s: float) -> None:
+        paint(pen, time_s)
+        pen.text((pen.width / 2.0, 0.2 * pen.size), title, pen.palette.ink, "mt")
+
+    return painted
+
+
+def _ticks(low: float, high: float, count: float) -> list[float]:
+    power = 10.0 ** np.floor(np.log10((high - low) / count))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= (high - low) / count * (1 - 1e-9))
+    return [step * each for each in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)]
+
+
+def _graph(curves: Curves) -> Painter:
+    """Draw curves, with what they are where they end."""
+    unit = "m" if all(is_length(formula.tree) for formula in curves.graph.curves) else ""
+    style = curves.graph.style
+
+    def paint(pen: Pen, time_s: float) -> None:
+        rows = np.array(curves.rows, dtype=np.float64).reshape(len(curves.times), -1)
+        limits = curves.graph.limits
+        if not np.isfinite(rows).any() and limits is None:
+            return
+        low, high = limits or (float(np.nanmin(rows)), float(np.nanmax(rows)))
+        if limits is None:
+            level = high - low <= 1e-12 * max(1.0, abs(high), abs(low))
+            margin = max(0.1 * abs(high), 0.5) if level else 0.06 * (high - low)
+            low, high = low - margin, high + margin
+        first, last = curves.times[0], max(curves.times[-1], curves.times[0] + 1e-3)
+        size, palette = pen.size, pen.palette
+        legend = min(max(pen.font.getlength(label) for label in curves.labels) + size, 0.45 * pen.width)
+        left, right, top, bottom = 4.0 * size, pen.width - legend, 1.6 * size, pen.height - 1.6 * size
+        if right <= left or bottom <= top:
+            return
+        x = left + (np.array(curves.times) - first) / (last - first) * (right - left)
+        y = bottom - (rows - low) / (high - low) * (bottom - top)
+        for tick in _ticks(low, high, max(2.0, pen.height / (4.0 * size))):
+            at = bottom - (tick - low) / (high - low) * (bottom - top)
+            pen.draw.line([(left, at), (right, at)], palette.grid, 2)
+            pen.text((left - 0.4 * size, at), f"{tick:.6g}", palette.dim, "rm")
+        for tick in _ticks(first, last, max(2.0, pen.width / (9.0 * size))):
+            at = left + (tick - first) / (last - first) * (right - left)
+            pen.draw.line([(at, top), (at, bottom)], palette.grid, 2)
+            pen.text((at, bottom + 0.8 * size), f"{tick:.6g}", palette.dim, "mm")
+        pen.text((left + 0.3 * size, top + 0.6 * size), unit, palette.dim)
+        pen.text((pen.width - 0.3 * size, bottom + 0.8 * size), "s", palette.dim, "rm")
+        zero = float(np.clip(bottom + low / (high - low) * (bottom - top), top, bottom))
+        for curve in range(rows.shape[1]):
+            colour = palette.curves[curve % len(palette.curves)]
+            known = np.flatnonzero(np.isfinite(y[:, curve]))
+            points = np.column_stack([x, np.clip(y[:, curve], top, bottom)])
+            if style == "line":
+                for run in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1):
+                    pen.draw.line([tuple(each) for each in points[run]], colour, 3)
+            for at_x, at_y in points[known] if style != "line" else ():
+                box = (at_x - 3, at_y - 3, at_x + 3, at_y + 3) if style == "point" else (at_x - 2, at_y, at_x + 2, zero)
+                pen.draw.rectangle((box[0], min(box[1], box[3]), box[2], max(box[1], box[3])), colour)
+        ends = {curve: values[np.isfinite(values)][-1:].tolist() for curve, values in enumerate(y.T)}
+        free, room = top, bottom - 1.15 * size * (len(ends) - 1)
+        for curve in sorted(ends, key=lambda each: ends[each]):
+            free = max(free, min(*ends[curve], room, bottom)) if ends[curve] else free
+            pen.text((right + 0.3 * size, free), curves.labels[curve], palette.curves[curve % len(palette.curves)])
+            free += 1.15 * size
+
+    return paint
+
+
+def _fed(paint: Callable[[Pen, Any], None], feed: Callable[[], Any]) -> Painter:
+    def painted(pen: Pen, time_s: float) -> None:
+        said = feed()
+        if isinstance(said, dict) and "empty" in said:
+            pen.text((pen.width / 2.0, pen.height / 2.0), said["empty"], pen.palette.dim, "mm")
+        else:
+            paint(pen, said)
+
+    return painted
+
+
+def _numbers(pen: Pen, rows: Sequence[tuple[str, float | None, str]]) -> None:
+    for number, (name, value, unit) in enumerate(rows):
+        at = (2.4 + 1.5 * number) * pen.size
+        pen.text((0.6 * pen.size, at), name, pen.palette.dim)
+        pen.text((0.75 * pen.width, at), "–" if value is None else f"{value:.3f}", pen.palette.ink, "rm")
+        pen.text((0.78 * pen.width, at), unit, pen.palette.dim)
+
+
+def _horizon(pen: Pen, said: Mapping[str, float | None]) -> None:
+    roll, pitch, heading = said["roll"], said["pitch"], said["heading"]
+    middle, radius = np.array([0.5 * pen.width, 0.5 * pen.height]), 0.38 * min(pen.width, pen.height)
+    if roll is None or pitch is None or heading is None:
+        pen.text((middle[0], middle[1]), "no attitude", pen.palette.dim, "mm")
+        return
+    # In the picture, y down: the sky turns against the roll, and sinks as the nose comes up.
+    turn = np.radians(-roll)
+    across, down = np.array([np.cos(turn), np.sin(turn)]), np.array([-np.sin(turn), np.cos(turn)])
+    circle = (*(middle - radius), *(middle + radius))
+    pen.draw.ellipse(circle, "#4a90d9")
+    angle = np.linspace(0.0, 2.0 * np.pi, 361)
+    rim = np.stack([np.cos(angle), np.sin(angle)], axis=1) * radius
+    level = float(np.clip(pitch * radius / 40.0, -radius, radius))
+    ground = rim[rim @ down >= level]
+    if len(ground) > 2:
+        pen.draw.polygon([tuple(each) for each in middle + ground], "#8a6742")
+    reach = np.sqrt(max(radius**2 - level**2, 0.0))
+    ends = [tuple(middle + level * down + side * reach * across) for side in (-1.0, 1.0)]
+    pen.draw.line(ends, "#ffffff", 4)
+    for side in (-1.0, 1.0):
+        pen.draw.line([(middle[0] + side * part * radius, middle[1]) for part in (0.55, 0.2)], "#f5b301", 6)
+    pen.draw.ellipse(circle, outline=pen.palette.dim, width=3)
+    text = f"roll {roll:.1f}°, pitch {pitch:.1f}°, heading {heading:.0f}°"
+    pen.text((middle[0], pen.height - 0.8 * pen.size), text, pen.palette.ink, "mm")
+
+
+def _orientation(pen: Pen, said: Mapping[str, Any]) -> None:
+    """Draw the axes of a body, solid, in those of the world, thin: seen from the south-west, above."""
+    middle, radius = np.array([0.5 * pen.width, 0.5 * pen.height]), 0.38 * min(pen.width, pen.height)
+    c, s = np.cos(0.6), np.sin(0.6)
+    onto = radius * np.array([[c, -s, 0.0], [-0.45 * s, -0.45 * c, -0.89]])
+
+    def line(axis: Sequence[float | None], colour: str, width: int, name: str) -> None:
+        vector = np.array([np.nan if part is None else part for part in axis])
+        if np.isfinite(vector).all():
+            pen.draw.line([tuple(middle), tuple(middle + onto @ vector)], colour, width)
+            pen.text(tuple(middle + onto @ (1.14 * vector)), name, colour, "mm")
+
+    for axis, name in zip(said["axes"], said["names"], strict=True):
+        line(axis, pen.palette.dim, 2, name)
+    for axis, name, colour in zip(said["body"], "xyz", pen.palette.curves, strict=False):
+        line([None if part is None else 0.85 * part for part in axis], colour, 8, name)
+
+
+# By the kind of panel: draws what its feed says.
+_PAINTERS: dict[str, Callable[[Pen, Any], None]] = {
+    "component_monitor": _numbers,
+    "geo_position_gauge": _numbers,
+    "horizon_gauge": _horizon,
+    "orientation_gauge": _orientation,
+}

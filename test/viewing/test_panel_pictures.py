@@ -1,0 +1,123 @@
+"""Pictures of panels: where panels are, where curves are, and how much of a horizon is sky."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing import RenderError, RenderRequest, draw
+from sim_node.viewing.framebuffer import Pixels
+from sim_node.viewing.panel_pictures import Box, boxes
+from sim_node.viewing.schematic import read_schematic
+from sim_node.world import World, WorldWarning, loads
+
+SIZE = (480, 270)
+SECOND = 1_000_000_000
+# A frame that goes from y = -2 to y = 2 in 4 s.
+CROSSING = """
+world: crossing
+time: {{step: 0.01}}
+motions:
+  - frame: base
+    keyframes:
+      - {{t: 0, position: [0, -2, 2]}}
+      - {{t: 4, position: [0, 2, 2]}}
+frames: [{{name: still, pose: {{rpy_deg: [{roll}, {pitch}, 0]}}}}]
+schematic: |
+  {schematic}
+"""
+RED, GREEN = (201, 42, 42), (35, 122, 51)
+SKY, EARTH = (74, 144, 217), (138, 103, 66)
+
+
+def world(schematic: str, roll: float = 0.0, pitch: float = 0.0) -> World:
+    return loads(CROSSING.format(schematic=schematic, roll=roll, pitch=pitch))
+
+
+def pictured(of: World, *times_s: float, size: tuple[int, int] = SIZE) -> list[Pixels]:
+    return list(draw(of, RenderRequest(size=size, panels=True), [round(each * SECOND) for each in times_s]))
+
+
+def places(pixels: Pixels, colour: tuple[int, int, int]) -> FloatArray:
+    """Rows and columns (P, 2) of what has nearly this colour."""
+    near = (np.abs(pixels.astype(int) - colour) < 40).all(axis=2)
+    return np.argwhere(near).astype(float)
+
+
+def test_splits_share_tabs_show_one_and_windows_float() -> None:
+    panels = read_schematic(
+        'hsplit {\n graph "a.x" name=A share=0.25\n vsplit {\n graph "b.x" name=B\n tabs {\n graph "c.x" name=C\n'
+        ' graph "d.x" name=D active=#true\n }\n }\n}\nwindow {\n rect 50 10 20 30\n graph "e.x" name=E\n}\n'
+    ).panels
+    found = {panel.name: box for panel, box in boxes(panels, Box(0, 0, 400, 200))}
+    assert found == {
+        "A": (0, 0, 100, 200),
+        "B": (100, 0, 300, 100),
+        "D": (100, 100, 300, 100),
+        "E": (200, 20, 80, 60),
+    }
+    assert list(found)[-1] == "E"
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_curve_ends_where_its_value_is() -> None:
+    """Rows are affine in values: -2 at the start, then -1, 0 and 1; and it ends at the right, whenever it is seen."""
+    pictures = pictured(world('graph "base.world_pos.y" y_min=-3 y_max=3'), 1.0, 2.0, 3.0)
+    rows = []
+    for pixels in pictures:
+        curve = places(pixels[:, : int(0.9 * SIZE[0])], RED)
+        begins, ends = (curve[curve[:, 1] == column] for column in (curve[:, 1].min(), curve[:, 1].max()))
+        rows.append((begins[:, 0].mean(), ends[:, 0].mean()))
+        assert curve[:, 1].max() > 0.85 * SIZE[0]
+    starts, ends = np.array(rows).T
+    assert np.ptp(starts) <= 1.0
+    apart = (starts[0] - ends[-1]) / 3.0
+    assert apart > 20.0
+    np.testing.assert_allclose(starts[0] - ends, apart * np.array([1.0, 2.0, 3.0]), atol=1.5)
+
+
+@pytest.mark.usefixtures("opengl")
+@pytest.mark.parametrize("pitch", [0.0, 15.0, -25.0])
+@pytest.mark.parametrize("roll", [0.0, 40.0])
+def test_a_horizon_has_the_sky_of_its_pitch(roll: float, pitch: float) -> None:
+    """Of a disc of 40 degrees, what lies beyond a chord at the pitch is earth: r^2 (acos d - d sqrt(1 - d^2))."""
+    (pixels,) = pictured(world("horizon_gauge still.world_pos", roll, -pitch), 0.0)
+    sky, earth = places(pixels, SKY), places(pixels, EARTH)
+    level = pitch / 40.0
+    expected = (np.arccos(level) - level * np.sqrt(1.0 - level**2)) / np.pi
+    assert len(earth) / (len(earth) + len(sky)) == pytest.approx(expected, abs=0.02)
+    # The sky turns against the roll: with the right wing down, the earth is seen on the right.
+    down, right = earth.mean(axis=0) - sky.mean(axis=0)
+    assert np.degrees(np.arctan2(right, down)) == pytest.approx(roll, abs=2.0)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_view_among_panels_is_that_of_the_viewport() -> None:
+    """Bytes for bytes, beside a graph."""
+    view = 'viewport name=Eye pos="(0,0,0,1, -6,0,2)"'
+    whole = world(f'hsplit {{ {view} share=0.5; graph "base.world_pos.y"; }}')
+    at = [2 * SECOND]
+    (page,) = draw(whole, RenderRequest(size=(402, 200), panels=True), at)
+    (alone,) = draw(whole, RenderRequest(size=(199, 198), viewport="Eye", frames=()), at)
+    np.testing.assert_array_equal(page[:198, :199], alone)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_what_pictures_do_not_know_is_said_with_its_place() -> None:
+    of = world('hsplit { hierarchy; graph "base/IMU.force_x"; graph "base.world_pos.y"; }')
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", WorldWarning)
+        (pixels,) = pictured(of, 2.0)
+    text = [str(each.message) for each in said]
+    assert [each.startswith("not in pictures: ") for each in text] == [True, True], text
+    assert "hierarchy" in text[0]
+    assert "'base/IMU.force_x'" in text[1]
+    assert places(pixels, RED)[:, 1].min() > 0.6 * SIZE[0], "the third panel is drawn"
+
+
+def test_a_world_without_panels_is_refused() -> None:
+    with pytest.raises(RenderError, match="the world's schematic has no panels"):
+        pictured(loads("world: w"), 0.0)
