@@ -28,7 +28,7 @@ from sim_node.viewing.render_requests import (
 from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
 from sim_node.viewing.schematic.model import Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
-from sim_node.viewing.shown_signals import ShownSignals, is_length, scene_reference
+from sim_node.viewing.shown_signals import ShownSignals, common_unit, scene_reference
 from sim_node.world import WorldError, WorldWarning
 from sim_node.world.layout import lay_out
 
@@ -182,7 +182,7 @@ def render_panels(
 
     def take(time_ns: int) -> float:
         time_s = (time_ns - source.zero_ns) / 1e9
-        signals.update(frames.in_root(history[time_ns]), columns[time_ns])
+        signals.update(frames.in_root(history[time_ns]), columns[time_ns], time_s)
         for each in curves:
             each.sample(time_s)
         return time_s
@@ -224,7 +224,7 @@ def _ticks(low: float, high: float, count: float) -> list[float]:
 
 def _graph(curves: Curves) -> Painter:
     """Draw curves, with what they are where they end."""
-    unit = "m" if all(is_length(formula.tree) for formula in curves.graph.curves) else ""
+    unit = common_unit(curves.graph.curves)
     style = curves.graph.style
 
     def paint(pen: Pen, time_s: float) -> None:

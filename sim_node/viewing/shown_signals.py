@@ -12,7 +12,7 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.schematic import FormulaSignal
-from sim_node.viewing.schematic.eql import CallNode, IndexNode, NameNode, Sum, Tree
+from sim_node.viewing.schematic.eql import CallNode, Formula, IndexNode, NameNode, Sum, Tree
 from sim_node.viewing.schematic.formulas import POSE_LABELS, Origin
 from sim_node.viewing.schematic.model import Schematic
 from sim_node.world import FrameTable, World
@@ -187,6 +187,12 @@ def velocity(before: FloatArray, after: FloatArray, seconds: float) -> FloatArra
     """Return the mean velocity (6,) [ωx ωy ωz x y z] between two poses (7,), along the axes that they are in."""
     turned = quaternions.multiply(after[3:], quaternions.conjugate(before[3:]))
     return np.concatenate([quaternions.log(turned), after[:3] - before[:3]]) / seconds
+
+
+def common_unit(formulas: Iterable[Formula]) -> str:
+    """Return the unit of all formulas; empty if they have several."""
+    units = {unit_of(formula.tree) for formula in formulas}
+    return units.pop() if len(units) == 1 else ""
 
 
 def unit_of(tree: Tree) -> str:

@@ -40,7 +40,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference, unit_of
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, common_unit, scene_reference
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -415,7 +415,7 @@ class Panels:
                 "kind": "graph",
                 "graph": number,
                 "labels": self._curves[number].labels,
-                "unit": units.pop() if len(units := {unit_of(formula.tree) for formula in panel.curves}) == 1 else "",
+                "unit": common_unit(panel.curves),
                 "limits": panel.limits,
                 "style": panel.style,
             }
