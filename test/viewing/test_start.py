@@ -40,6 +40,15 @@ def test_an_arm_is_seen_with_its_mount_and_is_not_followed() -> None:
     assert found(table(parents, {*links, "cube"})) == ({"arm/base_link", *links}, None)
 
 
+def test_a_robot_without_a_base_link_is_followed_by_its_root() -> None:
+    """As of a humanoid of MuJoCo: its torso floats free."""
+    limbs = dict.fromkeys(("head", "left_arm", "right_arm", "left_leg"), "torso")
+    assert found(table({"torso": "map", **limbs, "ball": "map"}, {"torso", *limbs, "ball"})) == (
+        {"torso", *limbs},
+        "torso",
+    )
+
+
 def test_of_many_things_none_is_the_robot() -> None:
     assert found(table({"a": "map", "b": "map", "c": "map"}, {"a", "b", "c"})) is None
     assert found(table({"a": "map"}, set())) is None

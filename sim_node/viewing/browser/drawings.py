@@ -384,7 +384,7 @@ class Drawings:
                     shown[number],
                     position=position,
                     font_screen_scale=0.7,
-                    depth_test=False,
+                    depth_test=True,
                     anchor=anchor,
                 )
         for number in self._labels.keys() - self._anchors.keys():

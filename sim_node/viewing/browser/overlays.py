@@ -221,7 +221,7 @@ class NameOverlays:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
     Labels are created when they are first needed, with a limit, moving ones first. They are above the shapes of their
-    frames, and in front of all others, which would cut them.
+    frames. Those of robots and of what moves are in front of all shapes, which would cut them; others hide behind.
 
     Attributes:
         edges: Of the main ones, where a page begins: further labels keep off them.
@@ -233,6 +233,7 @@ class NameOverlays:
         main: Rows of the most important frames.
         boxes: (N, 8, 3) corners of boxes around the shapes of the frames, in their axes, m; NaN where there are none.
         axes: Lengths (N,) of the axes of frames without shapes, m.
+        in_front: Whether (N,) the name of a frame is in front of all shapes.
         view: Where a page begins.
     """
 
@@ -244,9 +245,11 @@ class NameOverlays:
         main: list[int],
         boxes: FloatArray,
         axes: FloatArray,
+        in_front: BoolArray,
         view: View,
     ) -> None:
         self._scene, self._node, self._frames, self._view = scene, node, frames, view
+        self._in_front = in_front
         self._boxes, self._solid = np.nan_to_num(boxes), np.isfinite(boxes[:, 0, 0])
         self._above = np.where(self._solid, _GAP * view.distance, 1.1 * axes)
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
@@ -276,7 +279,7 @@ class NameOverlays:
                     texts[row],
                     position=places[row],
                     font_screen_scale=0.8,
-                    depth_test=False,
+                    depth_test=not self._in_front[row],
                     anchor=_ANCHOR,
                 ),
             )

@@ -113,8 +113,12 @@
     if (folded || !handle || !tabs().length) return;
     folded = true;
     handle.click();
-    // Whoever has not pressed it does not look for the focus there.
-    setTimeout(() => document.activeElement?.matches('[aria-label="Expand panel"]') && document.activeElement.blur(), 100);
+    // Whoever has not pressed it does not look for the focus there, to which a busy page comes late.
+    const unfocus = (left) => setTimeout(() => {
+      if (document.activeElement?.matches('[aria-label="Expand panel"]')) document.activeElement.blur();
+      else if (left) unfocus(left - 1);
+    }, 100);
+    unfocus(20);
   }
 
   let due = false;

@@ -133,10 +133,15 @@ class PageScene:
 
     def _walls(self) -> list[DrawnShape]:
         """Return the largest shapes that stand: pages look through those that are in front of a robot, not of it."""
-        moves = ~self.frames.still
-        moves[[] if self._subject is None else self._subject.rows] = True
-        solid = [shape for shape in self.shapes if not moves[shape.row] and shape.kind not in FLAT]
+        of_robots = self._of_robots()
+        solid = [shape for shape in self.shapes if not of_robots[shape.row] and shape.kind not in FLAT]
         return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
+
+    def _of_robots(self) -> BoolArray:
+        """Return which frames (N,) move, or stand and are of the robot."""
+        found = ~self.frames.still
+        found[[] if self._subject is None else self._subject.rows] = True
+        return found
 
     def walls(self) -> list[tuple[str, list[float], list[float], list[float]]]:
         """Return the node, centre, quaternion (w first) and half the size of boxes around the walls, for JSON."""
@@ -208,7 +213,9 @@ class PageScene:
         self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare, in_root)
         self.axes.choose("main")
         above = np.where(bare, sizes, 0.0)
-        self.names = NameOverlays(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self.view)
+        self.names = NameOverlays(
+            self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self._of_robots(), self.view
+        )
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""

@@ -34,8 +34,8 @@ class Subject(NamedTuple):
 def subject_of(frames: FrameTable, main: list[int]) -> Subject | None:
     """Return the robot that a scene is about, given its most important frames; None if there is none.
 
-    It is the first whose `base_link` moves. Otherwise, what stands and has more than half of the moving frames, such as
-    an arm, is the robot.
+    It is the first whose `base_link` moves. Otherwise, what has more than half of the moving frames is the robot: an
+    arm, which stands, or a humanoid, which is on nothing else.
     """
     found, rows = None, range(len(frames))
     branches = {top: [row for row in rows if top in frames.chain(row)] for top in main if not frames.still[top]}
@@ -44,8 +44,11 @@ def subject_of(frames: FrameTable, main: list[int]) -> Subject | None:
         base = next((row for row in below if frames.names[row].rpartition("/")[2] in BASES), None)
         if base is not None:
             return Subject([row for row in below if base in frames.chain(row)], base)
-        stands = frames.parents[top] > 0 and frames.parents[frames.parents[top]] >= 0
-        if stands and len(below) >= LEAST and len(below) > MOST * moving:
+        if len(below) < LEAST or len(below) <= MOST * moving:
+            continue
+        if frames.parents[top] == 0:
+            found = Subject(below, top)
+        elif frames.parents[top] > 0 and frames.parents[frames.parents[top]] >= 0:
             prefix = frames.names[top].rpartition("/")[0]
             mount = [row for row, name in enumerate(frames.names) if prefix and name.startswith(f"{prefix}/")]
             found = Subject(sorted({*below, *mount}), None)
