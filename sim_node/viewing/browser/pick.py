@@ -140,14 +140,12 @@ class Picked:
             masses = [shape.mass for shape in scene.shapes if shape.row == row and shape.mass is not None]
             mass = [f"mass {masses[0]:.6g} kg"] if masses and masses[0] > CARRIER_MASS else []
             parent = scene.frames.parents[row]
-            self._about_of, self._about = (
-                name,
-                [
-                    *([f"parent `{scene.frames.names[parent]}`"] if parent >= 0 else []),
-                    *mass,
-                    self._below(row),
-                ],
-            )
+            self._about = [
+                *([f"parent `{scene.frames.names[parent]}`"] if parent >= 0 else []),
+                *mass,
+                self._below(row),
+            ]
+            self._about_of = name
             self.show(0, scene.in_root)
 
     def _below(self, row: int) -> str:
