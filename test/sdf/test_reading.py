@@ -186,6 +186,20 @@ class TestFaults:
         lines = faults(sdf(f"\n{inside}")).splitlines()
         assert any(line.startswith("<text>:2:") and said in line for line in lines), lines
 
+    @pytest.mark.parametrize(("largest", "said"), [("1e200", ""), ("1.7e308", "an axis needs a direction")])
+    def test_the_direction_of_an_axis_may_have_any_length(self, largest: str, said: str) -> None:
+        axis = f"<axis><xyz>0 {largest} {largest}</xyz></axis>"
+        joint = f'<joint name="j" type="revolute"><parent>a</parent><child>b</child>{axis}</joint>'
+        plane = f"<visual name='v'><geometry><plane><normal>0 {largest} 1</normal></plane></geometry></visual>"
+        text = sdf(model(link("a") + f'<link name="b">{MASS}{plane}</link>' + joint))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            if said:
+                assert said in faults(text)
+            else:
+                body = next(body for body in loads(text, ".sdf").bodies if body.name == "m/b")
+                np.testing.assert_allclose(body.axes[0], [0.0, 0.5**0.5, 0.5**0.5], atol=1e-12)
+
     @pytest.mark.parametrize(
         "plugin",
         [

@@ -140,8 +140,8 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     turn = joint.origin[3:]
     if frame and xyz is not None:
         turn = poses.compose(scope_pose(scope), pose_in(scope, frame, xyz))[3:]
-    length = float(np.linalg.norm(direction))
-    if not length > 0.0:
+    length = math.hypot(*direction)  # of large numbers, too
+    if not 0.0 < length < math.inf:
         reading.error(xyz or element, "an axis needs a direction")
         direction, length = np.array([0.0, 0.0, 1.0]), 1.0
     dynamics = child(axis, "dynamics")

@@ -193,8 +193,8 @@ class Shapes:
 
     def _plane(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         normal = self.reading.vector(element, "normal", default=(0.0, 0.0, 1.0))
-        length = float(np.linalg.norm(normal))
-        if not length > 0.0:
+        length = math.hypot(*normal)  # of large numbers, too
+        if not 0.0 < length < math.inf:
             self.reading.error(element, "the normal has no direction")
             return []
         turn = z_along(normal / length)
