@@ -72,8 +72,7 @@ def positions_of(mate: MateType, pose: FloatArray) -> FloatArray:
         elif part.kind == "hinge":
             assert part.axis is not None
             along = float(np.dot(part.axis, pose[3:6]))
-            angle = 2.0 * np.arctan2(along, pose[6])
-            q.append(float(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi))))
+            q.append(float(quaternions.wrapped(2.0 * np.arctan2(along, pose[6]))))
         else:
             q.extend(quaternions.normalise(pose[3:]).tolist())
     return np.array(q)

@@ -314,7 +314,7 @@ def rank(matrix: FloatArray) -> int:
 def _apart(x: FloatArray, other: FloatArray, turning: npt.NDArray[np.bool_]) -> FloatArray:
     """Return differences of positions, of angles the smaller way round."""
     apart = x - other
-    return np.asarray(np.where(turning, apart - TURN * np.rint(apart / TURN), apart))
+    return np.asarray(np.where(turning, quaternions.wrapped(apart), apart))
 
 
 @dataclass(frozen=True, eq=False)

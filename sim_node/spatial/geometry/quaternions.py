@@ -166,9 +166,9 @@ def to_rpy(q: npt.ArrayLike) -> FloatArray:
         np.where(difference_length < 1e-12, half_sum, half_difference),
     )
     rpy = np.empty((*np.shape(x), 3))
-    rpy[..., 0] = _wrap(half_sum - half_difference)
+    rpy[..., 0] = wrapped(half_sum - half_difference)
     rpy[..., 1] = 2.0 * np.arctan2(difference_length, sum_length) - 0.5 * np.pi
-    rpy[..., 2] = _wrap(half_sum + half_difference)
+    rpy[..., 2] = wrapped(half_sum + half_difference)
     return rpy
 
 
@@ -239,7 +239,8 @@ def _upper(q: FloatArray) -> FloatArray:
     return np.where(q[..., 3:] < 0.0, -q, q)
 
 
-def _wrap(angle: FloatArray) -> FloatArray:
+def wrapped(angle: FloatArray) -> FloatArray:
+    """Return angles less the whole turns in them: from -pi to pi, rad."""
     return np.asarray(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi)))
 
 
