@@ -18,10 +18,10 @@ _SCARCE = 16 << 20
 def lack(error: BaseException) -> str:
     """Return what was lacking when an error was raised, and the limit to look at; empty if nothing was."""
     for each in reversed([*_chain(error)]):  # others quote what led to them, in lines of advice
-        said, number = str(each).lower(), getattr(each, "errno", None)
-        if isinstance(each, MemoryError) or number == errno.ENOMEM or any(words in said for words in _NO_MEMORY):
+        text, number = str(each).lower(), getattr(each, "errno", None)
+        if isinstance(each, MemoryError) or number == errno.ENOMEM or any(words in text for words in _NO_MEMORY):
             return _no_memory(" ".join(str(each).split()))
-        if number in (errno.EMFILE, errno.ENFILE) or _NO_FILES in said:
+        if number in (errno.EMFILE, errno.ENFILE) or _NO_FILES in text:
             limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
             return f"too many open files; `ulimit -n` allows {limit}"
     free = free_addresses()

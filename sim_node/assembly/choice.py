@@ -1,4 +1,4 @@
-"""The ways to assemble a mechanism: found from many starts, told apart, and the best of them chosen."""
+"""The ways to assemble a mechanism: found from many starts, distinguished, and the best of them chosen."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
     total = sum(shape.mass for shape in shapes)
     if body.mass is not None and total > 0.0:
         shapes = tuple(replace(shape, mass=shape.mass * (body.mass / total)) for shape in shapes)
-    # MuJoCo takes the convex hulls of meshes for their masses.
+    # MuJoCo computes masses of meshes from their convex hulls.
     has_mesh = any(shape.shape == "mesh" and shape.mass > 0.0 for shape in shapes)
     if body.inertia is None and body.centre is None and (total > 0.0 or body.mass is None) and not has_mesh:
         return shapes, None

@@ -241,7 +241,7 @@ class StartedAutopilot:
     def _fail(self, what: str) -> None:
         texts = "; ".join(self._link.texts[-3:])
         log = "" if self._folder is None else end_of(self._folder / "output.txt")
-        if "already running" in log:  # another PX4 was faster; the next attempt of a sweep takes another instance
+        if "already running" in log:  # another PX4 was faster; the next attempt of a sweep uses another instance
             raise PortInUse(f"{self.wait.whom} {what}{log}")
         raise RunFailed(f"{self.wait.whom} {what}{': ' * bool(texts)}{texts}{log}")
 

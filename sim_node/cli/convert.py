@@ -29,7 +29,7 @@ _OTHER_NAMES = {"latitude": {"lat"}, "longitude": {"lon", "lng", "long"}, "altit
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `sim_node convert`."""
-    # Python 3.14's pattern: earlier argparse takes -33.8,151.2,5 for an option.
+    # Python 3.14's pattern: earlier argparse treats -33.8,151.2,5 as an option.
     parser._negative_number_matcher = re.compile(r"-\.?\d")
     frames = ", ".join(Frame.__members__)
     parser.add_argument("--from", dest="source", required=True, metavar="FRAME", help=f"one of {frames}")

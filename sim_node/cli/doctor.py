@@ -35,7 +35,7 @@ LOOPBACK = "127.0.0.1"
 # Ports that are used unless others are given, and by what.
 PORTS = (
     (socket.SOCK_STREAM, 8080, "viewer", "the viewer takes the next that is free"),
-    (socket.SOCK_STREAM, 4560, "PX4's simulator", "another instance is taken, or give the autopilot an instance"),
+    (socket.SOCK_STREAM, 4560, "PX4's simulator", "another instance is used, or give the autopilot an instance"),
     (socket.SOCK_DGRAM, 14550, "ground stations", "give the bridge another --url"),
 )
 # Where participants of DDS find each other: the standard's group, and the first port of a domain.

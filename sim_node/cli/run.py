@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("run", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Run until the duration is over, Ctrl-C or SIGTERM; without topics, which is said, where there is no ROS 2."""
+    """Run until the duration is over, Ctrl-C or SIGTERM; without topics, which is reported, where there is no ROS 2."""
     if not (arguments.no_ros or arguments.ros_args or has_ros()):
         print_error(f"{missing_message('rclpy')}; this run publishes nothing, as with --no-ros")
         arguments.no_ros = True

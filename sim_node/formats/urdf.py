@@ -159,8 +159,8 @@ def stays(model: Model) -> bool:
     if "world" in {link.get("name") for link in root.all("link")} - children:
         return True
     of_robot = [gazebo for gazebo in root.all("gazebo") if not gazebo.get("reference")]
-    said = [each.text.text for gazebo in of_robot for each in gazebo.all("static") if each.text is not None]
-    return not {"true", "1"}.isdisjoint(said)
+    words = [each.text.text for gazebo in of_robot for each in gazebo.all("static") if each.text is not None]
+    return not {"true", "1"}.isdisjoint(words)
 
 
 def _compiler(root: Element) -> Element:
@@ -264,7 +264,7 @@ def _mimics(root: Element, report: Report) -> list[tuple[str, str, float, float]
 
 
 def mend_inertials(root: Element, report: Report, *, balance: bool | None) -> list[str]:
-    """Make the inertials of a robot's links such that MuJoCo takes them.
+    """Make the inertials of a robot's links such that MuJoCo accepts them.
 
     A body's principal moments are positive, and none is above the sum of the others. Where they are not, all three
     become their mean, as with MuJoCo's balanceinertia. A point mass, and a link without mass that a joint moves, get

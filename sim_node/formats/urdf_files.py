@@ -130,7 +130,7 @@ def packages_of(value: Value | None, context: Context) -> dict[str, Path]:
 
 
 def _texts(value: Value | None) -> dict[str, str]:
-    """Read a mapping of names to texts, numbers or truth values, as xacro takes them."""
+    """Read a mapping of names to texts, numbers or truth values, as xacro accepts them."""
     found = {}
     for name, each in _entries(value):
         if isinstance(each.node, Scalar):

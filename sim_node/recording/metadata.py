@@ -101,7 +101,7 @@ FILE = "metadata.yaml"
 MAX_SIZE = 16 << 20
 # Of names, whose YAML is kept.
 MAX_TEXTS = 4096
-# Names that YAML takes for nothing but text.
+# Names that YAML reads as text only.
 _PLAIN = re.compile(r"[A-Za-z/]\w*[/_][\w/.]*", re.ASCII)
 
 

@@ -60,7 +60,7 @@ class ServedVehicle(Generic[V]):
             type: package/Name.
             receive: Called with each message; may raise SetpointRefused.
             topics: The topics' full names; by default the name behind the prefix.
-            is_input: Whether it tells the vehicle the present: what waited longer than the timeout of setpoints is
+            is_input: Whether it is only valid at present: what waited longer than the timeout of setpoints is
                 refused.
         """
         limit_s = self._timeout_s if is_input else math.inf

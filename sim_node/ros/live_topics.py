@@ -56,8 +56,8 @@ class TopicSubscriptions:
         Args:
             topic: The topic.
             kind: Its type.
-            receiver: Returns what takes the messages. It may raise UnknownType.
-            raw: Whether the messages are taken as bytes.
+            receiver: Returns what receives the messages. It may raise UnknownType.
+            raw: Whether the messages are received as bytes.
         """
         if topic in self.refused:
             return

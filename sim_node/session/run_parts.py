@@ -64,13 +64,13 @@ class Attendant:
         return ()
 
     def let_start(self, *, allowed: bool, report: Callable[[str], None], warn: Callable[[str], None]) -> None:
-        """Take whether the world may start programs, and what takes lines of text for the user."""
+        """Take whether the world may start programs, and what receives lines of text for the user."""
 
     def let_stop(self, programs: Supervisor) -> None:
         """Take the programs of the run, which may be asked to end."""
 
     def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
-        """Take what carries out requests, and what takes lines of text for the user."""
+        """Take what carries out requests, and what receives lines of text for the user."""
 
 
 class RunPart:

@@ -129,18 +129,18 @@ class Session:
         self._opened: ExitStack | None = None
         self.quit: Callable[[], None] | None = None
 
-    def _noting(self, kind: str, tell: Callable[[str], None]) -> Callable[[str], None]:
+    def _noting(self, kind: str, report: Callable[[str], None]) -> Callable[[str], None]:
         """Return what reports to the user, and marks the time line of the page."""
         # Not the session itself: a circle would keep its ports until the next collection of garbage.
         this = ref(self)
 
-        def told(text: str) -> None:
-            tell(text)
+        def noted(text: str) -> None:
+            report(text)
             session = this()
             if session is not None and session.viewer is not None:
                 session.viewer.note(kind, text)
 
-        return told
+        return noted
 
     def __repr__(self) -> str:
         name = self._given.name if isinstance(self._given, World) else str(self._given)

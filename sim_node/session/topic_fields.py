@@ -188,7 +188,7 @@ class TopicFields(TopicReader[FloatArray]):
 class TopicDrawings(TopicReader[Drawing], Sink):
     """Reads some topics of a run as drawings: an outlet of what it publishes. Others come through `receive`.
 
-    Messages may come from several threads. As a sink it tells which topics there are not, if the run is alone.
+    Messages may come from several threads. As a sink it reports which topics there are not, if the run is alone.
 
     Args:
         wanted: The topics.

@@ -93,7 +93,7 @@ class JointCommander:
         undone: Called with a joint and a reason when the next step would not survive a command.
 
     Attributes:
-        groups: The joints of each group by its name, with the types of commands that each joint takes.
+        groups: The joints of each group by its name, with the types of commands that each joint accepts.
         simulation: The run.
     """
 

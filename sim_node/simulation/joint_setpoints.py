@@ -67,7 +67,7 @@ class Point(NamedTuple):
 
 
 def types_of(handle: JointHandle) -> frozenset[str]:
-    """Return the types of commands that a joint takes: those of its actuators; without one, an effort."""
+    """Return the types of commands that a joint accepts: those of its actuators; without one, an effort."""
     return frozenset(handle.targets or ("effort",))
 
 
@@ -83,7 +83,7 @@ def setpoints_of(
         joints: The joints of the group, with the types of commands that they take.
         names: The joints that are commanded.
         given: Values by type of command. Each has a value for each name; or, as topic-based hardware sends them, for
-            each name that takes this type; or none. NaN leaves a target as it is.
+            each name that accepts this type; or none. NaN leaves a target as it is.
         passive: Joints that may be named without a value.
 
     Returns:

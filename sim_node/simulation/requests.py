@@ -127,7 +127,7 @@ class Argument:
         return self.checked(found)
 
     def checked(self, value: Any) -> Any:
-        """Return a value as the request takes it. Raises ValueError for another type, or one out of range."""
+        """Return a value as the request needs it. Raises ValueError for another type, or one out of range."""
         is_list = typing.get_origin(self.kind) is list
         if is_list and not isinstance(value, str | bool | int | float):
             return self.holds.settled(list(value), "", self.name)  # arrays come as arrays
@@ -170,7 +170,7 @@ class Request:
         return not any(each.default is NEEDED or isinstance(each.holds, FileArgument) for each in self.arguments)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments as the function takes them. Raises ValueError."""
+        """Return arguments as the function needs them. Raises ValueError."""
         known, found = {each.name: each for each in self.arguments}, {}
         for name, value in given.items():
             if name not in known:

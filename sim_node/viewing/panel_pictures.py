@@ -278,11 +278,11 @@ def _graph(curves: Curves) -> Painter:
 
 def _fed(paint: Callable[[Pen, Any], None], feed: Callable[[], Any]) -> Painter:
     def painted(pen: Pen, time_s: float) -> None:
-        said = feed()
-        if isinstance(said, dict) and "empty" in said:
-            pen.text((pen.width / 2.0, pen.height / 2.0), said["empty"], pen.palette.dim, "mm")
+        data = feed()
+        if isinstance(data, dict) and "empty" in data:
+            pen.text((pen.width / 2.0, pen.height / 2.0), data["empty"], pen.palette.dim, "mm")
         else:
-            paint(pen, said)
+            paint(pen, data)
 
     return painted
 
@@ -295,8 +295,8 @@ def _numbers(pen: Pen, rows: Sequence[tuple[str, float | None, str]]) -> None:
         pen.text((0.78 * pen.width, at), unit, pen.palette.dim)
 
 
-def _horizon(pen: Pen, said: Mapping[str, float | None]) -> None:
-    roll, pitch, heading = said["roll"], said["pitch"], said["heading"]
+def _horizon(pen: Pen, data: Mapping[str, float | None]) -> None:
+    roll, pitch, heading = data["roll"], data["pitch"], data["heading"]
     middle, radius = np.array([0.5 * pen.width, 0.5 * pen.height]), 0.38 * min(pen.width, pen.height)
     if roll is None or pitch is None or heading is None:
         pen.text((middle[0], middle[1]), "no attitude", pen.palette.dim, "mm")
@@ -322,7 +322,7 @@ def _horizon(pen: Pen, said: Mapping[str, float | None]) -> None:
     pen.text((middle[0], pen.height - 0.8 * pen.size), text, pen.palette.ink, "mm")
 
 
-def _orientation(pen: Pen, said: Mapping[str, Any]) -> None:
+def _orientation(pen: Pen, data: Mapping[str, Any]) -> None:
     """Draw the axes of a body, solid, in those of the world, thin: seen from the south-west, above."""
     middle, radius = np.array([0.5 * pen.width, 0.5 * pen.height]), 0.38 * min(pen.width, pen.height)
     c, s = np.cos(0.6), np.sin(0.6)
@@ -334,9 +334,9 @@ def _orientation(pen: Pen, said: Mapping[str, Any]) -> None:
             pen.draw.line([tuple(middle), tuple(middle + onto @ vector)], colour, width)
             pen.text(tuple(middle + onto @ (1.14 * vector)), name, colour, "mm")
 
-    for axis, name in zip(said["axes"], said["names"], strict=True):
+    for axis, name in zip(data["axes"], data["names"], strict=True):
         line(axis, pen.palette.dim, 2, name)
-    for axis, name, colour in zip(said["body"], "xyz", pen.palette.curves, strict=False):
+    for axis, name, colour in zip(data["body"], "xyz", pen.palette.curves, strict=False):
         line([None if part is None else 0.85 * part for part in axis], colour, 8, name)
 
 

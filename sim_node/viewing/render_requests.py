@@ -84,7 +84,7 @@ def _apart(a: tuple[float, float, float, float], b: tuple[float, float, float, f
 # x red, y green, z blue, as in rviz.
 AXES = ((0.90, 0.24, 0.26), (0.16, 0.62, 0.38), (0.22, 0.45, 0.95))
 TRAILS = ((0.96, 0.60, 0.10), (0.55, 0.30, 0.85), (0.05, 0.62, 0.70), (0.85, 0.25, 0.55))
-# Marks are emissive, so that their colours can be told apart in shadows.
+# Marks are emissive, so that their colours can be distinguished in shadows.
 _EMISSION = 0.35
 # Fractions of an axis' length, and of a view's distance.
 _AXIS_RADIUS, _TRAIL_RADIUS = 0.045, 0.0016

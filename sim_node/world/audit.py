@@ -49,18 +49,18 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     world = read_file(file, file, Roots.of(file, map(Path, allow), fetch=fetch), report)
     if world is None or report.errors:
         raise WorldError(report.errors)
-    said: dict[tuple[str, tuple[int, int]], ElementEffect] = {}
+    effects: dict[tuple[str, tuple[int, int]], ElementEffect] = {}
     for effect in report.effects:
-        said.setdefault((effect.file, effect.at), effect)
+        effects.setdefault((effect.file, effect.at), effect)
     # A model that is included again is read again.
-    rows = (row for root in report.roots for row in _rows(root, getattr(root, "file", report.file), said))
+    rows = (row for root in report.roots for row in _rows(root, getattr(root, "file", report.file), effects))
     return list(dict.fromkeys(rows))
 
 
-def _rows(part: ReadPart, file: str, said: dict[tuple[str, tuple[int, int]], ElementEffect]) -> Iterator[AuditRow]:
+def _rows(part: ReadPart, file: str, effects: dict[tuple[str, tuple[int, int]], ElementEffect]) -> Iterator[AuditRow]:
     for inner in part.within(""):
         within = inner.file or file
-        effect = said.get((within, inner.at))
+        effect = effects.get((within, inner.at))
         is_element = hasattr(inner.part, "tag")
         if effect is not None and (is_element or not inner.part.read):
             yield AuditRow(Where(within, *inner.at), effect.key, effect.status, effect.message)
@@ -71,4 +71,4 @@ def _rows(part: ReadPart, file: str, said: dict[tuple[str, tuple[int, int]], Ele
             continue
         elif is_element:
             yield AuditRow(Where(within, *inner.at), inner.key, USED, "")
-        yield from _rows(inner.part, within, said)
+        yield from _rows(inner.part, within, effects)

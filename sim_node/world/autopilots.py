@@ -54,7 +54,7 @@ def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
         if vehicle.pilot is not None and not (known and (known.pilot or autopilot.installed)):
             yield vehicle, "autopilot", "the vehicle also has a pilot; give it one or the other"
         if known is None:
-            continue  # said of the field
+            continue  # reported at the field
         ports = SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
         if ports in flying:
             kind, name = flying[ports]

@@ -17,7 +17,7 @@ MAX_MASS = 1e9
 MAX_STIFFNESS = 1e12
 # m/s and rad/s: more than light has.
 MAX_RATE = 1e9
-# Of actuators, in the unit of their type. MuJoCo takes all controls for zero if one is above ten times as much.
+# Of actuators, in the unit of their type. MuJoCo sets all controls to zero if one is above ten times as much.
 MAX_TARGET = 1e9
 # N and N m, and coefficients of drag.
 MAX_FORCE = 1e12

@@ -74,11 +74,11 @@ def download(url: str, suffix: str) -> bytes:
         raise ValueError(f"the server answered {error.code} {error.reason}".rstrip()) from None
     except urllib.error.URLError as error:
         reason = error.reason
-        said = getattr(reason, "strerror", None) or reason
-        raise ValueError(f"no connection: {' '.join(str(said).split())}") from None
+        detail = getattr(reason, "strerror", None) or reason
+        raise ValueError(f"no connection: {' '.join(str(detail).split())}") from None
     except (OSError, HTTPException) as error:
-        said = getattr(error, "strerror", None) or error
-        raise ValueError(f"the connection failed: {' '.join(str(said).split()) or type(error).__name__}") from None
+        detail = getattr(error, "strerror", None) or error
+        raise ValueError(f"the connection failed: {' '.join(str(detail).split()) or type(error).__name__}") from None
     check(data)
     return data
 

@@ -34,7 +34,7 @@ DEFAULT = CollisionFilter()
 
 
 class TooManyLayers(ValueError):
-    """More kinds of shapes are told apart than MuJoCo has bits.
+    """More kinds of shapes are distinguished than MuJoCo has bits.
 
     Attributes:
         count: Number of kinds.

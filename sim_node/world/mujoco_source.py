@@ -38,8 +38,8 @@ def without_opengl(reason: str) -> str:
     reason: What its loader says.
     """
     # PyOpenGL's words for a library that is not installed say nothing to those who did not choose it.
-    said = "" if "'NoneType' object has no attribute" in reason else f": {reason}"
-    return f"rendering needs OpenGL through EGL{said}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
+    detail = "" if "'NoneType' object has no attribute" in reason else f": {reason}"
+    return f"rendering needs OpenGL through EGL{detail}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
 
 
 def mujoco_fault() -> str:

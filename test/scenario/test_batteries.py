@@ -5,7 +5,8 @@ from claims import free_instance
 
 from sim_node import Simulation
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.extensions.scenario.actions.vehicles import Ordered, _hover_command
+from sim_node.extensions.scenario.actions.vehicles import _hover_command
+from sim_node.extensions.scenario.ground_station import Ordered
 from sim_node.extensions.scenario.timetable import happened
 from sim_node.world import load, loads
 

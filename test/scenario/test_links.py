@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sim_node import Simulation
-from sim_node.extensions.scenario.actions.vehicles import send
 from sim_node.extensions.scenario.effects import Lasting
+from sim_node.extensions.scenario.ground_station import send
 from sim_node.world import loads
 
 WORLD = "world: w\ntime: {step: 0.01}\nscenario:\n  - {at: 1, do: {pause: }}\n"

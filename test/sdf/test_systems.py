@@ -16,7 +16,8 @@ from sim_node.extensions.sdf.derivative_wings import Coefficients, ControlSurfac
 from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS, system_name
 from sim_node.extensions.sdf.water import DERIVATIVES as HYDRODYNAMIC
 from sim_node.extensions.sdf.water import Derivatives, Hydrodynamics
-from sim_node.extensions.sdf.wings import Air, LiftDrag, Surfaces, wrenches
+from sim_node.extensions.sdf.wings import Air, LiftDrag, wrenches
+from sim_node.simulation.physics.force_geometry import FieldArrays
 from sim_node.world import load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Element, XmlAttribute
@@ -118,14 +119,14 @@ class TestLiftDrag:
             [math.cos(alpha) * math.cos(sweep), math.sin(sweep), -math.sin(alpha) * math.cos(sweep)]
         )
         rows = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 1.0]])
-        force, moment = wrenches(Surfaces([wing]), Air(velocity[None], *rows, np.array([control])))
+        force, moment = wrenches(FieldArrays([wing]), Air(velocity[None], *rows, np.array([control])))
         expected = scalar_wing(wing, velocity, control)
         np.testing.assert_allclose(force[0], expected[0], rtol=1e-9, atol=1e-9 * speed**2)
         np.testing.assert_allclose(moment[0], expected[1], rtol=1e-9, atol=1e-9 * speed**2)
 
     def test_a_wing_that_flies_backwards_has_no_lift(self) -> None:
         rows = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 1.0]])
-        force, moment = wrenches(Surfaces([LiftDrag("b")]), Air(np.array([[-5.0, 0.0, 1.0]]), *rows, np.zeros(1)))
+        force, moment = wrenches(FieldArrays([LiftDrag("b")]), Air(np.array([[-5.0, 0.0, 1.0]]), *rows, np.zeros(1)))
         assert not force.any()
         assert not moment.any()
 

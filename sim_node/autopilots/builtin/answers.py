@@ -12,7 +12,7 @@ from sim_node.mavlink.links import Address
 
 
 class Answers(Protocol):
-    """What takes answers: a Connection, or the link of a simulator."""
+    """What sends answers: a Connection, or the link of a simulator."""
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
         """Send a message to a peer at a monotonic time."""

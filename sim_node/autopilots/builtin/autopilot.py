@@ -79,7 +79,7 @@ class BuiltinAutopilot:
     Attributes:
         system: its MAVLink id. connections: its ground links. quiet: those of them that get heartbeats alone, until
             somebody answers.
-        show: takes a line for people.
+        show: prints a line for people.
     """
 
     def __init__(

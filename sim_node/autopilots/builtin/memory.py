@@ -46,7 +46,7 @@ class Memory:
 
 
 def saved(flight: Flight) -> dict[str, Any]:
-    """Return what `restore` goes on from, as JSON takes it."""
+    """Return what `restore` goes on from, as JSON can hold it."""
     climb = flight.climb
     return {
         "armed": flight.armed,

@@ -230,8 +230,8 @@ class MissionProtocol:
         else:
             # Clients of ArduPilot take the number that they sent as the acknowledgement, that of home, too.
             if fields.seq < flight.mission.first:
-                told = {**(mission_current(self.flight) or {}), "seq": fields.seq}
-                answer("MISSION_CURRENT", told, peer.connection, peer.address)
+                current = {**(mission_current(self.flight) or {}), "seq": fields.seq}
+                answer("MISSION_CURRENT", current, peer.connection, peer.address)
         self._send_to_all("MISSION_CURRENT")
 
     def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:

@@ -154,7 +154,7 @@ def optical_flow(measured: Flow, time_us: int) -> Fields:
         "integrated_ygyro": turned[1],
         "integrated_zgyro": turned[2],
         "quality": _SEEN if seen else _UNSEEN,
-        # PX4 takes it from a rangefinder that looks down.
+        # PX4 reads it from a rangefinder that looks down.
         "distance": _UNKNOWN_DISTANCE,
     }
 

@@ -39,7 +39,7 @@ def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, st
 
     Raises:
         ToolRefused: It took too long.
-        Cancelled: The caller took the call back.
+        Cancelled: The caller cancelled the call.
     """
     command = [sys.executable, "-m", "sim_node.cli.main", *arguments]
     with tempfile.TemporaryFile() as output:

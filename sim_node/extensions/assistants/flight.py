@@ -117,7 +117,7 @@ def flight_goto(
 
     Axes are ENU (east, north, up) unless `convention` says otherwise; those of FLU and FRD are level, along the
     vehicle's heading. The position in the answer is in ENU from home. The status is reached, refused or timed out. A
-    vehicle on the ground must be armed and take off first. If the call is taken back, the vehicle stops where it is.
+    vehicle on the ground must be armed and take off first. If the call is cancelled, the vehicle stops where it is.
     """
     graph = call.graph
     name = _allowed(call, vehicle)

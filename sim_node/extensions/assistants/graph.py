@@ -26,14 +26,14 @@ def check_span(name: str, given: float, most: float) -> None:
 
 
 class Cancelled(Exception):
-    """The caller took a call back."""
+    """The caller cancelled a call."""
 
 
 class Patience:
     """How long a call may wait, and whether its caller still does.
 
     Args:
-        cancelled: Set by another thread when the caller takes the call back.
+        cancelled: Set by another thread when the caller cancels the call.
     """
 
     def __init__(self, cancelled: threading.Event | None = None) -> None:
@@ -50,7 +50,7 @@ class Patience:
             Whether it became true in time.
 
         Raises:
-            Cancelled: The caller took the call back.
+            Cancelled: The caller cancelled the call.
         """
         deadline = time.monotonic() + timeout_s
         while not done():

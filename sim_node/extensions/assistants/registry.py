@@ -23,7 +23,7 @@ class ToolCall:
 
     Attributes:
         access: What the user allows.
-        patience: Waits, and notices when the caller takes the call back.
+        patience: Waits, and notices when the caller cancels the call.
         running: Returns the graph, or raises ToolRefused, such as after the simulation has ended.
         progress: Reports how far the call is: the part that is done (0 to 1), and a line of text.
         pictures: PNG pictures that the answer shows, in addition to what the tool returns.

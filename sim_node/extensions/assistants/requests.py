@@ -78,7 +78,7 @@ def simulation_nodes(graph: Graph) -> list[str]:
 
 
 def simulation_node(graph: Graph, wanted: str) -> str:
-    """Return the node that takes requests. Raises ToolRefused."""
+    """Return the node that accepts requests. Raises ToolRefused."""
     nodes = simulation_nodes(graph)
     if wanted:
         full = "/" + wanted.strip("/")

@@ -23,7 +23,7 @@ from sim_node.ros.publishers import profile, qos_of, subscription_qos
 from sim_node.spatial.tree import TransformTree
 from sim_node.text import MAX_LINE, did_you_mean, shown
 
-# Messages that wait to be taken; how long publishing waits for a subscription, and an order for the executor, s.
+# Messages that wait to be read; how long publishing waits for a subscription, and an order for the executor, s.
 DEPTH = 100
 MATCH_S, ORDER_S = 5.0, 10.0
 
@@ -168,7 +168,7 @@ class ToolsGraph:
 
 
 class Received:
-    """Messages of a topic that wait to be taken. type: package/msg/Name; kind: its class."""
+    """Messages of a topic that wait to be read. type: package/msg/Name; kind: its class."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
@@ -177,7 +177,7 @@ class Received:
         self._lock = threading.Lock()
 
     def add(self, data: bytes) -> None:
-        """Keep a message; the oldest is dropped where nobody takes them."""
+        """Keep a message; the oldest is dropped if nobody reads them."""
         with self._lock:
             self._waiting.append(data)
 

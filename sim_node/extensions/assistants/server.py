@@ -204,11 +204,11 @@ def _coroutine(
     async def run(context: Context[Any, Any], **arguments: Any) -> CallToolResult:
         cancelled = threading.Event()
 
-        def tell(part: float, text: str) -> None:
+        def report(part: float, text: str) -> None:
             if not cancelled.is_set():
                 anyio.from_thread.run(context.report_progress, part, 1.0, text)
 
-        call = ToolCall(access, Patience(cancelled), graph, _rarely(tell))
+        call = ToolCall(access, Patience(cancelled), graph, _rarely(report))
         work = under_way.noted(functools.partial(_kept, journal, name, answered, call, arguments))
         try:
             # The thread of a cancelled call goes on until it notices: it may have a vehicle to stop.
@@ -277,7 +277,7 @@ def _faults_of(error: ValidationError) -> str:
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors())
 
 
-def _rarely(tell: Callable[[float, str], None]) -> Callable[[float, str], None]:
+def _rarely(send: Callable[[float, str], None]) -> Callable[[float, str], None]:
     """Return a function that reports progress at most every PROGRESS_S."""
     due = 0.0
 
@@ -286,7 +286,7 @@ def _rarely(tell: Callable[[float, str], None]) -> Callable[[float, str], None]:
         now = time.monotonic()
         if now >= due:
             due = now + PROGRESS_S
-            tell(part, text)
+            send(part, text)
 
     return report
 

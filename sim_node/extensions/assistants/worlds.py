@@ -122,7 +122,7 @@ def _drawn(call: ToolCall, command: list[str], path: Path, named: Path, timeout_
 
 
 def _report(text: str, aside: Path, path: Path) -> str:
-    """Return what a command said, with the name that the file which it has written will have."""
+    """Return the output of a command, with the name that the file which it has written will have."""
     return shortened(text.replace(str(aside), path.name))
 
 

@@ -21,7 +21,7 @@ class Reference(NamedTuple):
     """The frame that the poses of entities are in.
 
     Attributes:
-        name: Its name, which tells its axes.
+        name: Its name, which states its axes.
         pose: Its pose (7,) in the root, m.
     """
 

@@ -42,7 +42,7 @@ class RestartPolicy(Enum):
 
 @dataclass(frozen=True)
 class Ready:
-    """What tells that a process is ready. Made by `tcp`, `unix`, `file`, `log` or `delay`.
+    """The condition on which a process is ready. Made by `tcp`, `unix`, `file`, `log` or `delay`.
 
     Attributes:
         kind: The name of the function that made it.
@@ -189,7 +189,7 @@ class PyRecipe:
         optimize: No effect.
         env: Environment variables of it.
         depends_on: The names of recipes that are ready before it is started.
-        ready: What tells that it is ready, such as Ready.tcp("127.0.0.1:9000"). The run begins when all recipes that
+        ready: When it is ready, such as Ready.tcp("127.0.0.1:9000"). The run begins when all recipes that
             have this are ready; without it, a recipe is ready at once.
         ready_timeout: How long that may take, such as "500ms", "10s" or "2m"; 30 s by default.
 

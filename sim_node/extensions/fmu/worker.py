@@ -19,7 +19,7 @@ from typing import Any
 
 # Functions of FMPy for the types whose own names these are not.
 _CALLED = {"Enumeration": {"2.0": "Integer", "3.0": "Int64"}}
-# Of FMI 2: the status of a step that ended early, and what tells whether the FMU ends the simulation.
+# Of FMI 2: the status of a step that ended early, and the status kind that says whether the FMU ends the simulation.
 _DISCARD, _TERMINATED = 2, 3
 Json = Any
 

@@ -117,11 +117,11 @@ UNSIMULATED_TRAITS = {
     f"{_TRAITS}OrientedFriction": "friction is the same in all directions",
     f"{_PHYSICS}SurfaceContact.Traits.SurfaceViscosity": "friction does not depend on the speed",
 }
-Tell = Callable[[Object, str], None]
+Note = Callable[[Object, str], None]
 
 
 def contact_materials(
-    models: Iterable[Object], made_of: dict[Object, Object], name: Callable[[Object], str], tell: Tell
+    models: Iterable[Object], made_of: dict[Object, Object], name: Callable[[Object], str], note: Note
 ) -> tuple[tuple[ContactMaterial, ...], dict[Object, str]]:
     """Return what contact models say, and the names of the materials of the geometries that they concern.
 
@@ -131,7 +131,7 @@ def contact_materials(
         models: The contact models that are enabled.
         made_of: The material of each geometry.
         name: Names an object in the world.
-        tell: Reports what is not as an object says.
+        note: Reports what is not as an object says.
 
     Raises:
         Fault: Numbers are out of range, or two models are about the same materials.
@@ -142,14 +142,14 @@ def contact_materials(
     for model in models:
         ends = model.value("material_1"), model.value("material_2")
         if not all(isinstance(end, Object) for end in ends):
-            tell(model, f"{with_article(model.kind)} has no material_1 or no material_2; it is ignored")
+            note(model, f"{with_article(model.kind)} has no material_1 or no material_2; it is ignored")
             continue
         between = (_name(ends[0], name), _name(ends[1], name))
         if not present.issuperset(between):
             absent = between[between[0] in present]
-            tell(model, f"no geometry is of {absent}, so that {with_article(model.kind)} has no effect")
+            note(model, f"no geometry is of {absent}, so that {with_article(model.kind)} has no effect")
             continue
-        made = ContactMaterial(between, **_fields(model, ends, tell), place=place_of(model))
+        made = ContactMaterial(between, **_fields(model, ends, note), place=place_of(model))
         before = found.setdefault(made.pair, made)
         if before is not made:
             message = f"a second contact model of {' and '.join(between)}; the first is at {before.place.where}"
@@ -157,7 +157,7 @@ def contact_materials(
     concerned = {each for material in found.values() for each in material.between}
     for material, called in named.items():
         if called not in concerned and material.is_a(ELASTIC) and _given(material.value("youngs_modulus")):
-            tell(material, "no contact model is about this material, so that its youngs_modulus has no effect")
+            note(material, "no contact model is about this material, so that its youngs_modulus has no effect")
     return tuple(found.values()), {
         geometry: named[material] for geometry, material in made_of.items() if named[material] in concerned
     }
@@ -170,40 +170,40 @@ def _name(material: Object, name: Callable[[Object], str]) -> str:
     return material.kind if material.owner is None else name(material)
 
 
-def _fields(model: Object, materials: tuple[Any, ...], tell: Tell) -> dict[str, Any]:
+def _fields(model: Object, materials: tuple[Any, ...], note: Note) -> dict[str, Any]:
     """Return friction and elasticity of a contact model, as fields of a ContactMaterial."""
-    fields: dict[str, Any] = {"sliding": _friction(model, tell)}
+    fields: dict[str, Any] = {"sliding": _friction(model, note)}
     for key, default in (("adhesion", "DefaultAdhesion"), ("clearance", "DefaultClearance")):
         part = model.value(key)
         if isinstance(part, Object) and part.model.short_name != default:
             part.reported = True
-            tell(part, f"{with_article(part.kind)} of a contact is not simulated; it is ignored")
+            note(part, f"{with_article(part.kind)} of a contact is not simulated; it is ignored")
     if model.given("tangential_restitution") and value_of(model, "tangential_restitution") != 0.0:
-        tell(model, "contacts have no tangential_restitution; it is ignored")
-    stiffness = _stiffness(model, materials, tell)
-    restitution = _restitution(model, tell)
+        note(model, "contacts have no tangential_restitution; it is ignored")
+    stiffness = _stiffness(model, materials, note)
+    restitution = _restitution(model, note)
     if stiffness is not None:
         fields["stiffness"] = min(stiffness, MAX_STIFFNESS)
     if restitution is None:
         return fields if stiffness is None else fields | {"damping": _damping(model, materials, stiffness)}
     if _relaxation(model) is not None:
-        tell(model, "normal_restitution determines the damping; dissipation is ignored")
+        note(model, "normal_restitution determines the damping; dissipation is ignored")
     shortest = MAX_TIMESTEP_NS / 1e9 / largest_timestep(restitution, 1.0, "rk4")
     return fields | {"restitution": restitution, "contact_time": max(DEFAULT_CONTACT_TIME, shortest)}
 
 
-def _friction(model: Object, tell: Tell) -> float | None:
+def _friction(model: Object, note: Note) -> float | None:
     friction = model.value("friction")
     if not isinstance(friction, Object) or friction.kind == f"{_PHYSICS}Dissipation.DefaultFriction":
         return None
     if not friction.is_a(_DRY) or any(map(friction.is_a, OTHER_FRICTION)):
-        tell(model, f"{with_article(friction.kind)} of a contact is not simulated; the default friction applies")
+        note(model, f"{with_article(friction.kind)} of a contact is not simulated; the default friction applies")
         return None
     if friction.is_a(PYRAMID):
-        tell(model, f"{with_article(friction.kind)} is a cone of friction here, the same in all directions")
+        note(model, f"{with_article(friction.kind)} is a cone of friction here, the same in all directions")
     for trait, why in UNSIMULATED_TRAITS.items():
         if friction.is_a(trait):
-            tell(model, f"{trait.rpartition('.')[2]} is ignored; {why}")
+            note(model, f"{trait.rpartition('.')[2]} is ignored; {why}")
     coefficient = above(friction, "coefficient")
     if coefficient > COEFFICIENT.high:
         allowed = COEFFICIENT.allowed()
@@ -211,7 +211,7 @@ def _friction(model: Object, tell: Tell) -> float | None:
     return coefficient
 
 
-def _restitution(model: Object, tell: Tell) -> float | None:
+def _restitution(model: Object, note: Note) -> float | None:
     if not model.given("normal_restitution"):
         return None
     restitution = float(value_of(model, "normal_restitution"))
@@ -219,11 +219,11 @@ def _restitution(model: Object, tell: Tell) -> float | None:
         raise Fault(line_of(model, "normal_restitution"), f"{restitution:g} is out of range; allowed: 0 to 1")
     most = RESTITUTION.high
     if restitution > most:
-        tell(model, f"normal_restitution {restitution:g} becomes {most:g}, the largest that is simulated")
+        note(model, f"normal_restitution {restitution:g} becomes {most:g}, the largest that is simulated")
     return min(restitution, most) or None
 
 
-def _stiffness(model: Object, materials: tuple[Any, ...], tell: Tell) -> float | None:
+def _stiffness(model: Object, materials: tuple[Any, ...], note: Note) -> float | None:
     """Return the stiffness of a contact point, N/m.
 
     Of two elastic materials it is half of the harmonic mean of theirs, if the model does not state one: see
@@ -235,7 +235,7 @@ def _stiffness(model: Object, materials: tuple[Any, ...], tell: Tell) -> float |
         return RIGID
     if is_interaction(flexibility, "SurfaceContact.PatchElasticity"):
         kind = with_article(flexibility.kind)
-        tell(model, f"{kind} gives its stiffness to each contact point, as a PointwiseElasticity")
+        note(model, f"{kind} gives its stiffness to each contact point, as a PointwiseElasticity")
     if elastic and flexibility.given("stiffness"):
         return _positive(flexibility, "stiffness")
     if all(each.is_a(ELASTIC) and _given(each.value("youngs_modulus")) for each in materials):

@@ -48,16 +48,16 @@ Terms = tuple[tuple[str, float], ...]
 class ModelDrives:
     """The actuators and transmissions of one model, made once its mates have names.
 
-    root: the name of its system. ignore: reports an object without an effect; tell: what else there is to say of one.
+    root: the name of its system. ignore: reports an object without an effect; note: reports anything else about one.
     """
 
-    def __init__(self, root: str, ignore: Report, tell: Report) -> None:
+    def __init__(self, root: str, ignore: Report, note: Report) -> None:
         self.actuators: list[Actuator] = []
         self.transmissions: list[Transmission] = []
         self.suction: list[Suction] = []
         # The names of the suction of each vacuum gripper.
         self.grippers: dict[Object, list[str]] = {}
-        self._root, self._ignore, self._note = root, ignore, tell
+        self._root, self._ignore, self._note = root, ignore, note
         # Gear boxes whose gear signals change.
         self.shifted: set[Object] = set()
         # The mates of each pair of connectors, and their kinds.

@@ -19,7 +19,7 @@ VISUAL = "Visuals.Geometries.Geometry"
 VACUUM_GRIPPER = "Robotics.EndEffectors.VacuumGripper"
 COLLISION_PAIR = "Simulation.DisableCollisionPair"
 CONTACT_MODEL = "Physics.Interactions.SurfaceContact.Model"
-# What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
+# What would act on a world or report on it, and does not here, besides what types of bundles declare.
 BUNDLES = (
     "Physics",
     "Physics1D",

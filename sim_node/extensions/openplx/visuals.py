@@ -22,7 +22,7 @@ from sim_node.world.surfaces import Material
 from sim_node.world.systems import ContactGeometry
 from sim_node.world.triangles import Triangles, hull_of, solid_of
 
-# A hull that is larger than its mesh by more is told of.
+# A hull that is larger than its mesh by more is reported.
 HULL_TOLERANCE = 0.01
 
 
@@ -98,15 +98,15 @@ def _listed(of: Object, name: str) -> list[Any]:
 TEXTURED = "Visuals.Materials.TextureMaterial"
 # What a material is seen by: itself, or what it has for visible light.
 _VISIBLE = "visible"
-Tell = Callable[[Object, str], None]
+Note = Callable[[Object, str], None]
 
 
-def visual_of(of: Object, tell: Tell) -> ContactGeometry | None:
+def visual_of(of: Object, note: Note) -> ContactGeometry | None:
     """Return a visual as a shape without mass and contacts; None for types that are not supported.
 
     Args:
         of: The visual.
-        tell: Reports what is not as an object says.
+        note: Reports what is not as an object says.
 
     Raises:
         Fault: Numbers are out of range, or a file cannot be read.
@@ -119,7 +119,7 @@ def visual_of(of: Object, tell: Tell) -> ContactGeometry | None:
     if isinstance(material, Object):
         inner = material.value(_VISIBLE) if material.has(_VISIBLE) else material
         seen = inner if isinstance(inner, Object) else material
-        look = {"colour": _colour(seen), "material": _material(material, seen, tell)}
+        look = {"colour": _colour(seen), "material": _material(material, seen, note)}
     return ContactGeometry(of.name, replace(made, only="visual", **look), massive=False, place=place_of(of))
 
 
@@ -148,7 +148,7 @@ def _numbers(tint: Any) -> list[float] | None:
     return parts if len(parts) >= 3 and all(isinstance(part, (int, float)) for part in parts) else None
 
 
-def _material(of: Object, seen: Object, tell: Tell) -> Material | None:
+def _material(of: Object, seen: Object, note: Note) -> Material | None:
     roughness = seen.get("roughness")
     roughness = float(roughness) if isinstance(roughness, (int, float)) and 0.0 <= roughness <= 1.0 else None
     texture = None
@@ -158,5 +158,5 @@ def _material(of: Object, seen: Object, tell: Tell) -> Material | None:
             raise Fault(line_of(of, "path"), fault)
         of.instances.models.library.report.read.append(texture)
         if any(of.given(name) for name in ("repeat", "scale_u", "scale_v")):
-            tell(of, "a texture covers its mesh once; repeat, scale_u and scale_v are ignored")
+            note(of, "a texture covers its mesh once; repeat, scale_u and scale_v are ignored")
     return None if texture is None and roughness is None else Material(texture=texture, roughness=roughness)

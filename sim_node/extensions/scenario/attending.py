@@ -24,7 +24,7 @@ class Attending(Attendant):
         self._simulation = simulation
 
     def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
-        """Take what carries out requests, and what takes lines of text for the user."""
+        """Take what carries out requests, and what receives lines of text for the user."""
         from sim_node.extensions.scenario.timetable import surroundings_of
 
         around = surroundings_of(self._simulation)

@@ -44,8 +44,10 @@ class Effect:
 
 EFFECTS: Registry[str, Effect] = Registry(
     "effect",
-    shipped=tuple(
-        f"sim_node.extensions.scenario.actions.{name}" for name in ("sensors", "air", "actuators", "bodies", "vehicles")
+    shipped=(
+        *(f"sim_node.extensions.scenario.actions.{name}" for name in ("sensors", "air", "actuators", "bodies")),
+        "sim_node.extensions.scenario.ground_station",
+        "sim_node.extensions.scenario.actions.vehicles",
     ),
     group="sim_node.effects",
 )

@@ -51,7 +51,7 @@ class ScenarioAction:
         return hash(self.name)
 
     def given(self) -> dict[str, Any]:
-        """Return the arguments as the request takes them. Raises KeyError for an unknown action, and ValueError."""
+        """Return the arguments as the request needs them. Raises KeyError for an unknown action, and ValueError."""
         from sim_node.simulation.requests import REQUESTS  # here: other worlds do without requests
 
         request = REQUESTS[self.name]
@@ -233,7 +233,7 @@ class Events(Kind[Event]):
                     yield problem(place.value if place else action.place, ".do.mission", fault)
 
     def renamed(self, part: Event, rename: Rename) -> None:
-        """Return None: what happens is told by the file that is run."""
+        """Return None: what happens is defined by the file that is run."""
 
 
 def _formula_fault(text: str) -> str:

@@ -182,7 +182,7 @@ class Expected(Kind[Expect]):
             sections[self.section] = self.data(each, refer)
 
     def renamed(self, part: Expect, rename: Rename) -> None:
-        """Return None: what must hold is said by the including world."""
+        """Return None: what must hold is defined by the including world."""
 
 
 single("expect", Expect)

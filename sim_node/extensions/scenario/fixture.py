@@ -9,7 +9,7 @@ from typing import Any
 
 from sim_node.extensions.scenario.expectations import Expect, Expectation
 from sim_node.extensions.scenario.judging import Judge, expect_of
-from sim_node.extensions.scenario.signals import RunSignals, SignalCondition
+from sim_node.extensions.scenario.sampling import RunSignals, SignalCondition
 from sim_node.extensions.scenario.verdicts import PASS, Verdict
 from sim_node.session import Session
 from sim_node.simulation import Simulation

@@ -171,7 +171,7 @@ class IsTrue:
 
 @dataclass(frozen=True, slots=True)
 class _OfOne:
-    """What is said of one formula."""
+    """The robustness of one formula."""
 
     part: Formula
 

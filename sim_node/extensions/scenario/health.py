@@ -39,12 +39,12 @@ class ContactObserver:
         self._every = looks_every(self._engine.model)
 
     def add(self, probe: ContactProbe) -> None:
-        """Tell a probe of contacts, from now on."""
+        """Report contacts to a probe, from now on."""
         self._probes.append(probe)
         self._engine.observe_timesteps(_NAME, self._look, self._every)
 
     def remove(self, probe: ContactProbe) -> None:
-        """Tell a probe of nothing any more."""
+        """Report nothing to a probe any more."""
         self._probes = [each for each in self._probes if each is not probe]
         if not self._probes:
             self._engine.observe_timesteps(_NAME, None)

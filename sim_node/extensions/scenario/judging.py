@@ -13,7 +13,8 @@ import numpy as np
 from sim_node.extensions.scenario.events import events_of
 from sim_node.extensions.scenario.expectations import Expect, expected
 from sim_node.extensions.scenario.formulas import FormulaError, Robustness, signals_of
-from sim_node.extensions.scenario.signals import RunSignals, SignalRecorder, formula, needs_sensors
+from sim_node.extensions.scenario.sampling import RunSignals, SignalRecorder
+from sim_node.extensions.scenario.signals import formula, needs_sensors
 from sim_node.extensions.scenario.verdicts import Verdict, judge
 from sim_node.extensions.sweep import CaseRun, Measure, MeasureFault, measure
 from sim_node.simulation import Simulation

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.scenario.actions.vehicles import Ordered, autopilot_of, dialect_of
 from sim_node.extensions.scenario.formulas import FormulaError
+from sim_node.extensions.scenario.ground_station import Ordered, autopilot_of, dialect_of
 from sim_node.extensions.scenario.signals import SIGNALS, TOPICS, Probe, SignalKind, SignalReading, signal_kind
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.messages.odometry import OdometrySink
@@ -311,7 +311,7 @@ def mavlink(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Si
 
 
 def _of_battery(usage: str, about: str, unit: str, pick: Callable[[Any], float]) -> None:
-    """Register a signal of the battery of a vehicle, as its autopilot tells it by BATTERY_STATUS."""
+    """Register a signal of the battery of a vehicle, as its autopilot reports it by BATTERY_STATUS."""
 
     @signal_kind(usage, about, unit)
     def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
@@ -332,6 +332,6 @@ def _current(fields: Any) -> float:
     return math.nan if fields.current_battery < 0 else fields.current_battery * 1e-2
 
 
-_of_battery("battery(VEHICLE)", "charge of the battery, of 1, as its autopilot tells it", "1", _charge)
+_of_battery("battery(VEHICLE)", "charge of the battery, of 1, as its autopilot reports it", "1", _charge)
 _of_battery("battery_voltage(VEHICLE)", "voltage of the battery", "V", _voltage)
 _of_battery("battery_current(VEHICLE)", "current of the battery", "A", _current)

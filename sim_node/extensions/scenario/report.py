@@ -16,7 +16,8 @@ from sim_node.extensions.scenario.formulas import Compared, Formula, NumberTerm,
 from sim_node.extensions.scenario.judging import expect_of
 from sim_node.extensions.scenario.report_plots import scatter, signal_plot
 from sim_node.extensions.scenario.runs import JudgedRun
-from sim_node.extensions.scenario.signals import SignalRecorder, kind_of
+from sim_node.extensions.scenario.sampling import SignalRecorder
+from sim_node.extensions.scenario.signals import kind_of
 from sim_node.extensions.scenario.testing import Tested, run_again
 from sim_node.extensions.scenario.verdicts import PASS, VERDICTS, VerdictFinding
 from sim_node.simulation import Simulation
@@ -235,7 +236,7 @@ def _limits(formula: Formula, signal: str) -> list[float]:
 
 
 def _log(run: JudgedRun) -> list[str]:
-    """Return what the run said, what happened, and where it violated something, in the order of time."""
+    """Return the messages of the run, what happened, and where it violated something, in the order of time."""
     events = ((each.time_ns * 1e-9, each.line) for each in run.events)
     lines = [
         *run.log,
@@ -282,7 +283,7 @@ class Tracks:
 
 
 def tracked(world: World, simulation: Simulation) -> list[str]:
-    """Return the frames whose paths tell what a run was about."""
+    """Return the frames whose paths show what a run was about."""
     own = [*(vehicle.body for vehicle in world.vehicles), *(base.body for base in world.bases)]
     frames = simulation.frames
     coordinates = simulation.columns.column("qpos").entities or () if "qpos" in simulation.columns else ()

@@ -29,7 +29,7 @@ class JudgedRun:
         digest: SHA-256 of its samples and of its state at the end.
         times: Simulation time of each sample (T,), s.
         samples: The samples (T,) of each signal.
-        log: What the run said, as pairs of its simulation time (s) and a sentence.
+        log: The messages of the run, as pairs of its simulation time (s) and a sentence.
         events: What happened in it.
     """
 
@@ -127,6 +127,6 @@ def _judged(judging: Judge, ended: str, log: Sequence[tuple[float, str]]) -> Jud
     size = len(next(iter(samples.values()), ()))
     times = np.asarray((judging.start_ns + np.arange(size, dtype=np.int64) * judging.period_ns) * 1e-9, dtype=float)
     events = happened(judging.simulation)
-    lines = {str(each) for each in events}  # a session has said them, too
+    lines = {str(each) for each in events}  # a session has logged them, too
     rest = tuple((at, text) for at, text in log if text not in lines)
     return JudgedRun(judging.verdict(samples, ended), judging.digest(samples), times, samples, rest, events)

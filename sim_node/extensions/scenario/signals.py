@@ -1,4 +1,4 @@
-"""Signals: numbers of a run by names such as altitude(drone), at its present step or at the samples of a recording.
+"""Signals: numbers of a run by names such as altitude(drone).
 
 A new one is an entry of SIGNALS: a function that finds what it needs in a run. See `Reading`.
 """
@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sim_node.extensions.scenario.formula_text import parse
-from sim_node.extensions.scenario.formulas import Formula, FormulaError, Robustness, horizon_ns, signals_of
+from sim_node.extensions.scenario.formulas import Formula, FormulaError
 from sim_node.extensions.scenario.units import Dimension, dimension_of
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.extensions.sweep import MeasureFault
@@ -27,10 +26,6 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 
-# A column of at most so many bytes is copied as a whole, which is faster than a part of it.
-MAX_BYTES = 2048
-# Columns that are MuJoCo's own memory, and an exchange so many samples apart, to hear of the start of a run.
-_OF_BODIES, _SELDOM = {"qpos", "qvel"}, 10**6
 NO_ZONES: Mapping[str, Zone] = {}
 
 
@@ -56,10 +51,6 @@ class Probe(ABC):
 
 # Where a number is taken from: the column and its rows, or a probe.
 Source = tuple[str, tuple[int, ...]] | Probe
-
-
-# What signals are computed of at one step: of each column its bytes or rows, then of each probe its number.
-Taken = Sequence[bytes | Array | float]
 
 
 class SignalReading(NamedTuple):
@@ -159,295 +150,6 @@ def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -
         raise FormulaError(str(fault)) from None
     rows = tuple(range(len(run.columns.column(of.column).entities or ())))
     return SignalReading(((of.column, rows),), lambda column: np.asarray(read(column), dtype=float))
-
-
-class RunSignals:
-    """Signals of a run, at its present step.
-
-    Args:
-        run: The run.
-        names: The signals.
-        zones: The zones by name.
-
-    Raises:
-        FormulaError: The run has no such signal.
-    """
-
-    def __init__(self, run: RunView, names: Iterable[str], zones: Mapping[str, Zone] = NO_ZONES) -> None:
-        self._columns = run.columns
-        self._readings = {name: open_signal(run, name, zones) for name in names}
-        sources = dict.fromkeys(each for reading in self._readings.values() for each in reading.sources)
-        self._probes = [each for each in sources if not isinstance(each, tuple)]
-        rows: dict[str, dict[int, None]] = {}
-        for name, some in (each for each in sources if isinstance(each, tuple)):
-            rows.setdefault(name, {}).update(dict.fromkeys(some))
-        # Each column is read once: some are computed when they are read.
-        self._rows = {name: np.array(sorted(some), dtype=np.intp) for name, some in rows.items()}
-        self._places = {
-            (name, some): np.searchsorted(self._rows[name], some)
-            for name, some in (each for each in sources if isinstance(each, tuple))
-        }
-        self._samplers = [*map(self._sampler_of, self._rows), *(probe.sample for probe in self._probes)]
-
-    def take(self) -> Taken:
-        """Return the numbers at the present step that signals are computed of: of columns, then of probes."""
-        found: list[bytes | Array | float] = [take() for take in self._samplers]
-        return found
-
-    def compute(self, taken: Sequence[Taken]) -> dict[str, FloatArray]:
-        """Return the samples (T,) of each signal, of what `take` returned at T steps."""
-        each = list(zip(*taken, strict=True))
-        columns = {name: self._read(name, some) for name, some in zip(self._rows, each, strict=False)}
-        probes = [np.array(some) for some in each[len(self._rows) :]]
-
-        def samples(source: Source) -> Array:
-            if isinstance(source, tuple):
-                return columns[source[0]][:, self._places[source]]
-            return probes[self._probes.index(source)]
-
-        return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
-
-    def _sampler_of(self, name: str) -> Callable[[], bytes | Array]:
-        """Return what takes the rows of a column that signals need, or the bytes of all of them if they are few."""
-        rows, columns = self._rows[name], self._columns
-        memory = columns.memory(name)
-        if memory is not None and memory.nbytes <= MAX_BYTES:
-            return memory.tobytes
-        return lambda: columns[name].take(rows, axis=0)
-
-    def _read(self, name: str, some: Sequence[Any]) -> Array:
-        """Return the rows (T, rows, ...) of a column, of what was taken."""
-        if not isinstance(some[0], bytes):
-            return np.array(some)
-        array = self._columns[name]
-        return np.frombuffer(b"".join(some), array.dtype).reshape(len(some), *array.shape)[:, self._rows[name]]
-
-    @property
-    def within(self) -> bool:
-        """Whether samples can be taken after a timestep of the engine of bodies, within a step of the run."""
-        return set(self._rows) <= _OF_BODIES and all(probe.within for probe in self._probes)
-
-    def now(self) -> dict[str, FloatArray]:
-        """Return each signal (1,) at the present step."""
-        return self.compute([self.take()])
-
-    def reset(self) -> None:
-        """Forget what came before: the run begins anew."""
-        for probe in self._probes:
-            probe.reset()
-
-    def close(self) -> None:
-        """Stop observing the run."""
-        for probe in self._probes:
-            probe.close()
-
-
-@dataclass
-class _Segment:
-    """Samples between two changes of the world."""
-
-    signals: RunSignals | None
-    taken: list[Taken] = field(default_factory=list)
-
-
-class SignalRecorder:
-    """Records signals while a run steps: a co-simulator. Use `record`.
-
-    If the engine of bodies has all that signals are computed of, it takes the samples within its steps: an exchange
-    with a run takes as long as some timesteps.
-
-    After a change of the world, signals are found again by their names; those that are gone are NaN.
-
-    Args:
-        run: The run.
-        names: The signals.
-        period_ns: Time between two samples, a multiple of the world's step, ns.
-        zones: The zones by name.
-    """
-
-    def __init__(self, run: RunView, names: Sequence[str], period_ns: int, zones: Mapping[str, Zone]) -> None:
-        self._run: Any = run
-        self.names, self._zones, self.period_ns = tuple(names), zones, period_ns
-        self._step_ns = run.world.time.step_ns
-        self._segments, self._count = [_Segment(RunSignals(run, names, zones))], 0
-        self._within = self._look_within()
-        self._exchange: _Exchange | None = None
-        self.rate = Fraction(10**9, period_ns * (_SELDOM if self._within else 1))
-
-    def begin(self) -> None:
-        """Take the sample of the present instant, at the start of a run. Steps take the others."""
-        self.send(0, 0)
-
-    def send(self, step: int, time_ns: int) -> None:
-        """Take a sample."""
-        if self._exchange is None and not (self._within and step):
-            self.sample(time_ns // self.period_ns)
-
-    def sample(self, at: int) -> None:
-        """Take the sample of the present instant.
-
-        Args:
-            at: Its number: that of a sample that was taken before, after a reset.
-        """
-        if at < self._count:  # a reset
-            self._forget(at)
-        segment = self._segments[-1]
-        segment.taken.append([] if segment.signals is None else segment.signals.take())
-        self._count += 1
-
-    def values(self) -> dict[str, FloatArray]:
-        """Return the samples (T,) of each signal so far."""
-        parts: dict[str, list[FloatArray]] = {name: [] for name in self.names}
-        for segment in self._segments:
-            if not segment.taken:
-                continue
-            found: Mapping[str, FloatArray] = {}
-            if segment.signals is not None:
-                found = segment.signals.compute(segment.taken)
-            for name, kept in parts.items():
-                if name not in found:
-                    kind = kind_of(name)
-                    found = {**found, name: np.full(len(segment.taken), kind.gone if kind else np.nan)}
-                kept.append(found[name])
-        return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
-
-    def __len__(self) -> int:
-        return self._count
-
-    def adapt(self, columns: object) -> bool:
-        """Find the signals again after a change of the world."""
-        self.close()
-        known = []
-        for name in self.names:
-            try:
-                open_signal(self._run, name, self._zones)
-            except FormulaError:
-                continue
-            known.append(name)
-        self._segments.append(_Segment(RunSignals(self._run, known, self._zones)))
-        if self._within and not self._look_within():
-            self._within, self._exchange = False, _Exchange(self)
-            self._run.connect(self._exchange)
-        return True
-
-    def _look_within(self) -> bool:
-        """Let the engine of bodies take the samples, if it can; return whether."""
-        engine: Any = self._run.engines.get("rigid_bodies")
-        signals = self._segments[-1].signals
-        if engine is None or not engine.substeps or signals is None or not signals.within:
-            return False
-        every = self.period_ns // self._step_ns * engine.substeps
-        engine.observe_timesteps(f"signals {id(self)}", lambda timestep: self.sample(timestep // every), every)
-        self._observed = engine
-        return True
-
-    def receive(self) -> None:
-        """Do nothing: there is no answer."""
-
-    def interrupt(self) -> None:
-        """Do nothing: nothing waits."""
-
-    def close(self) -> None:
-        """Stop observing the run. What was recorded stays."""
-        if self._within:
-            self._observed.observe_timesteps(f"signals {id(self)}", None)
-        for segment in self._segments:
-            if segment.signals is not None:
-                segment.signals.close()
-
-    def _forget(self, at: int) -> None:
-        self._count = at
-        for segment in self._segments:
-            kept = min(at, len(segment.taken))
-            del segment.taken[kept:]
-            at -= kept
-        self._segments = [*(each for each in self._segments[:-1] if each.taken), self._segments[-1]]
-        present = self._segments[-1].signals
-        if present is not None:
-            present.reset()
-
-
-class _Exchange:
-    """Takes the samples of a recorder, from the change of a world on after which the engine of bodies cannot.
-
-    Args:
-        recorder: The recorder.
-    """
-
-    def __init__(self, recorder: SignalRecorder) -> None:
-        self.rate, self._recorder = Fraction(10**9, recorder.period_ns), recorder
-
-    def send(self, step: int, time_ns: int) -> None:
-        """Take a sample."""
-        self._recorder.sample(time_ns // self._recorder.period_ns)
-
-    def receive(self) -> None:
-        """Do nothing: there is no answer."""
-
-    def interrupt(self) -> None:
-        """Do nothing: nothing waits."""
-
-    def close(self) -> None:
-        """Do nothing: the recorder is closed on its own."""
-
-
-class SignalCondition:
-    """Whether a formula over a run's signals holds, asked at regular instants while the run steps.
-
-    A formula that looks ahead is known later: `altitude(drone) > 20 m for at least 5 s` holds from the first instant
-    on at which it has held for 5 s. Missing values, as NaN, do not hold.
-
-    Args:
-        run: The run.
-        text: The formula, as in altitude(drone) > 20 m.
-        period_ns: Time between two instants, ns; by default the world's step.
-        zones: The zones by name.
-
-    Attributes:
-        formula: The formula.
-        values: Each signal (1,) at the last instant.
-
-    Raises:
-        FormulaError: It is no formula, the run has no such signal, or its value is known only at the end of a run.
-    """
-
-    def __init__(
-        self, run: RunView, text: str | Formula, period_ns: int = 0, zones: Mapping[str, Zone] = NO_ZONES
-    ) -> None:
-        self.formula = formula(text) if isinstance(text, str) else text
-        if horizon_ns(self.formula) is None:
-            raise FormulaError(f"{self.formula} is known only at the end of a run; give its operators an interval")
-        self.values: Mapping[str, FloatArray] = {}
-        self._run, self._zones = run, zones
-        self._period_ns = period_ns or run.world.time.step_ns
-        self._columns = run.columns
-        self._signals = RunSignals(run, signals_of(self.formula), zones)
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the instants so far."""
-        self._signals.reset()
-        self._robustness = Robustness(self.formula, self._period_ns, unknown=-np.inf, signs=True)
-
-    def evaluate(self) -> bool:
-        """Take the present instant; call it once at each. Return whether the formula holds, as far as is known now.
-
-        Raises:
-            FormulaError: A change of the world has taken away a signal.
-        """
-        if self._run.columns is not self._columns:  # the world has changed
-            self._signals.close()
-            self._columns, self._signals = (
-                self._run.columns,
-                RunSignals(self._run, signals_of(self.formula), self._zones),
-            )
-        self.values = self._signals.now()
-        found = self._robustness.push(self.values)
-        return bool(len(found)) and bool((found > 0.0).any())
-
-    def close(self) -> None:
-        """Stop observing the run."""
-        self._signals.close()
 
 
 def signal_kind(

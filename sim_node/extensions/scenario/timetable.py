@@ -26,7 +26,7 @@ from sim_node.world import World, WorldError
 from sim_node.world.problems import Problem, RunFailed
 
 if TYPE_CHECKING:
-    from sim_node.extensions.scenario.signals import SignalCondition
+    from sim_node.extensions.scenario.sampling import SignalCondition
 
 _LOG = logging.getLogger("sim_node")
 ENGINE = "scenario"
@@ -296,7 +296,7 @@ class OccurredEvent:
 
     def _condition(self, name: str, event: Event) -> SignalCondition:
         from sim_node.extensions.scenario.formulas import FormulaError
-        from sim_node.extensions.scenario.signals import SignalCondition
+        from sim_node.extensions.scenario.sampling import SignalCondition
 
         condition = self._around.conditions.get(name)
         if condition is None:

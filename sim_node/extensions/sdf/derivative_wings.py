@@ -13,6 +13,7 @@ import numpy as np
 from sim_node.extensions.sdf.derivatives import derivatives_of
 from sim_node.extensions.sdf.wings import AIR_DENSITY
 from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.force_elements import CompiledForces
 from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -98,33 +99,29 @@ class DerivativeWing(Force):
         return float(np.sqrt(self.area * self.aspect_ratio))
 
 
-class DerivativeWings:
-    """All such aircraft of a world. They have no state."""
+def open_derivative_wings(
+    world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> CompiledForces:
+    """Return the forces of all such aircraft of a world."""
+    model, forces = compiled.model, forces_of(world, DerivativeWing)
+    rows = [
+        (Coefficients(force), body, root, [int(model.jnt_qposadr[model.body_jntadr[model.body(each.joint).id]])
+         for each in force.surfaces])
+        for force, (body, root) in zip(forces, pushed_bodies(model, forces).tolist(), strict=True)
+    ]  # fmt: skip
 
-    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        model, forces = compiled.model, forces_of(world, DerivativeWing)
-        self._data, self._wind = data, wind
-        self._rows = [
-            (Coefficients(force), body, root, [int(model.jnt_qposadr[model.body_jntadr[model.body(each.joint).id]])
-             for each in force.surfaces])
-            for force, (body, root) in zip(forces, pushed_bodies(model, forces).tolist(), strict=True)
-        ]  # fmt: skip
-
-    def reset(self, seed: int) -> None:
-        """Do nothing: they have no state."""
-
-    def act(self) -> None:
-        """Add the wrenches of this timestep."""
-        data = self._data
-        for of, body, root, joints in self._rows:
+    def act() -> None:
+        for of, body, root, joints in rows:
             turn = data.xmat[body].reshape(3, 3)
             at = data.xpos[body] + turn @ of.wing.centre
             rate = data.cvel[body, :3]
-            velocity = data.cvel[body, 3:] + _cross(rate, at - data.subtree_com[root]) - self._wind.current
+            velocity = data.cvel[body, 3:] + _cross(rate, at - data.subtree_com[root]) - wind.current
             force, moment = of.wrench(turn.T @ velocity, turn.T @ rate, data.qpos[joints])
             force, moment = turn @ force, turn @ moment
             data.xfrc_applied[body, :3] += force
             data.xfrc_applied[body, 3:] += moment + _cross(at - data.xipos[body], force)
+
+    return CompiledForces(act)
 
 
 class Coefficients:

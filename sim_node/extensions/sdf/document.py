@@ -248,7 +248,7 @@ def open_file(
 
 
 def as_xml(content: str) -> str:
-    """Return a text with what Gazebo's parser takes and XML does not allow made into XML, everything at its place.
+    """Return a text with what Gazebo's parser accepts and XML does not allow made into XML, everything at its place.
 
     That is: -- in comments, and white space before the declaration.
     """

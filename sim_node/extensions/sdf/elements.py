@@ -1,4 +1,4 @@
-"""Values of SDF elements with their locations: texts, numbers, vectors, flags and poses, and what is said of them."""
+"""Values of SDF elements with their locations: texts, numbers, vectors, flags and poses, and messages about them."""
 
 from __future__ import annotations
 
@@ -136,11 +136,11 @@ class SdfReading:
 
     def truth(self, element: Element, word: str, default: bool, key: str = "") -> bool:
         """Return whether a word says true; the default if it is empty, or no truth value, which is a fault."""
-        said = word.strip().lower()
-        if said and said not in (*TRUE, *FALSE):
-            hint = did_you_mean(said, (*TRUE, *FALSE))
+        spelled = word.strip().lower()
+        if spelled and spelled not in (*TRUE, *FALSE):
+            hint = did_you_mean(spelled, (*TRUE, *FALSE))
             self.error(element, f"true or false is needed, found {quoted(word)}{hint}", key)
-        return said in TRUE if said else default
+        return spelled in TRUE if spelled else default
 
     def declared(self, element: Element, kind: type[Any], keys: Mapping[str, str]) -> dict[str, Any]:
         """Return fields of a declared class that an element gives, with its defaults.

@@ -133,7 +133,7 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     xyz = child(axis, "xyz")
     direction = reading.vector(axis, "xyz", default=(0.0, 0.0, 1.0))
     frame = "" if xyz is None else xyz.get("expressed_in")
-    # Before 1.7 a flag said whether it is the model's; before 1.5 it was.
+    # Before 1.7 a flag stated whether it is the model's; before 1.5 it was.
     if axis is not None and scope.version < (1, 7):
         of_model = reading.flag(axis, "use_parent_model_frame", default=scope.version < (1, 5))
         frame = frame or (MODEL if of_model else "")
@@ -150,7 +150,7 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
         value = reading.number(dynamics, name, default=0.0)
         if not 0.0 <= value < math.inf:
             assert dynamics is not None
-            reading.approximate(dynamics, f"a negative {name.replace('_', ' ')} is taken for zero")
+            reading.approximate(dynamics, f"a negative {name.replace('_', ' ')} is treated as zero")
             value = 0.0
         into.append(value)
     joint.rest.append(reading.number(dynamics, "spring_reference", default=0.0))

@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class LateForce(NamedTuple):
-    """A type of force: the module that has it, its class, and the class of the force element."""
+    """A type of force: the module that has it, its class, and what opens the force element."""
 
     module: str
     kind: str
-    element: str
+    opener: str
 
     def load(self, name: str) -> Any:
-        """Return a class of the module."""
+        """Return what has a name in the module."""
         return getattr(import_module(f"sim_node.extensions.sdf.{self.module}"), name)
 
 
 FORCES = {
-    "lift_drag": LateForce("wings", "LiftDrag", "Wings"),
-    "stability_derivatives": LateForce("derivative_wings", "DerivativeWing", "DerivativeWings"),
-    "hydrodynamics": LateForce("water", "Hydrodynamics", "Waters"),
-    "thruster": LateForce("water", "Thruster", "Thrusters"),
-    "bladder": LateForce("water", "Bladder", "Bladders"),
+    "lift_drag": LateForce("wings", "LiftDrag", "open_wings"),
+    "stability_derivatives": LateForce("derivative_wings", "DerivativeWing", "open_derivative_wings"),
+    "hydrodynamics": LateForce("water", "Hydrodynamics", "open_waters"),
+    "thruster": LateForce("water", "Thruster", "open_thrusters"),
+    "bladder": LateForce("water", "Bladder", "open_bladders"),
     "waypoints": LateForce("waypoints", "WaypointForce", "Followers"),
     "wheel_slip": LateForce("wheel_slip", "WheelSlip", "Slips"),
 }
@@ -49,7 +49,7 @@ def _opener(name: str, of: LateForce) -> Callable[..., ForceElement | None]:
     ) -> ForceElement | None:
         if not any(force.type == name for force in world.forces):
             return None
-        made: ForceElement = of.load(of.element)(world, compiled, data, wind, columns)
+        made: ForceElement = of.load(of.opener)(world, compiled, data, wind, columns)
         return made
 
     return open_forces

@@ -53,7 +53,7 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
             for key in ("stddev", "bias_stddev", "dynamic_bias_stddev", "dynamic_bias_correlation_time", "precision")
         ]
         if reading.number(noise, "mean", default=0.0):
-            reading.approximate(noise, "the mean of a noise is taken for 0")
+            reading.approximate(noise, "the mean of a noise is treated as 0")
         reading.number(noise, "bias_mean", default=0.0)
         rows.append(values if kind != "none" else [0.0] * 5)
     table = np.array(rows)

@@ -109,11 +109,11 @@ def _origin(reading: SdfReading, element: Element) -> Origin | None:
     if place is None:
         return None
     if reading.number(place, "heading_deg", default=0.0):
-        reading.approximate(place, "heading_deg is taken for 0: x of the world is east here")
+        reading.approximate(place, "heading_deg is treated as 0: x of the world is east here")
     latitude, longitude = (reading.number(place, f"{key}_deg", default=0.0) for key in ("latitude", "longitude"))
     surface = text(place, "surface_model", default="EARTH_WGS84")
     if surface != "EARTH_WGS84":
-        reading.approximate(place, f"{surface} is taken for EARTH_WGS84")
+        reading.approximate(place, f"{surface} is treated as EARTH_WGS84")
     frame = text(place, "world_frame_orientation", default="ENU")
     if frame != "ENU":
         reading.error(place, f"world_frame_orientation {quoted(frame)}; allowed: ENU")

@@ -14,7 +14,8 @@ from sim_node.extensions.sdf.mechanism import SdfLink
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.extensions.sdf.system_drives import actuate, stop_turning
-from sim_node.extensions.sdf.wings import Air, LiftDrag, Surfaces, wrenches
+from sim_node.extensions.sdf.wings import Air, LiftDrag, wrenches
+from sim_node.simulation.physics.force_geometry import FieldArrays
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joint_motion import RIGID
@@ -129,7 +130,7 @@ def _rotor(control: _Control, base: SdfLink) -> Rotor:
     arms = in_world([each.centre for each in blades]) + link.pose[:3] - hub
     forward, upward = in_world([each.forward for each in blades]), in_world([each.upward for each in blades])
     air = Air(fastest * np.cross(axis, arms), forward, upward, np.zeros(count))
-    forces, moments = wrenches(Surfaces(blades), air)
+    forces, moments = wrenches(FieldArrays(blades), air)
     thrust = float(forces.sum(axis=0) @ axis)
     torque = float((moments + np.cross(arms, forces)).sum(axis=0) @ axis)
     if not abs(thrust) > 0.0:

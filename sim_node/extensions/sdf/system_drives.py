@@ -143,7 +143,7 @@ def take_commands(plugin: SdfPlugin, name: str, *accept: str) -> None:
     Args:
         plugin: What drives it.
         name: The joint.
-        accept: What it takes besides joint states and numbers.
+        accept: What it accepts besides joint states and numbers.
     """
     called = re.sub(r"[^\w/]", "_", plugin.scope.unmerged.path, flags=re.ASCII)
     called = called if re.match(r"[A-Za-z_]", called) else f"_{called}"

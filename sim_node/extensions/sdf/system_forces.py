@@ -110,7 +110,7 @@ def _wind_effects(plugin: SdfPlugin) -> None:
     reading, scaling = plugin.reading, child(plugin.element, "force_approximation_scaling_factor")
     factor = 1.0
     if scaling is not None and scaling.children:
-        reading.approximate(scaling, "a factor that depends on the place is taken for 1")
+        reading.approximate(scaling, "a factor that depends on the place is treated as 1")
     elif scaling is not None:
         factor = reading.number(plugin.element, scaling.tag, default=1.0)
     for tag in ("horizontal", "vertical"):

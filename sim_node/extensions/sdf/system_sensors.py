@@ -117,7 +117,7 @@ def _battery(plugin: SdfPlugin) -> None:
     charge = plugin.number("initial_charge", capacity)
     given["initial"] = min(max(charge / capacity, 0.0), 1.0)
     if not 0.0 <= charge <= capacity:
-        plugin.approximate(f"initial_charge {charge:g} Ah is not within the capacity; the nearest is taken")
+        plugin.approximate(f"initial_charge {charge:g} Ah is not within the capacity; the nearest value is used")
     if plugin.flag("enable_recharge"):
         plugin.approximate("a battery is not recharged here")
     for key in ("power_draining_topic", "stop_power_draining_topic"):

@@ -15,7 +15,8 @@ import numpy as np
 
 from sim_node.extensions.sdf.derivatives import derivatives_of
 from sim_node.simulation.columns import Column, Columns
-from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
+from sim_node.simulation.physics.force_elements import CompiledForces
+from sim_node.simulation.physics.force_geometry import FieldArrays, forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import Fault, declared, given, rule
@@ -72,48 +73,38 @@ class Hydrodynamics(Force):
     )
 
 
-class Waters:
-    """The hydrodynamics of all bodies of a world.
+def open_waters(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
+    """Return the hydrodynamics of all bodies of a world.
 
     Their memory is the velocities (6,) of the last timestep, and the wrench (6,) of the added mass then. What a body
     would do without it, a - f / M, is what the other forces do, of which the present wrench follows: it is then stable
     for any added mass, unlike -Ma a of the last acceleration.
     """
+    model, forces = compiled.model, forces_of(world, Hydrodynamics)
+    timestep, (bodies, roots) = float(model.opt.timestep), pushed_bodies(model, forces).T
+    of, current = Derivatives(forces), FieldArrays(forces).current
+    free = np.linalg.inv(np.array([spatial_inertia(model, int(body)) for body in bodies]))
+    shared = np.linalg.inv(np.eye(6) - of.added @ free) @ of.added
+    meaning = "velocity and wrench of added mass at the last timestep, along the body's axes; NaN at the start"
+    names = tuple(force.body for force in forces)
+    memory = columns.add(Column("hydrodynamics/memory", names, (12,), unit="m/s, rad/s, N", meaning=meaning))
+    before, pushed = memory[:, :6], memory[:, 6:]
 
-    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        model, forces = compiled.model, forces_of(world, Hydrodynamics)
-        self._data, self._timestep = data, float(model.opt.timestep)
-        self._bodies, self._roots = pushed_bodies(model, forces).T
-        self._of = Derivatives(forces)
-        self._current = np.array([force.current for force in forces])
-        own = np.linalg.inv(np.array([spatial_inertia(model, int(body)) for body in self._bodies]))
-        self._free = own
-        self._shared = np.linalg.inv(np.eye(6) - self._of.added @ own) @ self._of.added
-        meaning = "velocity and wrench of added mass at the last timestep, along the body's axes; NaN at the start"
-        names = tuple(force.body for force in forces)
-        self._before = columns.add(Column("hydrodynamics/memory", names, (12,), unit="m/s, rad/s, N", meaning=meaning))
-
-    def reset(self, seed: int) -> None:
-        """Forget the last timestep."""
-        self._before[:] = np.nan
-
-    def act(self) -> None:
-        """Add the wrenches of this timestep."""
-        data, bodies = self._data, self._bodies
+    def act() -> None:
         turn = data.xmat[bodies].reshape(-1, 3, 3)
         rate = data.cvel[bodies, :3]
-        velocity = data.cvel[bodies, 3:] + np.cross(rate, data.xpos[bodies] - data.subtree_com[self._roots])
-        state = np.concatenate([_back(turn, velocity - self._current), _back(turn, rate)], axis=1)
-        before, pushed = self._before[:, :6], self._before[:, 6:]
+        velocity = data.cvel[bodies, 3:] + np.cross(rate, data.xpos[bodies] - data.subtree_com[roots])
+        state = np.concatenate([_back(turn, velocity - current), _back(turn, rate)], axis=1)
         known = ~np.isnan(before).any(axis=1, keepdims=True)
-        change = np.where(known, (state - before) / self._timestep - _times(self._free, pushed), 0.0)
-        added = _times(self._shared, change)
-        self._before[:, :6], self._before[:, 6:] = state, added
-        wrench = added + self._of.wrenches(state)
+        change = np.where(known, (state - before) / timestep - _times(free, pushed), 0.0)
+        added = _times(shared, change)
+        before[:], pushed[:] = state, added
+        wrench = added + of.wrenches(state)
         force, moment = _turned(turn, wrench[:, :3]), _turned(turn, wrench[:, 3:])
         np.add.at(data.xfrc_applied[:, :3], bodies, force)
-        arms = data.xpos[bodies] - data.xipos[bodies]
-        np.add.at(data.xfrc_applied[:, 3:], bodies, moment + np.cross(arms, force))
+        np.add.at(data.xfrc_applied[:, 3:], bodies, moment + np.cross(data.xpos[bodies] - data.xipos[bodies], force))
+
+    return CompiledForces(act, memory)
 
 
 def spatial_inertia(model: MjModel, body: int) -> FloatArray:
@@ -207,30 +198,22 @@ class Thruster(Force):
         return math.copysign(math.sqrt(abs(thrust / self.gain)), thrust * self.gain) if self.gain else 0.0
 
 
-class Thrusters:
-    """All thrusters of a world. They have no state."""
+def open_thrusters(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
+    """Return the thrusts of all thrusters of a world, at the origins of the propellers."""
+    model, forces = compiled.model, forces_of(world, Thruster)
+    of, bodies = FieldArrays(forces), pushed_bodies(model, forces)[:, 0]
+    dofs = model.jnt_dofadr[model.body_jntadr[bodies]]
+    axes = np.array([force.axis / np.linalg.norm(force.axis) for force in forces])
 
-    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        model, forces = compiled.model, forces_of(world, Thruster)
-        self._data = data
-        self._bodies = pushed_bodies(model, forces)[:, 0]
-        self._dofs = np.array([int(model.jnt_dofadr[model.body_jntadr[body]]) for body in self._bodies])
-        self._axes = np.array([force.axis / np.linalg.norm(force.axis) for force in forces])
-        self._gains = np.array([force.gain for force in forces])
-        self._least = np.array([force.deadband for force in forces])
-
-    def reset(self, seed: int) -> None:
-        """Do nothing: they have no state."""
-
-    def act(self) -> None:
-        """Add the thrusts of this timestep at the origins of the propellers."""
-        data, bodies = self._data, self._bodies
-        speed = data.qvel[self._dofs]
-        thrust = self._gains * speed * np.abs(speed)
-        thrust[np.abs(thrust) < self._least] = 0.0
-        force = thrust[:, None] * _turned(data.xmat[bodies].reshape(-1, 3, 3), self._axes)
+    def act() -> None:
+        speed = data.qvel[dofs]
+        thrust = of.gain * speed * np.abs(speed)
+        thrust[np.abs(thrust) < of.deadband] = 0.0
+        force = thrust[:, None] * _turned(data.xmat[bodies].reshape(-1, 3, 3), axes)
         np.add.at(data.xfrc_applied[:, :3], bodies, force)
         np.add.at(data.xfrc_applied[:, 3:], bodies, np.cross(data.xpos[bodies] - data.xipos[bodies], force))
+
+    return CompiledForces(act)
 
 
 @declared
@@ -254,39 +237,27 @@ class Bladder(Force):
     )
 
 
-class Bladders:
-    """All bladders of a world. Their state is that of the actuators of their pistons."""
+def open_bladders(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
+    """Return the forces of all bladders of a world. Their state is that of the actuators of their pistons."""
+    model, forces = compiled.model, forces_of(world, Bladder)
+    of, bodies = FieldArrays(forces), pushed_bodies(model, forces)[:, 0]
+    names, controls = driven_joints(world), []
+    for force in forces:
+        at = actuator_of(model, names.get(force.piston, force.piston))
+        if at is None:
+            message = f"{quoted(force.piston)} has no position actuator"
+            raise WorldError([Problem(force.place.where, f"{force.place.key}.piston", message)])
+        controls.append(at)
+    channels = np.array(controls)
+    surface = np.array([np.inf if force.surface is None else force.surface for force in forces])
 
-    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        model, forces = compiled.model, forces_of(world, Bladder)
-        self._data, self._gravity = data, model.opt.gravity
-        self._bodies = pushed_bodies(model, forces)[:, 0]
-        names, controls = driven_joints(world), []
-        for force in forces:
-            at = actuator_of(model, names.get(force.piston, force.piston))
-            if at is None:
-                message = f"{quoted(force.piston)} has no position actuator"
-                raise WorldError([Problem(force.place.where, f"{force.place.key}.piston", message)])
-            controls.append(at)
-        self._controls = np.array(controls)
+    def act() -> None:
+        volume = np.clip(of.area * data.ctrl[channels], of.volume_min, of.volume_max)
+        wet = data.xpos[bodies, 2] < surface
+        mass = of.density * (np.where(wet, volume, 0.0) - of.neutral_volume)
+        np.add.at(data.xfrc_applied[:, :3], bodies, -mass[:, None] * model.opt.gravity)
 
-        def column(key: str) -> FloatArray:
-            return np.array([getattr(force, key) for force in forces])
-
-        self._areas, self._least, self._most = column("area"), column("volume_min"), column("volume_max")
-        self._neutral, self._density = column("neutral_volume"), column("density")
-        self._surface = np.array([np.inf if force.surface is None else force.surface for force in forces])
-
-    def reset(self, seed: int) -> None:
-        """Do nothing: they have no state of their own."""
-
-    def act(self) -> None:
-        """Add the forces of this timestep."""
-        data, bodies = self._data, self._bodies
-        volume = np.clip(self._areas * data.ctrl[self._controls], self._least, self._most)
-        wet = data.xpos[bodies, 2] < self._surface
-        mass = self._density * (np.where(wet, volume, 0.0) - self._neutral)
-        np.add.at(data.xfrc_applied[:, :3], bodies, -mass[:, None] * self._gravity)
+    return CompiledForces(act)
 
 
 def actuator_of(model: MjModel, joint: str) -> int | None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_node.simulation.columns import Columns
-from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
+from sim_node.simulation.physics.force_elements import CompiledForces
+from sim_node.simulation.physics.force_geometry import FieldArrays, forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, given
@@ -70,17 +71,18 @@ class Air:
     control: FloatArray
 
 
-def wrenches(surfaces: Surfaces, air: Air) -> tuple[FloatArray, FloatArray]:
+def wrenches(of: FieldArrays, air: Air) -> tuple[FloatArray, FloatArray]:
     """Return forces (F, 3) at the centres of pressure, and moments (F, 3), in the world, N and N m.
 
-    air: with forward and upward, unit vectors (F, 3) in the world, and the angles (F,) of the control joints.
+    of: the fields of F LiftDrags. air: with forward and upward, unit vectors (F, 3) in the world, and the angles (F,)
+    of the control joints.
     """
-    of, velocity = surfaces, air.velocity
+    velocity = air.velocity
     speed = np.linalg.norm(velocity, axis=1)
     flying = (speed > MIN_SPEED) & (of.reversible | (_dot(air.forward, velocity) > 0.0))
     direction = velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
     across = direction - _dot(direction, air.forward)[:, None] * air.forward
-    upward = np.where(of.radial[:, None], -_unit(across), air.upward)
+    upward = np.where(of.radial_symmetry[:, None], -_unit(across), air.upward)
     # The span, and the velocity in the plane across it.
     span = _unit(np.cross(air.forward, upward))
     sweep = np.clip(_dot(span, direction), -1.0, 1.0)
@@ -93,9 +95,9 @@ def wrenches(surfaces: Surfaces, air: Air) -> tuple[FloatArray, FloatArray]:
     alpha = of.a0 + sign * between
     alpha = alpha - np.pi * np.round(alpha / np.pi)
     pressure = 0.5 * of.density * np.einsum("ij,ij->i", in_plane, in_plane)
-    cl = _stalled(alpha, of.stall, of.cla, of.cla_stall) * cos2 + of.control_cl * air.control
-    cd = np.abs(_stalled(alpha, of.stall, of.cda, of.cda_stall, keeps_sign=False) * cos2)
-    cm = _stalled(alpha, of.stall, of.cma, of.cma_stall) * cos2 + of.cm_delta * air.control
+    cl = _stalled(alpha, of.alpha_stall, of.cla, of.cla_stall) * cos2 + of.control_cl * air.control
+    cd = np.abs(_stalled(alpha, of.alpha_stall, of.cda, of.cda_stall, keeps_sign=False) * cos2)
+    cm = _stalled(alpha, of.alpha_stall, of.cma, of.cma_stall) * cos2 + of.cm_delta * air.control
     scale = np.where(flying, pressure * of.area, 0.0)[:, None]
     force = scale * (cl[:, None] * lift_along + cd[:, None] * drag_along)
     return force, scale * cm[:, None] * span
@@ -112,48 +114,26 @@ def _stalled(
     return np.asarray(np.where(size > stall, sign * beyond, slope * alpha))
 
 
-class Surfaces:
-    """The numbers of F surfaces as arrays (F,), and their vectors in their bodies (F, 3)."""
+def open_wings(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
+    """Return the forces of all surfaces of a world."""
+    model, forces = compiled.model, forces_of(world, LiftDrag)
+    of, (bodies, roots) = FieldArrays(forces), pushed_bodies(model, forces).T
+    deflected = [-1 if not f.control else int(model.body_jntadr[model.body(f.control).id]) for f in forces]
+    joints = np.array([0 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in deflected])
+    controlled = np.array([joint >= 0 for joint in deflected])
+    forward, upward, centre = _unit(of.forward), _unit(of.upward), of.centre
 
-    def __init__(self, forces: list[LiftDrag]) -> None:
-        def each(key: str) -> FloatArray:
-            return np.array([getattr(force, key) for force in forces], dtype=np.float64)
-
-        self.forward, self.centre = _unit(each("forward")), each("centre")
-        self.upward = _unit(each("upward"))
-        self.area, self.density, self.a0, self.stall = map(each, ("area", "density", "a0", "alpha_stall"))
-        self.cla, self.cda, self.cma = map(each, ("cla", "cda", "cma"))
-        self.cla_stall, self.cda_stall, self.cma_stall = map(each, ("cla_stall", "cda_stall", "cma_stall"))
-        self.control_cl, self.cm_delta = each("control_cl"), each("cm_delta")
-        self.reversible = np.array([force.reversible for force in forces])
-        self.radial = np.array([force.radial_symmetry for force in forces])
-
-
-class Wings:
-    """All surfaces of a world. They have no state."""
-
-    def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        model, forces = compiled.model, forces_of(world, LiftDrag)
-        self._surfaces, self._data, self._wind = Surfaces(forces), data, wind
-        self._bodies, self._roots = pushed_bodies(model, forces).T
-        deflected = [-1 if not f.control else int(model.body_jntadr[model.body(f.control).id]) for f in forces]
-        self._joints = np.array([0 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in deflected])
-        self._controlled = np.array([joint >= 0 for joint in deflected])
-
-    def reset(self, seed: int) -> None:
-        """Do nothing: surfaces have no state."""
-
-    def act(self) -> None:
-        """Add the wrenches of this timestep."""
-        data, of, bodies = self._data, self._surfaces, self._bodies
+    def act() -> None:
         turn = data.xmat[bodies].reshape(-1, 3, 3)
-        at = data.xpos[bodies] + _turned(turn, of.centre)
-        velocity = data.cvel[bodies, 3:] + np.cross(data.cvel[bodies, :3], at - data.subtree_com[self._roots])
-        control = np.where(self._controlled, data.qpos[self._joints], 0.0) if data.qpos.size else np.zeros(len(bodies))
-        air = Air(velocity - self._wind.current, _turned(turn, of.forward), _turned(turn, of.upward), control)
+        at = data.xpos[bodies] + _turned(turn, centre)
+        velocity = data.cvel[bodies, 3:] + np.cross(data.cvel[bodies, :3], at - data.subtree_com[roots])
+        control = np.where(controlled, data.qpos[joints], 0.0) if data.qpos.size else np.zeros(len(bodies))
+        air = Air(velocity - wind.current, _turned(turn, forward), _turned(turn, upward), control)
         force, moment = wrenches(of, air)
         np.add.at(data.xfrc_applied[:, :3], bodies, force)
         np.add.at(data.xfrc_applied[:, 3:], bodies, moment + np.cross(at - data.xipos[bodies], force))
+
+    return CompiledForces(act)
 
 
 def _dot(a: FloatArray, b: FloatArray) -> FloatArray:

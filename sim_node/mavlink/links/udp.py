@@ -55,7 +55,7 @@ def udp_socket() -> socket.socket:
 
 
 def drops(of_socket: socket.socket) -> int:
-    """Return how many datagrams did not fit into a socket's receive buffer; 0 on systems that do not tell."""
+    """Return how many datagrams did not fit into a socket's receive buffer; 0 on systems that do not report it."""
     try:
         return int(_MEMORY.unpack(of_socket.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMORY.size))[_DROPS])
     except (OSError, struct.error):

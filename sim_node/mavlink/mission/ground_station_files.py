@@ -113,7 +113,7 @@ def read_qgc_plan(root: Value) -> Stored:
         listed = inner.get("items")
         entries = [] if listed is None else list(listed.items())
         for entry in entries:
-            if _is_complex(entry):  # said once
+            if _is_complex(entry):  # reported once
                 entry.warning("is flown by its stored items; what they were made from has no effect here")
                 break
         items += _with_jumps([item for entry in entries for item in _plan_items(entry)])

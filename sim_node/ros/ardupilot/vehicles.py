@@ -57,7 +57,7 @@ class ApServices(ServedVehicle[ApNames]):
     async def _mode(self, request: Any, response: Any) -> None:
         make = partial(set_mode_number, request.mode, self.vehicle.telemetry)
         response.status = (await self.commands.begin(make, engages=request.mode in _GUIDED)).ok
-        # The heartbeat that tells it comes later.
+        # The heartbeat that reports it comes later.
         response.curr_mode = request.mode if response.status else mode_number(self._beat)
 
     async def _check(self, request: Any, response: Any) -> None:

@@ -44,7 +44,7 @@ def serve_commands(serving: MavrosServices) -> None:
         response.success = True
 
     async def mode(request: Any, response: Any) -> None:
-        """As in MAVROS, the answer is that the mode exists and is sent; `state` tells whether it is taken."""
+        """As in MAVROS, the answer is that the mode exists and is sent; `state` shows whether it is accepted."""
         name = request.custom_mode.upper()
         if not name:
             serving.send([("SET_MODE", {"base_mode": request.base_mode})])

@@ -27,7 +27,7 @@ class MavrosTopics:
     """Subscriptions of a vehicle under MAVROS' names. Belongs to the executor's thread.
 
     As MAVROS does, each setpoint is forwarded once. Unlike MAVROS, numbers that are not finite and those beyond the
-    limits of setpoints are refused; the log tells it.
+    limits of setpoints are refused and logged.
 
     Args:
         services: The vehicle's services.

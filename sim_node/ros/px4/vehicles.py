@@ -41,7 +41,7 @@ class Px4Topics(ServedVehicle[Px4Names]):
     """Subscriptions of a vehicle under PX4's names, and its service. Belongs to the executor's thread.
 
     As in PX4, a setpoint works while an OffboardControlMode that asks for its kind is at most a second old; each
-    setpoint is forwarded once. Unlike in PX4, numbers beyond the limits of setpoints are refused; the log tells it.
+    setpoint is forwarded once. Unlike in PX4, numbers beyond the limits of setpoints are refused and logged.
     """
 
     # When both came last, by the graph's clock: a program in simulated time sends as often as that runs.

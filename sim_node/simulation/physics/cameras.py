@@ -165,10 +165,10 @@ class CameraRenderer:
             return
         first = self._process.output.readline()
         if first != READY:
-            said = first.decode(errors="replace").strip()
-            if said.startswith(f"{BACKENDS[0]}: ") and not os.environ.get(VARIABLE):
-                said = without_opengl(said)
-            self._fail(said or f"the render process {self._process.exit_status()}")
+            message = first.decode(errors="replace").strip()
+            if message.startswith(f"{BACKENDS[0]}: ") and not os.environ.get(VARIABLE):
+                message = without_opengl(message)
+            self._fail(message or f"the render process {self._process.exit_status()}")
             return
         self._ready = True
         self._request(*(slot for slot, _ in self._pending))

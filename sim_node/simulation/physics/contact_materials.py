@@ -82,7 +82,7 @@ def spring(stiffness: float, damping: float | None, mobility: float, timestep: f
     Args:
         stiffness: K, N/m or N m/rad.
         damping: B, N s/m or N m s/rad; None for critical damping.
-        mobility: What MuJoCo takes for the inverse mass at the constraint, 1/kg or 1/(kg m^2).
+        mobility: What MuJoCo uses as the inverse mass at the constraint, 1/kg or 1/(kg m^2).
         timestep: h, s.
 
     Returns:

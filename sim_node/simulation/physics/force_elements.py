@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from sim_node.registry import Registry
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import WorldError
@@ -41,6 +43,23 @@ class ForceElement(Protocol):
         Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
         xfrc_applied already holds the column `wrench` and what preceding force elements added.
         """
+
+
+@dataclass(frozen=True)
+class CompiledForces:
+    """A force element: all forces of a kind.
+
+    Attributes:
+        act: Adds them to those of a timestep.
+        memory: What it keeps of the last timestep.
+    """
+
+    act: Callable[[], None]
+    memory: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def reset(self, seed: int) -> None:
+        """Forget the last timestep; there are no random numbers."""
+        self.memory[:] = np.nan
 
 
 @runtime_checkable

@@ -1,11 +1,12 @@
-"""Points of application of forces: MuJoCo's bodies by name, and lever arms from their centres of mass."""
+"""Forces as arrays: their fields, MuJoCo's bodies that they act on, and lever arms from centres of mass."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.forces import Force
@@ -28,6 +29,23 @@ def forces_of(world: World, kind: type[F]) -> list[F]:
         The forces, in the order of the world.
     """
     return [force for force in world.forces if isinstance(force, kind)]
+
+
+class FieldArrays:
+    """The fields of F forces of one kind as arrays (F, ...), by the names of the fields.
+
+    Args:
+        forces: The forces. Their fields are numbers, vectors or flags.
+    """
+
+    def __init__(self, forces: Sequence[Force]) -> None:
+        self._forces = forces
+
+    def __getattr__(self, field: str) -> npt.NDArray[Any]:
+        values = np.array([getattr(force, field) for force in self._forces])
+        # Kept, since forces act at each timestep.
+        self.__dict__[field] = values if values.dtype == bool else values.astype(np.float64)
+        return self.__dict__[field]  # type: ignore[no-any-return]
 
 
 def pushed_bodies(model: MjModel, forces: Sequence[Force]) -> IntArray:

@@ -6,8 +6,7 @@ Each kind has one compiled loop over its forces, which are rows of a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from mujoco import MjData
 from sim_node.simulation.columns import Column, Columns
 from sim_node.simulation.physics import force_kernels as kernels
 from sim_node.simulation.physics.compiled import Compiled
-from sim_node.simulation.physics.force_elements import force_element
+from sim_node.simulation.physics.force_elements import CompiledForces, force_element
 from sim_node.simulation.physics.force_geometry import forces_of, lead, levers, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -25,18 +24,6 @@ from sim_node.world.bodies import Body
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-
-
-@dataclass(frozen=True)
-class CompiledForces:
-    """All forces of a kind. `act` adds them to those of a timestep; `memory` is what it keeps of the last one."""
-
-    act: Callable[[], None]
-    memory: FloatArray = field(default_factory=lambda: np.empty(0))
-
-    def reset(self, seed: int) -> None:
-        """Forget the last timestep; there are no random numbers."""
-        self.memory[:] = np.nan
 
 
 @force_element("ball_springs")

@@ -28,12 +28,11 @@ from sim_node.spatial.tree.errors import (
     UnknownFrame,
 )
 from sim_node.spatial.tree.layout import AT, FOUND, HELD, LATEST, NO_PARENT
+from sim_node.spatial.tree.quantised_cache import QuantisedCache
 from sim_node.spatial.tree.storage import Indices, Storage
 from sim_node.spatial.tree.waiting import Wait, Waits
 
 Names = Sequence[str]
-
-MAX_ENTRIES = 16384
 
 
 class TransformTree:
@@ -661,41 +660,3 @@ class TransformTree:
             return CyclicTree(culprit, tuple(self._storage.names[row] for row in line[line.index(line[-1]) :]))
         kind = PastExtrapolation if status == layout.PAST else FutureExtrapolation
         return kind(target, source, culprit, report[AT], report[layout.OLDEST], report[layout.NEWEST], tolerance)
-
-
-class QuantisedCache:
-    """Poses by (target, source, bucket). All of them are dropped when the transforms behind them are rewritten.
-
-    bucket_ns: width of a bucket; hits, misses: lookups answered from the cache, and lookups that had to be computed.
-    With several threads, the counts may be low by a few.
-    """
-
-    def __init__(self, bucket_ns: int) -> None:
-        self.bucket_ns = bucket_ns
-        self.hits = 0
-        self.misses = 0
-        self._poses: dict[tuple[str, str, int], FloatArray] = {}
-        self._rewrites = 0
-
-    def bucket(self, stamp_ns: int) -> int:
-        """Return the number of the bucket whose centre, bucket * bucket_ns, is nearest to a stamp."""
-        return (stamp_ns + self.bucket_ns // 2) // self.bucket_ns
-
-    def get(self, target: str, source: str, bucket: int, rewrites: int) -> FloatArray | None:
-        """Return the cached pose if the tree has not been rewritten since."""
-        if rewrites == self._rewrites:
-            pose = self._poses.get((target, source, bucket))
-            if pose is not None:
-                self.hits += 1
-                return pose
-        self.misses += 1
-        return None
-
-    def put(self, target: str, source: str, bucket: int, rewrites: int, pose: FloatArray) -> None:
-        """Cache a pose, which becomes read-only. The caller holds the tree's lock."""
-        if rewrites != self._rewrites or len(self._poses) >= MAX_ENTRIES:
-            # A new dictionary, so that readers without the lock keep a consistent old one.
-            self._poses = {}
-            self._rewrites = rewrites
-        pose.setflags(write=False)
-        self._poses[target, source, bucket] = pose

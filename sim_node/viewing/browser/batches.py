@@ -79,7 +79,7 @@ class Batches:
     ) -> None:
         self._scene, self._node, self._may_be_apart = scene, node, apart
         self._batches: dict[Any, _Batch] = {}
-        # The shapes of each batch by its number, and what is told which of them was clicked.
+        # The shapes of each batch by its number, and what is called with the one that was clicked.
         self._members: dict[int, list[DrawnShape]] = {}
         self._pick: Callable[[DrawnShape], None] | None = None
         self.change(shapes, still, in_root, alone)

@@ -48,7 +48,7 @@ class Steering(Protocol):
         """Return the joints with actuators, by name, that no base drives."""
 
     def drive(self, vehicle: str, ahead: float, left: float, up: float, turn: float) -> None:
-        """Let a vehicle move at a velocity along its heading until it is told otherwise."""
+        """Let a vehicle move at a velocity along its heading until the next command."""
 
     def move(self, joint: str, target: float) -> None:
         """Set the target of a joint."""

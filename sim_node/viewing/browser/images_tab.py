@@ -53,7 +53,7 @@ class ImagesTab:
                     self._came[name] = (self._came.get(name, (0, 0))[1], time_ns)
 
     def newest(self, name: str) -> tuple[npt.NDArray[np.uint8] | None, str, int]:
-        """Return the newest image of a camera, small, None before the first; what is said of it; its time, ns."""
+        """Return the newest image of a camera, small, None before the first; a text about it; its time, ns."""
         if name not in self._last:
             return None, "no image yet", 0
         return as_colours(self._last[name], _COLUMNS), self._said(name), self._came[name][1]

@@ -17,7 +17,7 @@ from sim_node.viewing.view import View, looking
 
 # Largest field of view for which labels are arranged, rad.
 _WIDEST = 2.9
-# For how many updates a new page is told again what it hides: until then its scene may not be there.
+# For how many updates a new page is sent again what it hides: until then its scene may not be there.
 _TELLS = 20
 
 
@@ -39,26 +39,26 @@ class PageLabels:
     def __init__(self, server: Any) -> None:
         self._server = server
         # By page and node: the label, and whether it was shown there.
-        self._told: dict[int, dict[str, tuple[Any, bool]]] = {}
+        self._sent: dict[int, dict[str, tuple[Any, bool]]] = {}
         self._updates: Counter[int] = Counter()
 
     def show(self, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
         """Arrange the labels on all pages; root: pose (7,) of the fixed frame there."""
         clients, connections = self._server.get_clients(), self._server.connections()
-        self._told = {number: told for number, told in self._told.items() if number in clients}
+        self._sent = {number: sent for number, sent in self._sent.items() if number in clients}
         places = pose_math.apply(root, np.array([label.place for label in labels]).reshape(-1, 3))
         for number, client in clients.items():
             if viewport_of(connections.get(number)) is not None or (view := _view_of(client.camera)) is None:
                 continue
             shown = apart(view, labels, places)
-            told = self._told.setdefault(number, {})
+            sent = self._sent.setdefault(number, {})
             begins = self._updates[number] < _TELLS
             self._updates[number] += begins
             for row, label in enumerate(labels):
                 now = label.handle, row in shown
-                if told.get(label.handle.name, (label.handle, True)) != now or (begins and row not in shown):
+                if sent.get(label.handle.name, (label.handle, True)) != now or (begins and row not in shown):
                     self._server.set_visible_for(client, label.handle.name, visible=row in shown)
-                told[label.handle.name] = now
+                sent[label.handle.name] = now
 
 
 def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> set[int]:

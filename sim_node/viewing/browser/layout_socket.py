@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from sim_node.viewing.browser.transport import FootControls
 
 SOCKET = "/layout"
-# Time between two looks at what is to be said, s; longest request of a page, characters.
+# Time between two looks for new messages, s; longest request of a page, characters.
 PERIOD_S, MAX_MESSAGE = 0.1, 20_000
 
 
@@ -35,7 +35,7 @@ class LayoutSocket:
         self._write: Callable[[Mapping[str, str]], None] | None = None
         # What a page asked for before there was a panel.
         self._asked: dict[str, str] = {}
-        # Whether a page has said what it prefers: only the first one counts, as settings are those of all pages.
+        # Whether a page has sent its preferences: only the first one counts, as settings are those of all pages.
         self._preferred = False
         self._lock = threading.Lock()
         self._links = self._pages = 0
@@ -66,7 +66,7 @@ class LayoutSocket:
         return bool(self._asked)
 
     def link(self, camera: Mapping[str, str]) -> None:
-        """Tell the scripts of all pages the camera of one: that in which the button was pressed takes it."""
+        """Send the camera of one page to the scripts of all: that in which the button was pressed uses it."""
         self._camera, self._links = dict(camera), self._links + 1
 
     def open_at(self, opening: Mapping[str, Any], *, anew: bool = False) -> None:
@@ -128,9 +128,9 @@ class LayoutSocket:
                 continue
             # Both take locks; this thread serves all pages.
             if isinstance(word, str) and self.controls is not None:
-                said = await asyncio.to_thread(self.controls.act, word, to, what)
-                if said:
-                    await connection.send(json.dumps({"said": said}))
+                answer = await asyncio.to_thread(self.controls.act, word, to, what)
+                if answer:
+                    await connection.send(json.dumps({"said": answer}))
             if not isinstance(wanted, dict):
                 continue
             with self._lock:

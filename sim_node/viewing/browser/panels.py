@@ -51,8 +51,8 @@ _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
 # Time between two looks at what panels of data show, s; longest layout of a page, characters.
 FEED_S, MAX_LAYOUT = 0.1, 4000
-# For how many updates a new page is told again what it does not draw: until then its scene may not be there.
-_TELLS = 40
+# For how many updates a new page is sent again what it does not draw: until then its scene may not be there.
+_REPEATS = 40
 
 
 class Curves:
@@ -178,10 +178,10 @@ class Panels:
         self._cameras: dict[int, ViewportCamera] = {}
         self._curves: list[Curves] = []
         self._feeds: list[Feed | None] = []
-        # What the feeds have said, and a number that changes with it.
+        # What the feeds have returned, and a number that changes with it.
         self._fed: list[tuple[int, Any]] = []
         self._feed_due = 0.0
-        self._told: dict[int, int] = {}
+        self._sent: dict[int, int] = {}
         self._drawing = ObjectDrawing((), (), {})
         self._batches: Batches | None = None
         self._markers = PageMarkers(server.scene)
@@ -221,7 +221,7 @@ class Panels:
     def lay_out(self, text: str) -> None:
         """Show the panels of a text instead of those of the schematic; of an empty text, those of the schematic.
 
-        What is wrong with the text is told to the pages, which stay as they are.
+        What is wrong with the text is sent to the pages, which stay as they are.
         """
         if text == self.text or self._last is None:
             return
@@ -292,7 +292,7 @@ class Panels:
             self._feeds, self._fed = feeds, [(0, None)] * len(feeds)
             self._problem = ""
             self._version += 1
-            self._told = {}
+            self._sent = {}
         self._feed()
 
     def clear(self) -> None:
@@ -351,11 +351,11 @@ class Panels:
         if now < self._feed_due and all(version for version, _ in self._fed):
             return
         self._feed_due = now + FEED_S
-        said = [None if feed is None else feed() for feed in self._feeds]
+        returned = [None if feed is None else feed() for feed in self._feeds]
         with self._lock:
             self._fed = [
                 (version + (data != before or not version), data)
-                for (version, before), data in zip(self._fed, said, strict=True)
+                for (version, before), data in zip(self._fed, returned, strict=True)
             ]
 
     # For the page
@@ -389,10 +389,10 @@ class Panels:
         """Return the samples after cursors, which are advanced."""
         graphs, data = [], []
         with self._lock:
-            for number, (version, said) in enumerate(self._fed):
-                if cursors.get(-1 - number) != version and said is not None:
+            for number, (version, returned) in enumerate(self._fed):
+                if cursors.get(-1 - number) != version and returned is not None:
                     cursors[-1 - number] = version
-                    data.append([number, said])
+                    data.append([number, returned])
             for number, curves in enumerate(self._curves):
                 key = 2 * number
                 reset = cursors.get(key + 1) != curves.epoch
@@ -457,14 +457,14 @@ class Panels:
             viewport = viewport_of(connections.get(number))
             if viewport is None or viewport >= len(self._viewports):
                 continue
-            told = self._told.get(number, 0)
-            if told < _TELLS:
-                self._told[number] = told + 1
+            sent = self._sent.get(number, 0)
+            if sent < _REPEATS:
+                self._sent[number] = sent + 1
                 self._hide(client, self._viewports[viewport])
             camera = self._cameras.get(viewport)
-            if camera is not None and (camera.follows or told < _TELLS):
-                self._look(client, camera, self._viewports[viewport], begins=told in (0, _TELLS - 1))
-            elif told == 0:
+            if camera is not None and (camera.follows or sent < _REPEATS):
+                self._look(client, camera, self._viewports[viewport], begins=sent in (0, _REPEATS - 1))
+            elif sent == 0:
                 client.camera.fov = math.radians(self._viewports[viewport].fov)
 
     def _look(self, client: viser.ClientHandle, camera: ViewportCamera, viewport: Viewport, *, begins: bool) -> None:

@@ -96,7 +96,7 @@ class FootControls:
         time_ns: Returns the time that is shown.
         follow: Begins or ends to follow.
         followed: Returns the frame that is followed, or an empty string.
-        noted: Returns the marks of what the page was told.
+        noted: Returns the marks of the messages on the page.
         set_number: Changes a number of the world, by its key path.
     """
 
@@ -116,22 +116,22 @@ class FootControls:
     def state(self) -> dict[str, Any]:
         """Return the state. Times are in seconds; `wall` is when it was asked for."""
         transport, time_s = self._transport, self._time_ns() / 1e9
-        said = {"time": time_s, "zero": 0.0, "wall": time.time(), "follow": self._followed(), "buttons": False}
-        said |= {"start": time_s, "end": time_s, "playing": True, "live": None, "speed": 1.0, "set": 1.0, "why": ""}
-        said["loops"] = None
+        state = {"time": time_s, "zero": 0.0, "wall": time.time(), "follow": self._followed(), "buttons": False}
+        state |= {"start": time_s, "end": time_s, "playing": True, "live": None, "speed": 1.0, "set": 1.0, "why": ""}
+        state["loops"] = None
         if transport is None:
-            return {**said, "speeds": []}
+            return {**state, "speeds": []}
         span, speeds = transport.span, dict(SPEEDS)
         if transport.speed_set not in speeds.values():
             speeds[f"{transport.speed_set:g}"] = transport.speed_set
         if span is not None:
-            said |= {"start": span[0] / 1e9, "end": max(span[1] / 1e9, time_s if transport.live else 0.0)}
+            state |= {"start": span[0] / 1e9, "end": max(span[1] / 1e9, time_s if transport.live else 0.0)}
         if transport.live is None:
-            said["zero"] = said["start"]
+            state["zero"] = state["start"]
         speed, wanted = transport.speed, transport.speed_set
         why = transport.why if transport.playing and 0.0 < speed < _SLOW * wanted else ""
-        said |= {"buttons": True, "playing": transport.playing, "live": transport.live, "speed": speed, "why": why}
-        return {**said, "set": wanted, "loops": transport.loops, "speeds": list(speeds.items())}
+        state |= {"buttons": True, "playing": transport.playing, "live": transport.live, "speed": speed, "why": why}
+        return {**state, "set": wanted, "loops": transport.loops, "speeds": list(speeds.items())}
 
     def marks(self) -> list[list[Any]]:
         """Return the marks of the time line."""

@@ -21,7 +21,7 @@ MAP = "map"
 
 
 class PlacedFrame(NamedTuple):
-    """A frame without a transform: its parent, its pose (7,) in it, m, and what to tell about it."""
+    """A frame without a transform: its parent, its pose (7,) in it, m, and a message about it."""
 
     parent: str
     pose: FloatArray

@@ -93,7 +93,7 @@ def items_of(marker: Any) -> Iterator[Item]:
             rgba = _colours(marker, len(points)).mean(axis=0) / 255.0
             yield Solids(frame, (replace(look, mesh=mesh, pose=pose_math.IDENTITY, colour=tuple(rgba)),), follows)
     elif kind == _MESH:
-        # rviz takes a colour of zeros as none.
+        # rviz treats a colour of zeros as none.
         own = bool(marker.mesh_use_embedded_materials) or not any(colour)
         yield Solids(frame, tuple(mesh_shapes(marker.mesh_resource, look, scale, own_colours=own)), follows)
     else:

@@ -70,7 +70,7 @@ def robot_shapes(
     robots: Mapping[str, Mapping[str, tuple[DrawnShape, ...]]],
     frames: FrameTable,
     drawn: Collection[int] = (),
-    tell: Callable[[str, str], None] = lambda topic, why: None,
+    report: Callable[[str, str], None] = lambda topic, why: None,
 ) -> tuple[DrawnShape, ...]:
     """Return the shapes of robots on the rows of their links.
 
@@ -78,7 +78,7 @@ def robot_shapes(
         robots: Shapes by topic and link.
         frames: The frames.
         drawn: Rows whose shapes are known otherwise; links on them are left out.
-        tell: Called with a topic and why a link of it is not shown.
+        report: Called with a topic and why a link of it is not shown.
 
     Returns:
         The shapes.
@@ -88,7 +88,7 @@ def robot_shapes(
         for link, shapes in links.items():
             frame = frame_of(link, topic, frames.names)
             if frame is None and shapes:
-                tell(topic, f"link {link!r} has no transform")
+                report(topic, f"link {link!r} has no transform")
             elif frame is not None and (row := frames.index(frame)) not in drawn:
                 found += [replace(shape, row=row) for shape in shapes]
     return tuple(found)

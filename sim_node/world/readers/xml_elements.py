@@ -139,9 +139,9 @@ def compose_xml(text: str, report: Report) -> Element | None:
             texts.append([])
 
         def endElement(self, name: str) -> None:  # noqa: N802
-            ended, said = stack.pop(), texts.pop()
+            ended, content = stack.pop(), texts.pop()
             if ended.text is not None:
-                ended.text.text = "".join(said).strip()
+                ended.text.text = "".join(content).strip()
 
         def characters(self, content: str) -> None:
             element = stack[-1]

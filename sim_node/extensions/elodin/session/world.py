@@ -370,7 +370,7 @@ class World(Scenery):
             sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
             run_time_step: No effect: an Exec runs as fast as possible.
             default_playback_speed: The speed at which a viewer plays the run.
-            max_ticks: No effect: Exec.run is told how many ticks.
+            max_ticks: No effect: the number of ticks is an argument of Exec.run.
             optimize: No effect: steps are always optimized.
             batch: Values at the start of many worlds that are run at once: for each name `entity.component` as many
                 values as worlds, (batch, *shape).

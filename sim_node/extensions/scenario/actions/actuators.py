@@ -89,10 +89,10 @@ def joints(run: Simulation, /, goals: Words, *, seconds: Annotated[float, Number
 
 @effect("drive")
 class _Drive(Effect):
-    """A velocity that a vehicle is told again and again."""
+    """A velocity that is sent to a vehicle repeatedly."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Tell it, until after the next step."""
+        """Send it, until after the next step."""
         x, y, z, turn = lasting.arguments["velocity"]
         step = 1.5e-9 * run.world.time.step_ns
         run.vehicles[lasting.of].cmd_vel(x, y, turn, linear_z=z, timeout=max(step, 0.01))

@@ -1,19 +1,28 @@
-"""Vehicles with autopilots: orders of a ground station in the simulation, its link, and failures of the autopilot."""
+"""Vehicles with autopilots: the link of the ground station, its orders, missions and parameters; failures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from sim_node.extensions.scenario.acting import Seconds, action, begin, described, end, lasting, vehicle_of
 from sim_node.extensions.scenario.effects import Effect, Lasting, effect
+from sim_node.extensions.scenario.ground_station import (
+    PATIENCE,
+    CommandPacket,
+    autopilot_of,
+    dialect_of,
+    fail_later,
+    flown_by,
+    ordered,
+    send,
+    send_commands,
+    station_of,
+)
 from sim_node.extensions.scenario.timetable import OccurredEvent, reason_of, timetable_of
-from sim_node.mavlink.status_texts import StatusText, StatusTexts
-from sim_node.randomness import stream
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
@@ -23,18 +32,10 @@ from sim_node.world import Multirotor, WorldError
 from sim_node.world.quantities import Number, Whole
 from sim_node.world.vehicles import BUILTIN
 
-if TYPE_CHECKING:  # here: what lists requests does without MAVLink
-    from sim_node.autopilots import VehicleCoSimulator
-    from sim_node.autopilots.builtin.dialect import Dialect
-    from sim_node.mavlink.codec import MavlinkMessage
-
 Share = Annotated[float, Number(0.0, 1.0)]
-# Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
-BEAT, PATIENCE = 1.0, 3.0
 # MAV_CMD.
 _LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
-_GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
-_GLOBAL_INT, _CUSTOM, _FORCE = 5, 1, 21196
+_CUSTOM = 1
 # Parameters of the batteries that PX4, and the built-in autopilot, simulate: endurance (s), and the floor (%).
 _BATTERY = {"px4": ("SIM_BAT_DRAIN", "SIM_BAT_MIN_PCT"), "ardupilot": ("SIM_BATT_TIME", "SIM_BATT_MIN")}
 _FULL_CURRENT_A = 50.0
@@ -45,104 +46,17 @@ _TAKE_OFF_HEIGHT = 2.5  # of an order without one, m
 Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_to", "mode"]
 
 
-@runtime_checkable
-class Ordered(Protocol):
-    """An autopilot that takes messages of a ground station in lockstep, and keeps what it answers."""
-
-    @property
-    def replies(self) -> list[MavlinkMessage]:
-        """What it has answered, and its texts, the newest last."""
-
-    @property
-    def telemetry(self) -> dict[str, MavlinkMessage]:
-        """The newest of each message that it was requested to send."""
-
-    def request(self, name: str) -> None:
-        """Ask for a message; `telemetry` has it later."""
-
-    def order(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Send a message with the next sample."""
-
-
-def autopilot_of(run: Simulation, vehicle: str) -> VehicleCoSimulator:
-    """Return the connection to the autopilot of a vehicle. Raises ValueError if there is none."""
-    from sim_node.autopilots import VehicleCoSimulator
-
-    for each in run.co_simulators:
-        if isinstance(each, VehicleCoSimulator) and each.name == vehicle:
-            return each
-    raise ValueError(f"{vehicle!r} is flown by no autopilot of this run")
-
-
-def _ordered(run: Simulation, vehicle: str) -> Ordered:
-    found = autopilot_of(run, vehicle).autopilot
-    if not isinstance(found, Ordered):
-        raise ValueError(f"the autopilot of {vehicle!r} takes orders over its own links alone, and not in lockstep")
-    return found
-
-
-@effect("station")
-class _Station(Effect):
-    """A ground station in the simulation: it sends heartbeats and orders over a link with losses.
-
-    Packets are numbered. What becomes of each is drawn by its number, with the run's seed.
-    """
-
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Send what is due at the present step."""
-        state: Any = lasting.arguments
-        step_s = run.world.time.step_ns * 1e-9
-        if (run.steps - lasting.since) % max(round(BEAT / step_s), 1) == 0 and state.get("beat") != run.steps:
-            state["beat"] = run.steps
-            send(run, lasting, "HEARTBEAT", {"type": _GROUND_STATION, "autopilot": _INVALID, "mavlink_version": 3})
-        due = [each for each in state["queue"] if each[0] <= run.steps]
-        if not due:
-            return
-        state["queue"] = [each for each in state["queue"] if each[0] > run.steps]
-        autopilot = _ordered(run, lasting.of)
-        for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
-            autopilot.order(name, fields)
-            state["delivered"] += 1
-
-
-def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]) -> None:
-    """Send a packet of a ground station: it is lost, delayed, sent twice or overtaken as its link has it."""
-    state: Any = station.arguments
-    link, number = state["link"], state["sent"]
-    state["sent"] = number + 1
-    lost, twice, held = stream(timetable_of(run).seed, station.of, f"packet {number}").random(3).tolist()
-    if lost < link["loss"]:
-        return
-    step_s = run.world.time.step_ns * 1e-9
-    # One that is overtaken comes after the next heartbeat.
-    seconds = link["delay"] + (1.5 * BEAT if held < link["reorder"] else 0.0)
-    due = run.steps + round(seconds / step_s)
-    for copy in range(2 if twice < link["duplicate"] else 1):
-        state["queue"].append([due, 2 * number + copy, name, dict(fields)])
-
-
-def _station(run: Simulation, vehicle: str) -> Lasting:
-    """Return the ground station of a vehicle; it begins to send if it does not yet."""
-    table = timetable_of(run)
-    found = next((each for each in table.progress.lasting if (each.kind, each.of) == ("station", vehicle)), None)
-    if found is None:
-        link = {"loss": 0.0, "delay": 0.0, "duplicate": 0.0, "reorder": 0.0}
-        begin(run, "station", vehicle, link=link, queue=[], sent=0, delivered=0)
-        found = timetable_of(run).progress.lasting[-1]
-    return found
-
-
 @effect("link")
 class _Link(Effect):
     """A link to a vehicle with losses."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
         """Let the station send over it."""
-        _station(run, lasting.of).arguments["link"].update(lasting.arguments["link"])
+        station_of(run, lasting.of).arguments["link"].update(lasting.arguments["link"])
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
         """Let the link be perfect again."""
-        _station(run, lasting.of).arguments["link"].update(dict.fromkeys(lasting.arguments["link"], 0.0))
+        station_of(run, lasting.of).arguments["link"].update(dict.fromkeys(lasting.arguments["link"], 0.0))
 
 
 @action("link")
@@ -171,87 +85,12 @@ def link(
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
     vehicle = vehicle_of(run, of)
-    _ordered(run, vehicle)
-    _station(run, vehicle)
+    ordered(run, vehicle)
+    station_of(run, vehicle)
     numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
     begin(run, "link", vehicle, seconds, link=numbers)
     changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
     return f"the link to {vehicle}: {changed}{lasting(seconds)}"
-
-
-def fail_later(run: Simulation, lasting: Lasting, message: str) -> None:
-    """Report that what an event began has failed."""
-    OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
-
-
-@effect("answer")
-class _Answer(Effect):
-    """A command that waits for its acknowledgement."""
-
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Look for the answer, and report a refusal as an error."""
-        autopilot, arguments = _ordered(run, lasting.arguments["vehicle"]), lasting.arguments
-        for reply in list(autopilot.replies):
-            if reply.name != "COMMAND_ACK" or reply.fields.command != arguments["command"]:
-                continue
-            texts, joined = list[StatusText](), StatusTexts()
-            for before in autopilot.replies[: autopilot.replies.index(reply)]:
-                if before.name == "STATUSTEXT":
-                    texts += joined.add(before.fields, 0)
-            autopilot.replies.remove(reply)
-            timetable_of(run).drop(lasting.kind, lasting.of)
-            if reply.fields.result == 0 and (then := arguments.get("then")):
-                begin(run, "next", f"{lasting.of} then", vehicle=arguments["vehicle"], event=arguments["event"], **then)
-            elif reply.fields.result != 0:
-                from sim_node.mavlink.codec import enum_name
-
-                result = enum_name("MAV_RESULT", reply.fields.result).removeprefix("MAV_RESULT_").lower()
-                reason = f": {texts[-1].text}" if texts else ""
-                fail_later(run, lasting, f"{arguments['what']} is {result}{reason}")
-            return
-        step_s = run.world.time.step_ns * 1e-9
-        if (run.steps - lasting.since) * step_s >= PATIENCE:
-            timetable_of(run).drop(lasting.kind, lasting.of)
-            fail_later(run, lasting, f"{arguments['what']}: no answer in {PATIENCE:g} s")
-
-
-@effect("next")
-class _Next(Effect):
-    """A command that is sent as soon as the autopilot is armed, since it would refuse it before."""
-
-    def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Send it, if it is armed; not yet while this effect begins, for it would be sent once more."""
-        arguments = lasting.arguments
-        if run.steps == lasting.since or not getattr(_ordered(run, arguments["vehicle"]), "armed", True):
-            return
-        timetable_of(run).drop(lasting.kind, lasting.of)
-        _send_commands(
-            run, arguments["vehicle"], arguments["what"], arguments["event"], [_Packet(*arguments["packet"])]
-        )
-
-
-class _Packet(NamedTuple):
-    """A command: MAV_CMD, params, and latitude, longitude (deg) and altitude (m) if it has a position."""
-
-    number: int
-    params: Sequence[float]
-    at: tuple[float, float, float] | None = None
-
-
-def _send_commands(run: Simulation, vehicle: str, what: str, event: str, packets: Sequence[_Packet]) -> None:
-    """Send a command, and after its acceptance and arming the one that follows it."""
-    first, *others = packets
-    fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": first.number}
-    fields |= {f"param{count}": value for count, value in enumerate(first.params, 1)}
-    name = "COMMAND_LONG"
-    if first.at is not None:
-        name = "COMMAND_INT"
-        latitude, longitude, altitude = first.at
-        fields |= {"frame": _GLOBAL_INT, "x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": altitude}
-    send(run, _station(run, vehicle), name, fields)
-    then: dict[str, Any] = {"then": {"what": what, "packet": list(others[0])}} if others else {}
-    key = f"{vehicle} {first.number} {run.steps}"
-    begin(run, "answer", key, vehicle=vehicle, command=first.number, what=what, event=event, **then)
 
 
 @action("order")
@@ -278,15 +117,15 @@ def order(
         mode: Of mode, its name in the autopilot's dialect, such as AUTO.LOITER.
     """
     vehicle = vehicle_of(run, of)
-    packets = [_Packet(*_command(run, vehicle, order, height, position, mode))]
-    _ordered(run, vehicle)
-    if order == "take_off" and _flown_by(run, vehicle) == "ardupilot":
+    packets = [CommandPacket(*_command(run, vehicle, order, height, position, mode))]
+    ordered(run, vehicle)
+    if order == "take_off" and flown_by(run, vehicle) == "ardupilot":
         # It takes off by GUIDED, armed, to a height above home.
         guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
-        packets = [_Packet(*guided), _Packet(_TAKE_OFF, [0.0] * 6 + [height or _TAKE_OFF_HEIGHT])]
+        packets = [CommandPacket(*guided), CommandPacket(_TAKE_OFF, [0.0] * 6 + [height or _TAKE_OFF_HEIGHT])]
     what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
-    _send_commands(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
-    return f"{vehicle} is told to {what}"
+    send_commands(run, vehicle, what, OccurredEvent(run, run.steps).event, packets)
+    return f"{vehicle} is ordered to {what}"
 
 
 def _command(
@@ -353,13 +192,13 @@ def _send_mission(run: Simulation, path: Path, of: str, *, start: bool) -> str:
     from sim_node.spatial.frames import Frame, Position
 
     vehicle = vehicle_of(run, of)
-    _ordered(run, vehicle)
+    ordered(run, vehicle)
     plan = read_plan(path.read_text(encoding="utf-8"), path.name)
     origin = _origin(run)
     at = run.bodies[described(run, vehicle).body].pose[:3]
     latitude, longitude, altitude = Position(at, Frame.ENU, origin).to(Frame.LLA).in_frame(Frame.LLA).tolist()
     home = Home(latitude, longitude, altitude - origin[2] + _msl(run), None)
-    items = as_messages(plan, home, ARDUPILOT if _flown_by(run, vehicle) == "ardupilot" else PX4)
+    items = as_messages(plan, home, ARDUPILOT if flown_by(run, vehicle) == "ardupilot" else PX4)
     upload = Upload(items, {FENCE: fence_messages(plan), RALLY: rally_messages(plan)})
     arguments: dict[str, Any] = {"count": len(items), "start": start, "event": OccurredEvent(run, run.steps).event}
     begin(run, "mission", vehicle, upload=vars(upload), first=upload.start(run.time_ns), **arguments)
@@ -375,7 +214,7 @@ class _MissionUpload(Effect):
         from sim_node.mavlink.mission.transfer import Upload
 
         state: Any = lasting.arguments
-        autopilot, station = _ordered(run, lasting.of), _station(run, lasting.of)
+        autopilot, station = ordered(run, lasting.of), station_of(run, lasting.of)
         upload = Upload(())
         vars(upload).update(state["upload"])  # numbers, texts and lists: what is kept of it with the run's state
         due, state["first"] = list(state["first"]), []
@@ -392,44 +231,30 @@ class _MissionUpload(Effect):
             return
         timetable_of(run).drop(lasting.kind, lasting.of)
         if not upload.result.ok:
-            fail_later(run, lasting, f"the mission is not taken: {upload.result.text}")
+            fail_later(run, lasting, f"the mission is rejected: {upload.result.text}")
             return
         OccurredEvent(run, run.steps).log(state["event"], f"{lasting.of} has the mission of {state['count']} items")
         if state["start"]:
             self._start(run, lasting.of, state["event"])
 
     def _start(self, run: Simulation, vehicle: str, event: str) -> None:
-        """Begin the mission, as the autopilot takes it on the ground and in flight."""
+        """Begin the mission, as the autopilot accepts it on the ground and in flight."""
         orders = [_command(run, vehicle, "mission", 0.0, None, "")]
         armed = _is_armed(run, vehicle)
-        if _flown_by(run, vehicle) == "ardupilot":
+        if flown_by(run, vehicle) == "ardupilot":
             guided = _command(run, vehicle, "mode", 0.0, None, "GUIDED")
             orders = orders if armed else [guided, *orders]
         elif not armed:
             orders = [_command(run, vehicle, "mode", 0.0, None, "AUTO.MISSION")]
-        _send_commands(run, vehicle, "begin the mission", event, [_Packet(*each) for each in orders])
+        send_commands(run, vehicle, "begin the mission", event, [CommandPacket(*each) for each in orders])
         if not armed:
-            _send_commands(run, vehicle, "arm", event, [_Packet(*_command(run, vehicle, "arm", 0.0, None, ""))])
+            send_commands(run, vehicle, "arm", event, [CommandPacket(*_command(run, vehicle, "arm", 0.0, None, ""))])
 
 
 def _is_armed(run: Simulation, vehicle: str) -> bool:
     """Return whether an autopilot is armed: as it says, or, of the built-in one, whether its motors turn."""
-    found = getattr(_ordered(run, vehicle), "armed", None)
+    found = getattr(ordered(run, vehicle), "armed", None)
     return bool(np.any(run.vehicles[vehicle].command > 0.0)) if found is None else bool(found)
-
-
-def _flown_by(run: Simulation, vehicle: str) -> str:
-    """Return px4 or ardupilot: which a vehicle is flown by, or what its built-in autopilot is like."""
-    found = described(run, vehicle).autopilot
-    return "px4" if found is None else found.type if found.type in ("px4", "ardupilot") else found.like
-
-
-def dialect_of(run: Simulation, vehicle: str) -> Dialect:
-    """Return the dialect that the autopilot of a vehicle speaks."""
-    from sim_node.autopilots.builtin.dialect import DIALECTS, rover
-
-    found, like = described(run, vehicle), _flown_by(run, vehicle)
-    return DIALECTS[like if isinstance(found, Multirotor) else rover(like)]
 
 
 def _origin(run: Simulation) -> tuple[float, float, float]:
@@ -466,12 +291,12 @@ def parameter(
         like: Leave it alone unless the autopilot is this one, or like it.
     """
     vehicle = vehicle_of(run, of)
-    if like and like != _flown_by(run, vehicle):
+    if like and like != flown_by(run, vehicle):
         return f"{name} is one of {like}, which does not fly {vehicle}"
-    _ordered(run, vehicle)
+    ordered(run, vehicle)
     if _is_builtin(run, vehicle):
         fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
-        send(run, _station(run, vehicle), "PARAM_SET", fields)
+        send(run, station_of(run, vehicle), "PARAM_SET", fields)
     else:
         event = OccurredEvent(run, run.steps).event
         begin(run, "parameter", f"{vehicle} {name}", vehicle=vehicle, name=name, value=value, event=event, asked={})
@@ -488,14 +313,14 @@ class _Parameter(Effect):
     """A parameter of PX4 or ArduPilot: it is asked for, for its type, set, and confirmed."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Ask for it, or set it, and report one that does not exist or is not taken."""
+        """Ask for it, or set it, and report one that does not exist or is rejected."""
         from sim_node.mavlink.parameters import decoded, encoded
         from sim_node.mavlink.telemetry import ARDUPILOT, PX4
 
         arguments: Any = lasting.arguments
         name, vehicle, asked = arguments["name"], arguments["vehicle"], arguments["asked"]
-        autopilot, station = _ordered(run, vehicle), _station(run, vehicle)
-        kind = ARDUPILOT if _flown_by(run, vehicle) == "ardupilot" else PX4
+        autopilot, station = ordered(run, vehicle), station_of(run, vehicle)
+        kind = ARDUPILOT if flown_by(run, vehicle) == "ardupilot" else PX4
         reply = next(
             (each for each in autopilot.replies if each.name == "PARAM_VALUE" and each.fields.param_id == name), None
         )
@@ -512,7 +337,7 @@ class _Parameter(Effect):
         step_s = run.world.time.step_ns * 1e-9
         if (run.steps - lasting.since) * step_s >= PATIENCE:
             timetable_of(run).drop(lasting.kind, lasting.of)
-            what = "is not taken" if "set" in asked else "does not exist, or is not told"
+            what = "is rejected" if "set" in asked else "does not exist, or was not sent"
             OccurredEvent(run, run.steps).log(arguments["event"], f"{name} {what}", error=True)
         elif "read" not in asked:
             asked["read"] = run.steps
@@ -557,7 +382,7 @@ def battery(
         seconds: How long these fail, s; 0 for as long as the run goes on.
     """
     vehicle = vehicle_of(run, of)
-    like = _flown_by(run, vehicle)
+    like = flown_by(run, vehicle)
     if failed_cells:
         return _fail_cells(run, vehicle, failed_cells, seconds)
     if like == "ardupilot" and not _is_builtin(run, vehicle):
@@ -579,7 +404,7 @@ def battery(
 def _fail_cells(run: Simulation, vehicle: str, cells: int, seconds: float) -> str:
     """Let the first cells of a battery fail. Raises ValueError for an autopilot whose battery has none."""
     if not _is_builtin(run, vehicle):
-        if _flown_by(run, vehicle) != "ardupilot":
+        if flown_by(run, vehicle) != "ardupilot":
             raise ValueError("the battery that PX4 simulates has no cells")
         if seconds or cells >= _ARDUPILOT_CELLS:
             raise ValueError(f"the battery that ArduPilot simulates has {_ARDUPILOT_CELLS} cells, which stay failed")
@@ -592,21 +417,21 @@ def _fail_cells(run: Simulation, vehicle: str, cells: int, seconds: float) -> st
 
 @effect("cells")
 class _Cells(Effect):
-    """Failed cells of a battery, which the simulator tells the built-in autopilot by BATTERY_STATUS."""
+    """Failed cells of a battery, which the simulator sends to the built-in autopilot as BATTERY_STATUS."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Tell it now and then: it may have been started again."""
+        """Send them now and then: it may have been started again."""
         step_s = run.world.time.step_ns * 1e-9
         if (run.steps - lasting.since) % max(round(0.1 / step_s), 1) == 0:
             self._send_voltages(run, lasting.of, lasting.arguments["failed"])
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Tell it that all are sound."""
+        """Send that all are sound."""
         self._send_voltages(run, lasting.of, 0)
 
     def _send_voltages(self, run: Simulation, vehicle: str, failed: int) -> None:
         voltages = [0] * failed + [_UNKNOWN_VOLTAGE] * (_MAX_CELLS - failed)
-        _ordered(run, vehicle).order("BATTERY_STATUS", {"voltages": voltages})
+        ordered(run, vehicle).order("BATTERY_STATUS", {"voltages": voltages})
 
 
 def _hover_command(run: Simulation, vehicle: str) -> float:

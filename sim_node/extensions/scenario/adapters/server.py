@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 from sim_node.extensions.scenario.fixture import SimRun
-from sim_node.extensions.scenario.signals import RunSignals, SignalCondition
+from sim_node.extensions.scenario.sampling import RunSignals, SignalCondition
 from sim_node.extensions.scenario.timetable import FAILURES, reason_of, surroundings_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world import load
