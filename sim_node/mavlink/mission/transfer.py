@@ -28,6 +28,8 @@ class Transfer(Transaction):
     """A transfer of a mission, one at a time: requests are repeated until they are answered."""
 
     key = "mission"
+    # What `state` keeps.
+    kept: tuple[str, ...] = ("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last")
 
     def __init__(self) -> None:
         self._since_ns = self._sent_ns = 0
@@ -35,6 +37,16 @@ class Transfer(Transaction):
         self._delay_ns = 0
         self._tries = 0
         self._last: list[Outgoing] = []
+
+    def state(self) -> dict[str, Any]:
+        """Return where it is, while it has no result: numbers, texts and lists by names, for `put_state`."""
+        return {name: getattr(self, f"_{name}") for name in self.kept}
+
+    def put_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from where a transfer of this kind was. Raises KeyError for a name that is missing."""
+        for name in self.kept:
+            value = state[name]
+            setattr(self, f"_{name}", list(value) if isinstance(value, list) else value)
 
     def request(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
         """Return a message that has to be answered, and repeat it until `answered`."""
@@ -85,6 +97,7 @@ class Upload(Transfer):
     """
 
     name = "mission upload"
+    kept = (*Transfer.kept, "lists", "count", "requested", "received_ns", "uploads", "error")
 
     def __init__(
         self, items: Sequence[Mapping[str, Any]], others: Mapping[int, Sequence[Mapping[str, Any]]] | None = None
@@ -175,6 +188,7 @@ class Download(Transfer):
     """Downloads the mission, item by item. The value of its result: the fields of the MISSION_ITEM_INTs."""
 
     name = "mission download"
+    kept = (*Transfer.kept, "count", "items")
 
     def __init__(self) -> None:
         super().__init__()
@@ -235,6 +249,7 @@ class SetCurrent(Transfer):
     """
 
     name = "mission item"
+    kept = (*Transfer.kept, "item")
 
     def __init__(self, item: int) -> None:
         super().__init__()
