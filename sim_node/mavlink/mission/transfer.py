@@ -28,8 +28,6 @@ class Transfer(Transaction):
     """A transfer of a mission, one at a time: requests are repeated until they are answered."""
 
     key = "mission"
-    # What `state` keeps.
-    kept: tuple[str, ...] = ("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last")
 
     def __init__(self) -> None:
         self._since_ns = self._sent_ns = 0
@@ -37,16 +35,6 @@ class Transfer(Transaction):
         self._delay_ns = 0
         self._tries = 0
         self._last: list[Outgoing] = []
-
-    def state(self) -> dict[str, Any]:
-        """Return where it is, while it has no result: numbers, texts and lists by names, for `put_state`."""
-        return {name: getattr(self, f"_{name}") for name in self.kept}
-
-    def put_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from where a transfer of this kind was. Raises KeyError for a name that is missing."""
-        for name in self.kept:
-            value = state[name]
-            setattr(self, f"_{name}", list(value) if isinstance(value, list) else value)
 
     def request(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
         """Return a message that has to be answered, and repeat it until `answered`."""
@@ -83,6 +71,11 @@ def result_words(result: int) -> str:
     return enum_name("MAV_MISSION_RESULT", result).removeprefix("MAV_MISSION_").lower().replace("_", " ")
 
 
+# What an upload remembers.
+_STATE = ("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last")
+_STATE += ("lists", "count", "requested", "received_ns", "uploads", "error")
+
+
 class Upload(Transfer):
     """Uploads a mission: sends items as the autopilot requests them.
 
@@ -97,7 +90,6 @@ class Upload(Transfer):
     """
 
     name = "mission upload"
-    kept = (*Transfer.kept, "lists", "count", "requested", "received_ns", "uploads", "error")
 
     def __init__(
         self, items: Sequence[Mapping[str, Any]], others: Mapping[int, Sequence[Mapping[str, Any]]] | None = None
@@ -109,6 +101,16 @@ class Upload(Transfer):
         self._received_ns = 0
         self._uploads = 0
         self._error: int | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Return where it is, while it has no result, for `put_state`: numbers and lists by names, as JSON has them."""
+        return {name: getattr(self, f"_{name}") for name in _STATE}
+
+    def put_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from where another upload was. Raises KeyError for a name that is missing."""
+        for name in _STATE:
+            value = state[name]
+            setattr(self, f"_{name}", list(value) if isinstance(value, list) else value)
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """Announce the number of items.
@@ -188,7 +190,6 @@ class Download(Transfer):
     """Downloads the mission, item by item. The value of its result: the fields of the MISSION_ITEM_INTs."""
 
     name = "mission download"
-    kept = (*Transfer.kept, "count", "items")
 
     def __init__(self) -> None:
         super().__init__()
@@ -249,7 +250,6 @@ class SetCurrent(Transfer):
     """
 
     name = "mission item"
-    kept = (*Transfer.kept, "item")
 
     def __init__(self, item: int) -> None:
         super().__init__()
