@@ -72,8 +72,10 @@ def result_words(result: int) -> str:
 
 
 # What an upload remembers.
-_STATE = ("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last")
-_STATE += ("lists", "count", "requested", "received_ns", "uploads", "error")
+_STATE = (
+    *("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last"),
+    *("lists", "count", "requested", "received_ns", "uploads", "error"),
+)
 
 
 class Upload(Transfer):
