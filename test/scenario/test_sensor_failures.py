@@ -82,7 +82,9 @@ def inertial(scenario: str) -> FloatArray:
     found = []
     for _ in range(80):
         run.step()
-        found.append(run.sensors["drone/IMU"].newest_by(run.steps).copy())
+        values = run.sensors["drone/IMU"].newest_by(run.steps)
+        assert values is not None
+        found.append(np.array(values))
     assert not [each for each in happened(run) if each.error]
     return np.array(found)
 
