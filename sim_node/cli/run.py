@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.colours import print_error
 from sim_node.cli.commands import command
-from sim_node.cli.parser import formerly, goes_with
+from sim_node.cli.parser import flag_of, formerly, goes_with, refuse
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.views import add_foxglove, add_ghost, add_look_back, add_view, refuse_taken_ports
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
@@ -20,19 +20,27 @@ from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
 from sim_node.world.network import refuse_network
 
+FindWorld = Callable[[argparse.Namespace], World]
+
 
 @dataclass(frozen=True)
 class RunSource:
     """Options of `run` that say what to run otherwise than by WORLD.
 
     Attributes:
-        add_arguments: Declares them.
-        world: Returns the world; None if they are not given. May set `seed` and `duration`, and call `find`, which
-            finds the world by WORLD. Raises UsageError.
+        option: The name of the one that is given where the source says what to run, such as `from`.
+        add_arguments: Declares it, and those that go with it.
+        world: Returns the world. Is given what finds the world by WORLD, and may set `seed` and `duration` of the
+            arguments. Raises UsageError.
+        with_it: Further options, which need it.
+        excludes: Arguments that cannot be given beside it, such as `world`; those of other sources never can.
     """
 
+    option: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
-    world: Callable[[argparse.Namespace], World | None]
+    world: Callable[[argparse.Namespace, FindWorld], World]
+    with_it: Sequence[str] = ()
+    excludes: Sequence[str] = ()
 
 
 RUN_SOURCES: Registry[str, RunSource] = Registry("source of runs", group="sim_node.run_sources")
@@ -71,7 +79,20 @@ def run(arguments: argparse.Namespace) -> int:
     return run_world(arguments, loaded)
 
 
-def run_world(arguments: argparse.Namespace, find: Callable[[argparse.Namespace], World]) -> int:
+def _world(arguments: argparse.Namespace, find: FindWorld) -> World:
+    """Return the world of the source whose option is given; without one, what `find` finds."""
+    given = [each for each in RUN_SOURCES.values() if each.option in arguments.given]
+    for source in RUN_SOURCES.values():
+        if source not in given:
+            goes_with(arguments, flag_of(source.option), source.with_it)
+    if not given:
+        return find(arguments)
+    first, *others = given
+    refuse(arguments, flag_of(first.option), (*first.excludes, *(each.option for each in others)))
+    return first.world(arguments, find)
+
+
+def run_world(arguments: argparse.Namespace, find: FindWorld) -> int:
     """Run the world that a function finds by the arguments, if no other option says what to run."""
     options_of(arguments)
     if arguments.no_view and arguments.view is not False:
@@ -84,9 +105,7 @@ def run_world(arguments: argparse.Namespace, find: Callable[[argparse.Namespace]
     if arguments.interrupt.asked:
         return 0
     refuse_taken_ports(arguments.view, arguments.foxglove)
-    arguments.find = find
-    given = (source.world(arguments) for source in RUN_SOURCES.values())
-    world = next((each for each in given if each is not None), None) or find(arguments)
+    world = _world(arguments, find)
     refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:

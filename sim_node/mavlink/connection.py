@@ -83,6 +83,11 @@ class Connection:
         """How many datagrams the system dropped because they were not read in time. Any thread may ask."""
         return self.link.dropped if isinstance(self.link, DropCounter) else 0
 
+    @property
+    def unheard(self) -> bool:
+        """Whether nobody listened to what was sent last, as far as the system tells."""
+        return getattr(self.link, "unheard", False)
+
     def lost(self, system: int) -> int:
         """Count the losses of a system.
 

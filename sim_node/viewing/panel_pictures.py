@@ -15,6 +15,7 @@ from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.panels import Curves, signals_of
 from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.framing import DEFAULT_SIZE, RenderError
+from sim_node.viewing.graph_axes import LOOK, axis_range, ticks
 from sim_node.viewing.render_requests import (
     PoseSource,
     RenderRequest,
@@ -46,14 +47,8 @@ class Palette(NamedTuple):
     curves: tuple[str, ...]
 
 
-_LIGHT = Palette(
-    "#ffffff", "#22262b", "#5a6470", "#e4e7eb",
-    ("#c92a2a", "#237a33", "#1864ab", "#a84300", "#7048b0", "#0b7285", "#7a4a3e", "#b02a86", "#5c6470"),
-)  # fmt: skip
-_DARK = Palette(
-    "#1f2226", "#e6e8eb", "#a8adb4", "#34383f",
-    ("#ff8787", "#69db7c", "#74b7f5", "#ffa94d", "#c3a6f5", "#66d9e8", "#d8b4a6", "#f5a3d7", "#c4c9cf"),
-)  # fmt: skip
+_LIGHT = Palette("#ffffff", "#22262b", "#5a6470", "#e4e7eb", LOOK.light)
+_DARK = Palette("#1f2226", "#e6e8eb", "#a8adb4", "#34383f", LOOK.dark)
 
 
 class Box(NamedTuple):
@@ -217,12 +212,6 @@ def _titled(title: str, paint: Painter) -> Painter:
     return painted
 
 
-def _ticks(low: float, high: float, count: float) -> list[float]:
-    power = 10.0 ** np.floor(np.log10((high - low) / count))
-    step = next(each * power for each in (1, 2, 5, 10) if each * power >= (high - low) / count * (1 - 1e-9))
-    return [step * each for each in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)]
-
-
 def _graph(curves: Curves) -> Painter:
     """Draw curves, with what they are where they end."""
     unit, style = curves.unit, curves.graph.style
@@ -232,11 +221,10 @@ def _graph(curves: Curves) -> Painter:
         limits = curves.graph.limits
         if not np.isfinite(rows).any() and limits is None:
             return
-        low, high = limits or (float(np.nanmin(rows)), float(np.nanmax(rows)))
         if limits is None:
-            level = high - low <= 1e-12 * max(1.0, abs(high), abs(low))
-            margin = max(0.1 * abs(high), 0.5) if level else 0.06 * (high - low)
-            low, high = low - margin, high + margin
+            shown = [*rows[np.isfinite(rows)], *((0.0,) if style == "bar" else ())]
+            limits = axis_range(float(min(shown)), float(max(shown)))
+        low, high = limits
         first, last = curves.times[0], max(curves.times[-1], curves.times[0] + 1e-3)
         size, palette = pen.size, pen.palette
         legend = min(max(pen.font.getlength(label) for label in curves.labels) + size, 0.45 * pen.width)
@@ -245,11 +233,11 @@ def _graph(curves: Curves) -> Painter:
             return
         x = left + (np.array(curves.times) - first) / (last - first) * (right - left)
         y = bottom - (rows - low) / (high - low) * (bottom - top)
-        for tick in _ticks(low, high, max(2.0, pen.height / (4.0 * size))):
+        for tick in ticks(low, high, max(2.0, pen.height / (4.0 * size))):
             at = bottom - (tick - low) / (high - low) * (bottom - top)
             pen.draw.line([(left, at), (right, at)], palette.grid, 2)
             pen.text((left - 0.4 * size, at), f"{tick:.6g}", palette.dim, "rm")
-        for tick in _ticks(first, last, max(2.0, pen.width / (9.0 * size))):
+        for tick in ticks(first, last, max(2.0, pen.width / (9.0 * size))):
             at = left + (tick - first) / (last - first) * (right - left)
             pen.draw.line([(at, top), (at, bottom)], palette.grid, 2)
             pen.text((at, bottom + 0.8 * size), f"{tick:.6g}", palette.dim, "mm")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import select
 import socket
+import sys
 import threading
 import time
 import tty
@@ -22,14 +24,14 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from rclpy.serialization import deserialize_message
 from recordings import EXCERPT
 from running import Running, running
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from sim_node.mavlink import commands, setpoints
 from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.links import EndpointFault, endpoint_of
 from sim_node.mavlink.links.endpoint import MAX_READS
 from sim_node.mavlink.links.tcp import Tcp
-from sim_node.mavlink.links.udp import UdpEndpoint
+from sim_node.mavlink.links.udp import UdpEndpoint, UdpOut
 from sim_node.mavlink.mission import Upload, read_plan
 from sim_node.mavlink.mission.plan import as_messages
 from sim_node.mavlink.setpoints import SetpointLimits
@@ -479,6 +481,30 @@ def test_udpout_to_loopback_listens_there_only() -> None:
                 assert bound == ["127.0.0.1"]
             finally:
                 link.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell a socket that nobody listens")
+def test_udpout_knows_whether_anybody_listens() -> None:
+    port = free_port()
+    link = endpoint_of(f"udpout:127.0.0.1:{port}")
+    assert isinstance(link, UdpOut)
+    link.open()
+
+    def is_unheard() -> bool:
+        link.write(b"?", None)
+        return link.unheard
+
+    try:
+        until(is_unheard)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as autopilot:
+            autopilot.bind(("127.0.0.1", port))
+            autopilot.settimeout(PATIENCE)
+            until(lambda: not is_unheard())
+            assert autopilot.recv(9) == b"?"
+        until(is_unheard)
+        assert not select.select([link.fileno()], [], [], 0.0)[0], "nothing to read: no loop runs for it"
+    finally:
+        link.close()
 
 
 def test_rubbish_in_between_harms_nobody() -> None:

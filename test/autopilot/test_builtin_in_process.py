@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 from claims import free_instance, free_port
 from pymavlink import mavutil
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.lockstep.mavlink_builtin import InProcessBuiltin
 from sim_node.autopilots.lockstep.px4 import Px4
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.mavlink.links import Address
+from sim_node.mavlink.links.udp import UdpOut
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, load, loads
 
@@ -116,6 +119,33 @@ def test_a_ground_station_hears_it_while_the_run_stands_still(run: Callable[...,
             assert heartbeat.get_srcSystem() == 1 + flown.instance
     finally:
         station.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell a socket that nobody listens")
+def test_telemetry_waits_for_somebody_who_listens_and_says_nothing(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then, heartbeats alone are sent, which a listener that comes late hears first."""
+    port, sent, write = free_port(), [0], UdpOut.write
+
+    def counted(self: UdpOut, data: bytes, to: Address) -> None:
+        sent[0] += self.address[1] == port
+        write(self, data, to)
+
+    monkeypatch.setattr(UdpOut, "write", counted)
+    flown = run(f"{IN_PROCESS}, links: ['udpout:127.0.0.1:{port}']")
+    until(lambda: bool(len(flown.path(0.1))) and sent[0] > 3)
+    with closing(mavutil.mavlink_connection(f"udpin:127.0.0.1:{port}")) as station:
+        heard: list[str] = []
+
+        def hear() -> bool:
+            flown.path(0.1)
+            while (message := station.recv_msg()) is not None:
+                heard.append(message.get_type())
+            return "ATTITUDE_QUATERNION" in heard
+
+        until(hear)
+    assert heard[0] == "HEARTBEAT"
 
 
 def test_one_that_is_killed_goes_on_in_the_air(run: Callable[..., Run]) -> None:

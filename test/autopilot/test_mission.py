@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from sim_node.mavlink.mission import Clear, Download, Upload, as_json, read_plan
 from sim_node.mavlink.mission.items import KINDS
 from sim_node.mavlink.mission.plan import as_messages, from_messages
 from sim_node.mavlink.telemetry import Home
-from sim_node.mavlink.transaction import Outgoing
+from sim_node.mavlink.transaction import Outgoing, Transaction
 from sim_node.spatial.frames import Ned
 from sim_node.world import WorldError
 
@@ -162,6 +163,43 @@ def test_an_upload_survives_the_link(autopilot: type, round_trip: float, loss: f
     DelayedLink(round_trip, loss, copies, seed).run(upload, receiver, limit=1800.0)
     assert upload.result == (True, f"{1 + 2 * seed} items", None)
     assert receiver.mission == [1000 + seq for seq in range(1 + 2 * seed)]
+
+
+class Resumed(Transaction):
+    """An upload that goes on in another object, of what was written of it, after each call."""
+
+    def __init__(self, upload: Upload) -> None:
+        self._written = json.dumps(upload.state())
+
+    def _step(self, call: Callable[[Upload], list[Outgoing]]) -> list[Outgoing]:
+        upload = Upload(())
+        upload.put_state(json.loads(self._written))
+        found = call(upload)
+        self._written, self.result = json.dumps(upload.state()), upload.result
+        return found
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        return self._step(lambda upload: upload.start(now_ns))
+
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
+        return self._step(lambda upload: upload.receive(message, now_ns))
+
+    def tick(self, now_ns: int) -> list[Outgoing]:
+        return self._step(lambda upload: upload.tick(now_ns))
+
+
+@pytest.mark.parametrize(("round_trip", "loss", "copies"), LINKS.values(), ids=LINKS)
+def test_an_upload_goes_on_from_its_state(round_trip: float, loss: float, copies: float) -> None:
+    """To the tick as if it had stayed what it was."""
+    receivers = ArduPilotUpload(), ArduPilotUpload()
+    uploads = Upload(items(7)), Resumed(Upload(items(7)))
+    took = [
+        DelayedLink(round_trip, loss, copies, 3).run(upload, receiver, limit=1800.0)
+        for upload, receiver in zip(uploads, receivers, strict=True)
+    ]
+    assert took[0] == took[1]
+    assert uploads[0].result == uploads[1].result == (True, "7 items", None)
+    assert receivers[1].mission == [1000 + seq for seq in range(7)]
 
 
 @pytest.mark.parametrize("round_trip", [0.02, 2.0, 5.0])

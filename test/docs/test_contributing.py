@@ -661,9 +661,9 @@ from sim_node.cli.run import RUN_SOURCES, RunSource
 from sim_node.world import World
 def add_arguments(parser):
     parser.add_argument("--empty", metavar="NAME", help="an empty world")
-def empty(arguments):
-    return None if arguments.empty is None else World(arguments.empty)
-RUN_SOURCES.add("empty worlds")(RunSource(add_arguments, empty))
+def empty(arguments, find):
+    return World(arguments.empty)
+RUN_SOURCES.add("empty worlds")(RunSource("empty", add_arguments, empty))
 """,
         """
 from sim_node.cli.main import main

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from sim_node.extensions.scenario.report import pass_rate, write_report
-from sim_node.extensions.scenario.report_plots import PlotAxes, thinned, ticks
+from sim_node.extensions.scenario.report_plots import PlotAxes, thinned
 from sim_node.extensions.scenario.scenarios import Scenario
 from sim_node.extensions.scenario.testing import RunPlan, judge_scenario
 from sim_node.extensions.sweep import variation
+from sim_node.viewing.graph_axes import ticks
 
 BALL = """\
 world: ball                  # A ball <b>that</b> is thrown.
@@ -103,4 +104,6 @@ def test_axes_map_the_ends_to_the_frame() -> None:
     assert (axes.x(0.0), axes.x(60.0)) == (56.0, 628.0)
     assert axes.y(1.0) < axes.y(0.0) < axes.y(-1.0)
     assert ticks(0.0, 60.0, 6) == [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
+    # By hand; sums of steps leave 5.6e-17 where 0 is.
+    assert [f"{each:.4g}" for each in ticks(-0.3, 0.2, 5)] == ["-0.3", "-0.2", "-0.1", "0", "0.1", "0.2"]
     assert len(PlotAxes([1.0], [2.0]).drawn("", "one point")) > 0

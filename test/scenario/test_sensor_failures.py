@@ -68,6 +68,47 @@ def test_a_bias_is_added_to_1e_12_and_ends(sound: Measured, sensor: str) -> None
     assert failing.sum() > 90
 
 
+FALLING = """
+world: falling
+origin: {latitude: 47.397742, longitude: 8.545594, altitude: 488.0}
+time: {step: 0.004}
+vehicles: [{name: drone, model: iris, pose: {position: [0, 0, 50]}}]
+"""
+
+
+def inertial(scenario: str) -> FloatArray:
+    """Return what the imu of a vehicle measures at each of 80 steps."""
+    run = Simulation(loads(f"{FALLING}scenario:\n  - {{at: 0.12, do: {{{scenario}}}}}" if scenario else FALLING), 3)
+    found = []
+    for _ in range(80):
+        run.step()
+        values = run.sensors["drone/IMU"].newest_by(run.steps)
+        assert values is not None
+        found.append(np.array(values))
+    assert not [each for each in happened(run) if each.error]
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("unit", "own", "other"), [("gyro", slice(3), slice(3, 6)), ("accel", slice(3, 6), slice(3))])
+def test_a_part_of_an_imu_fails_alone(unit: str, own: slice, other: slice) -> None:
+    """Steps after the 30th: the sensors of the one at which it begins have measured."""
+    sound = inertial("")
+    expected = {
+        f"fail: {{unit: {unit}, type: off}}": np.zeros((50, 3)),
+        f"fail: {{unit: {unit}, type: stuck}}": np.tile(sound[29, own], (50, 1)),
+        f"fail: {{unit: {unit}, type: wrong, gain: 3}}": 3.0 * sound[30:, own],
+        f"disturb: {{unit: {unit}, bias: [1, 0, -2]}}": sound[30:, own] + [1.0, 0.0, -2.0],
+    }
+    for scenario, values in expected.items():
+        found = inertial(scenario)
+        np.testing.assert_allclose(found[30:, own], values, rtol=0, atol=1e-12, err_msg=scenario)
+        np.testing.assert_array_equal(found[30:, other], sound[30:, other], scenario)
+        np.testing.assert_array_equal(found[:30], sound[:30], scenario)
+    garbage = inertial(f"fail: {{unit: {unit}, type: garbage}}")
+    assert (garbage[30:, own] != sound[30:, own]).all()
+    np.testing.assert_array_equal(garbage[30:, other], sound[30:, other])
+
+
 def test_each_channel_has_its_own_number(sound: Measured) -> None:
     found, _ = measured("  - {at: 1, do: {disturb: {unit: box/IMU, bias: [0, 0, 0, 1, 2, 3]}}}")
     stamps, values = found["box/IMU"]

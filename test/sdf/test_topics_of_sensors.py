@@ -136,8 +136,7 @@ class TestTheOption:
         add_world(parser)
         add_arguments(parser)
         arguments = parser.parse_args([str(tmp_path / "main.yaml"), "--sdf-topics", "gazebo"])
-        arguments.find = loaded
-        world = world_with_topics(arguments)
+        world = world_with_topics(arguments, loaded)
         assert world is not None
         assert topics_of(world, "") == ["a/world/w/model/m/link/l/sensor/i/imu", "b/m/l/i/data_raw"]
 

@@ -155,7 +155,9 @@ class BuiltinAutopilot:
             self.link.send("STATUSTEXT", fields, None, 0)
 
     def send_to_all(self, name: str) -> None:
-        """Send one of MESSAGES on all links, where there is something to send."""
+        """Send one of MESSAGES on all links, where there is something to send, and somebody to take it."""
+        if not any(self._takes(connection, name) for connection in self.connections):
+            return
         fields = MESSAGES[name].make(self.flight)
         if fields is not None:
             self._send_all(name, fields)
@@ -171,10 +173,15 @@ class BuiltinAutopilot:
     def _send_all(self, name: str, fields: Mapping[str, Any]) -> None:
         now_ns = time.monotonic_ns()
         for connection in self.connections:
-            if name != "HEARTBEAT" and connection in self._quiet and not connection.peers:
-                continue
-            with suppress(EncodeError):
-                connection.send_to_all(name, fields, now_ns)
+            if self._takes(connection, name):
+                with suppress(EncodeError):
+                    connection.send_to_all(name, fields, now_ns)
+
+    def _takes(self, connection: Connection, name: str) -> bool:
+        """Return whether a message goes over a link: where nobody is known to be, heartbeats alone."""
+        if name == "HEARTBEAT" or connection.peers:
+            return True
+        return not (connection.unheard or connection in self._quiet)
 
     # The loop
 

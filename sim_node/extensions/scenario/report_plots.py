@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.graph_axes import axis_range, ticks
 
 WIDTH, HEIGHT = 640, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 26
@@ -33,18 +34,6 @@ def thinned(times: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArr
     return times[kept], values[kept]
 
 
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return round numbers from low to high, about `count` of them."""
-    span = high - low
-    if not span > 0.0 or not math.isfinite(span):
-        return [low]
-    rough = span / count
-    base = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * base for factor in (1.0, 2.0, 5.0, 10.0) if factor * base >= rough)
-    first = math.ceil(low / step) * step
-    return [first + index * step for index in range(int((high - first) / step + 1e-9) + 1)]
-
-
 class PlotAxes:
     """The axes of a plot, which map numbers to pixels.
 
@@ -54,8 +43,10 @@ class PlotAxes:
     """
 
     def __init__(self, xs: Iterable[float], ys: Iterable[float], unit: str = "") -> None:
-        self.x_low, self.x_high = _range(xs, margin=0.0)
-        self.y_low, self.y_high = _range(ys, margin=0.06)
+        self.x_low, self.x_high = _range(xs)
+        if not self.x_high > self.x_low:
+            self.x_low, self.x_high = self.x_low - 0.5, self.x_high + 0.5
+        self.y_low, self.y_high = axis_range(*_range(ys))
         self._unit = f" {unit}" if unit else ""
 
     def x(self, value: float) -> float:
@@ -133,10 +124,6 @@ def _path(axes: PlotAxes, times: FloatArray, values: FloatArray) -> str:
     return "".join(parts)
 
 
-def _range(values: Iterable[float], margin: float) -> tuple[float, float]:
+def _range(values: Iterable[float]) -> tuple[float, float]:
     finite = [value for value in values if math.isfinite(value)]
-    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    if not high - low > 1e-12 * max(abs(low), abs(high)):
-        low, high = low - 0.5, high + 0.5
-    room = margin * (high - low)
-    return low - room, high + room
+    return (min(finite), max(finite)) if finite else (0.0, 1.0)

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.run import RUN_SOURCES, RunSource
+from sim_node.cli.run import RUN_SOURCES, FindWorld, RunSource
 from sim_node.extensions.sdf import SUFFIXES, TOPICS
 from sim_node.extensions.sdf.elements import NAMER
 from sim_node.world import World
@@ -18,13 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sdf-topics", choices=TOPICS.allowed, help=what)
 
 
-def world_with_topics(arguments: argparse.Namespace) -> World | None:
-    """Return the world with the topics that --sdf-topics asks for; None if it is not given."""
-    if arguments.sdf_topics is None:
-        return None
+def world_with_topics(arguments: argparse.Namespace, find: FindWorld) -> World:
+    """Return the world with the topics that --sdf-topics asks for."""
     token = NAMER.set(arguments.sdf_topics)
     try:
-        world: World = arguments.find(arguments)
+        world = find(arguments)
     finally:
         NAMER.reset(token)
     if not any(path.suffix.lower() in SUFFIXES for path in world.files):
@@ -33,4 +31,4 @@ def world_with_topics(arguments: argparse.Namespace) -> World | None:
     return replace(world, files=())
 
 
-RUN_SOURCES.add("topics of SDF files")(RunSource(add_arguments, world_with_topics))
+RUN_SOURCES.add("topics of SDF files")(RunSource("sdf_topics", add_arguments, world_with_topics))

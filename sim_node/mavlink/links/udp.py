@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
+import sys
 from contextlib import suppress
 
 from sim_node.mavlink.links.endpoint import MAX_READS, READ_SIZE, Address, Endpoint, endpoint, host_and_port
@@ -14,6 +16,8 @@ _RECEIVE_BUFFER = 4 << 20
 # that were dropped (linux/sock_diag.h).
 _SO_MEMINFO, _DROPS = 55, 8
 _MEMORY = struct.Struct("=9I")
+# Of Linux: a socket with it is told what became of its datagrams (linux/in.h).
+_RECVERR = 11
 
 
 class UdpEndpoint(Endpoint):
@@ -82,6 +86,15 @@ def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
         by_socket.sendto(data, to)
 
 
+def refused(by_socket: socket.socket) -> bool:
+    """Return whether nobody listened where the last datagram went; False where the system does not tell."""
+    if by_socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != errno.ECONNREFUSED:
+        return False
+    with suppress(OSError):  # else the socket would look readable until somebody takes it
+        by_socket.recvmsg(1, 0, socket.MSG_ERRQUEUE)
+    return True
+
+
 @endpoint("udpin")
 class UdpIn(UdpEndpoint):
     """A bound socket; it sends to peers that it has received from."""
@@ -111,11 +124,13 @@ class UdpOut(UdpEndpoint):
     """A socket that sends to one host and ignores datagrams from others.
 
     source: its own port, 0 for any; a fixed one lets the peer recognise it after a restart.
+    unheard: Whether nobody of this machine listened to the last datagram. Linux alone tells.
     """
 
     def __init__(self, url: str, rest: str, source: int = 0) -> None:
         super().__init__(url, rest)
-        self._host, self._source = "", source
+        self._host, self._source, self._told = "", source, False
+        self.unheard = False
 
     def open(self) -> None:
         """Resolve the host name. Raises OSError if there is no such host, or its own port is in use."""
@@ -130,6 +145,10 @@ class UdpOut(UdpEndpoint):
             except OSError:
                 made.close()
                 raise
+        # Another machine, or a router on the way, may be wrong about it: such a link would go down.
+        self._told, self.unheard = on_loopback and sys.platform == "linux", False
+        if self._told:
+            made.setsockopt(socket.IPPROTO_IP, _RECVERR, 1)
         self._socket = made
 
     def read(self) -> list[tuple[bytes, Address]]:
@@ -142,3 +161,4 @@ class UdpOut(UdpEndpoint):
         """Send to the peer."""
         if self._socket is not None:
             sent(self._socket, data, to or (self._host, self.address[1]))
+            self.unheard = self._told and refused(self._socket)

@@ -71,6 +71,13 @@ def result_words(result: int) -> str:
     return enum_name("MAV_MISSION_RESULT", result).removeprefix("MAV_MISSION_").lower().replace("_", " ")
 
 
+# What an upload remembers.
+_STATE = (
+    *("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last"),
+    *("lists", "count", "requested", "received_ns", "uploads", "error"),
+)
+
+
 class Upload(Transfer):
     """Uploads a mission: sends items as the autopilot requests them.
 
@@ -96,6 +103,16 @@ class Upload(Transfer):
         self._received_ns = 0
         self._uploads = 0
         self._error: int | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Return where it is, while it has no result, for `put_state`: numbers and lists by names, as JSON has them."""
+        return {name: getattr(self, f"_{name}") for name in _STATE}
+
+    def put_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from where another upload was. Raises KeyError for a name that is missing."""
+        for name in _STATE:
+            value = state[name]
+            setattr(self, f"_{name}", list(value) if isinstance(value, list) else value)
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """Announce the number of items.

@@ -1,11 +1,7 @@
 // What is in the panels: graphs, tables, numbers, gauges, frames, images, the log.
 "use strict";
-// Of curves and their legends: at least 4.5 to the paper, light and dark (WCAG 2, 1.4.3).
-const COLOURS = {
-  light: ["#c92a2a", "#237a33", "#1864ab", "#a84300", "#7048b0", "#0b7285", "#7a4a3e", "#b02a86", "#5c6470"],
-  dark: ["#ff8787", "#69db7c", "#74b7f5", "#ffa94d", "#c3a6f5", "#66d9e8", "#d8b4a6", "#f5a3d7", "#c4c9cf"],
-};
-const colour = (curve) => COLOURS[scheme()][curve % COLOURS.light.length];
+// GRAPH is GraphLook of graph_axes.py, as it is.
+const colour = (curve) => GRAPH[scheme()][curve % GRAPH.light.length];
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
 // By the number of a graph, and of what has other data.
 const plots = new Map(), feeds = new Map();
@@ -82,9 +78,8 @@ function drawGraph(plot) {
   if (plot.style === "bar" && !plot.limits) low = Math.min(low, 0), high = Math.max(high, 0);
   if (!times.length || !Number.isFinite(low)) return;
   if (!plot.limits) {
-    // What differs by the rounding of doubles alone is level.
-    const level = high - low <= 1e-12 * Math.max(1, Math.abs(high), Math.abs(low));
-    const margin = level ? Math.max(Math.abs(high) * 0.1, 0.5) : 0.06 * (high - low);
+    const level = high - low <= GRAPH.level * Math.max(1, Math.abs(high), Math.abs(low));
+    const margin = level ? Math.max(Math.abs(high) * GRAPH.level_margin, GRAPH.least_level_margin) : GRAPH.margin * (high - low);
     low -= margin;
     high += margin;
   }

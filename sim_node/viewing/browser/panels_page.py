@@ -21,6 +21,7 @@ from websockets.http11 import Request, Response
 
 from sim_node.viewing.browser.layout_socket import SOCKET as LAYOUT
 from sim_node.viewing.browser.layout_socket import LayoutSocket
+from sim_node.viewing.graph_axes import LOOK
 
 PAGE = Path(__file__).with_name("panels.html")
 SOCKET = "/panels"
@@ -152,7 +153,8 @@ def viewport_of(connection: ServerConnection | None) -> int | None:
 
 @cache
 def _page() -> bytes:
-    scripts = _scripts("foot.js", "page.js", "panel_contents.js", "panels.js")
+    graph = b"<script>const GRAPH = %b;</script>" % json.dumps(LOOK._asdict()).encode()
+    scripts = graph + _scripts("foot.js", "page.js", "panel_contents.js", "panels.js")
     return PAGE.read_bytes().replace(b"</html>", scripts + b"</html>", 1)
 
 

@@ -196,7 +196,7 @@ def _sensor(run: Simulation, unit: str, of: str, instance: int) -> tuple[str, di
     if unit not in SENSORS:
         raise ValueError(f"no sensor or unit {unit!r}{did_you_mean(unit, (*SENSORS, *MOTORS, *run.sensors))}")
     types, part = SENSORS[unit]
-    return sensor_of(run, vehicle_of(run, of), types, instance), {} if part is None else {"channels": part}
+    return sensor_of(run, vehicle_of(run, of), types, instance), {} if part is None else {"channels": list(part)}
 
 
 def mend(run: Simulation, sensor: str) -> None:

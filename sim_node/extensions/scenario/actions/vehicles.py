@@ -201,7 +201,8 @@ def _send_mission(run: Simulation, path: Path, of: str, *, start: bool) -> str:
     items = as_messages(plan, home, ARDUPILOT if flown_by(run, vehicle) == "ardupilot" else PX4)
     upload = Upload(items, {FENCE: fence_messages(plan), RALLY: rally_messages(plan)})
     arguments: dict[str, Any] = {"count": len(items), "start": start, "event": OccurredEvent(run, run.steps).event}
-    begin(run, "mission", vehicle, upload=vars(upload), first=upload.start(run.time_ns), **arguments)
+    first = upload.start(run.time_ns)
+    begin(run, "mission", vehicle, upload=upload.state(), first=first, **arguments)
     return f"a mission of {len(items)} items is sent to {vehicle}"
 
 
@@ -216,7 +217,7 @@ class _MissionUpload(Effect):
         state: Any = lasting.arguments
         autopilot, station = ordered(run, lasting.of), station_of(run, lasting.of)
         upload = Upload(())
-        vars(upload).update(state["upload"])  # numbers, texts and lists: what is kept of it with the run's state
+        upload.put_state(state["upload"])
         due, state["first"] = list(state["first"]), []
         for reply in [each for each in autopilot.replies if each.name.startswith("MISSION_")]:
             autopilot.replies.remove(reply)
@@ -227,7 +228,7 @@ class _MissionUpload(Effect):
         for name, fields in due:
             send(run, station, name, {"target_system": 0, "target_component": 1, **fields})
         if upload.result is None:
-            state["upload"] = vars(upload)
+            state["upload"] = upload.state()
             return
         timetable_of(run).drop(lasting.kind, lasting.of)
         if not upload.result.ok:
