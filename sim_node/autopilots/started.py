@@ -126,7 +126,7 @@ class StartedAutopilot:
         pilot = self._vehicle.pilot
         if pilot is not None and not self._flies_mission and sample.time_ns >= round(pilot.wait * 1e9):
             self._fly_mission()
-        self._inner.send(replace(sample, time_ns=sample.time_ns + self._offset_ns))
+        self._inner.send(sample._replace(time_ns=sample.time_ns + self._offset_ns))
 
     def receive(self) -> Commands | None:
         """Wait for its commands, and hear what it says. Raises RunFailed if it is gone: that is no verdict on it."""
@@ -174,7 +174,7 @@ class StartedAutopilot:
                 time_ns = still.time_ns - begin_ns
                 sample = source.sample(still.steps, time_ns)
                 if sample is not None:
-                    self._inner.send(replace(sample, time_ns=time_ns + self._offset_ns))
+                    self._inner.send(sample._replace(time_ns=time_ns + self._offset_ns))
                     self._inner.receive()
                 # PX4's rovers are in lockstep while they drive only.
                 there = self.wait.lockstep or (bool(self.wait.peer) and isinstance(self._vehicle, Base))

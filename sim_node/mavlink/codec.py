@@ -6,9 +6,10 @@ invalid input and takes several times as long.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ V1, V2 = 0xFE, 0xFD
 SIGNED = 0x01  # of the incompatibility flags
 SIGNATURE_SIZE = 13
 HEADER = struct.Struct("<BBBBBBBHB")
+# Of the format of a struct, without texts: how many numbers of a type, if not one.
+_PART = re.compile("([0-9]*)([a-zA-Z])")
 # Makes named tuples of as many values as they have fields, several times as fast as `_make`, which counts them.
 _new_tuple: Any = tuple.__new__
 
@@ -52,6 +55,7 @@ class MessageType:
         self.number, self.name = number, str(table.msgname)
         self.struct: struct.Struct = table.unpacker
         self.crc_extra = bytes([table.crc_extra])
+        self.id = number.to_bytes(3, "little")  # as MAVLink 2 has it
         # For each field, in the order of the payload: the index of its first number, how many it has (1 for a text),
         # whether it is a text, and whether it is an array.
         self._places: dict[str, tuple[int, int, bool, bool]] = {}
@@ -64,6 +68,7 @@ class MessageType:
             self._places[field] = at, count, text, length > 0
             self._zeros += [b""] if text else [0] * count
             slices[field] = slice(at, at + count) if length > 0 and not text else at
+        self.count = len(self._zeros)
         # Of each field of numbers, whether it is an array; and the fields of integers.
         self.arrays = {field: is_array for field, (_, _, text, is_array) in self._places.items() if not text}
         types = zip(table.fieldnames, table.fieldtypes, strict=True)
@@ -73,6 +78,11 @@ class MessageType:
         self._pick: Any = itemgetter(first, *others) if others else lambda numbers: (numbers[first],)
         # Their indices among the fields.
         self._texts = [table.fieldnames.index(field) for field, (_, _, text, _) in self._places.items() if text]
+
+    def first(self, count: int) -> struct.Struct:
+        """Return the layout of the first so many numbers of the payload."""
+        letters = "".join(letter * int(times or 1) for times, letter in _PART.findall(self.struct.format))
+        return struct.Struct(f"<{letters[:count]}")
 
     def size_of(self, field: str) -> int:
         """Return how many numbers a field has."""
@@ -160,14 +170,16 @@ def frame_bytes(
     """Return a MAVLink 2 frame up to its CRC. If `signed`, its flags announce a signature. Raises EncodeError."""
     kind = kind_named(name)
     payload = kind.pack(fields)
+    ids = bytes((system, component)) + kind.id
+    return _framed(payload, ids, kind.crc_extra, sequence, SIGNED if signed else 0)
+
+
+def _framed(payload: bytes, ids: bytes, crc_extra: bytes, sequence: int, flags: int = 0) -> bytes:
+    """Return a MAVLink 2 frame up to its CRC. ids: of the sender, and of the message."""
     # At least one byte remains: MAVLink 2, payload truncation.
     payload = payload.rstrip(b"\0") or payload[:1]
-    number = kind.number
-    header = HEADER.pack(
-        V2, len(payload), SIGNED if signed else 0, 0, sequence, system, component, number & 0xFFFF, number >> 16
-    )
-    frame = header + payload
-    return frame + struct.pack("<H", checksum(frame, kind))
+    body = bytes((len(payload), flags, 0, sequence)) + ids + payload
+    return b"\xfd" + body + crc16.mcrf4xx(body + crc_extra).to_bytes(2, "little")
 
 
 def first_frame_bytes(name: str, fields: Mapping[str, Any], system: int, component: int, sequence: int) -> bytes | None:
@@ -186,21 +198,49 @@ def first_frame_bytes(name: str, fields: Mapping[str, Any], system: int, compone
 
 
 class FrameWriter:
-    """Writes one message repeatedly, from all of its numbers in the order of the payload.
+    """Writes one message repeatedly, from its numbers in the order of the payload. It has no texts.
 
-    For messages at every step of a simulation: it takes a quarter of the time of `frame_bytes`.
+    For messages at every step of a simulation: it takes a quarter of the time of `frame_bytes`. last: the last numbers
+    of the payload, if they are always the same; `frame` takes those before them.
     """
 
-    def __init__(self, name: str, system: int, component: int) -> None:
+    def __init__(self, name: str, system: int, component: int, last: Sequence[float] = ()) -> None:
         kind = kind_named(name)
-        self._pack, self._extra = kind.struct.pack, kind.crc_extra
-        self._ids = bytes([system, component]) + kind.number.to_bytes(3, "little")
+        first = kind.first(kind.count - len(last))
+        self._pack, self._extra = first.pack, kind.crc_extra
+        self._last = kind.struct.pack(*[0] * (kind.count - len(last)), *last)[first.size :]
+        self._ids = bytes([system, component]) + kind.id
 
     def frame(self, sequence: int, *numbers: Any) -> bytes:
         """Return the frame, unsigned. Raises struct.error for numbers that do not fit."""
-        payload = self._pack(*numbers).rstrip(b"\0") or b"\0"
-        body = bytes((len(payload), 0, 0, sequence)) + self._ids + payload
-        return b"\xfd" + body + crc16.mcrf4xx(body + self._extra).to_bytes(2, "little")
+        return _framed(self._pack(*numbers) + self._last, self._ids, self._extra, sequence)
+
+
+class FrameReader:
+    """Reads one message repeatedly, as its first numbers in the order of the payload. It has no texts.
+
+    For messages at every step of a simulation: it takes a third of the time of a Parser, which reads all others.
+    """
+
+    def __init__(self, name: str, numbers: int | None = None) -> None:
+        kind = kind_named(name)
+        first = kind.first(kind.count if numbers is None else numbers)
+        self._unpack, self._size, self._extra = first.unpack_from, first.size, kind.crc_extra
+        self._id = kind.id
+
+    def read(self, data: bytes, at: int) -> tuple[int, tuple[Any, ...]] | None:
+        """Return where the frame ends that begins at `at`, and its numbers; None if it is for a Parser.
+
+        That is all but a whole, unsigned frame of the message with the right sum.
+        """
+        if data[at + 7 : at + 10] != self._id or data[at] != V2 or data[at + 2]:
+            return None
+        end = at + 12 + data[at + 1]
+        if end > len(data):
+            return None
+        if int.from_bytes(data[end - 2 : end], "little") != crc16.mcrf4xx(data[at + 1 : end - 2] + self._extra):
+            return None
+        return end, self._unpack(data[at + 10 : end - 2].ljust(self._size, b"\0"))
 
 
 def checksum(frame: bytes, kind: MessageType) -> int:

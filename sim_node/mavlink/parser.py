@@ -37,6 +37,11 @@ class Parser:
         self._datagrams = datagrams
         self._pending = b""
 
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether no incomplete frame is kept."""
+        return not self._pending
+
     def restart(self) -> None:
         """Drop an incomplete frame, because the link was closed. The counters go on."""
         self._pending = b""

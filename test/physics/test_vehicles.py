@@ -449,3 +449,21 @@ def test_a_vehicle_that_is_too_heavy_for_a_pilot_is_refused(preset: Callable[...
     heavy = replace(world.bodies[1], inertial=replace(inertial, mass=5.0))
     with pytest.raises(WorldError, match=r"its rotors lift 28.27 N at most, it weighs 49.05 N"):
         Simulation(replace(world, bodies=(GROUND, heavy)))
+
+
+def test_commands_and_pushes_that_come_after_a_look_at_the_motion_act_as_if_nobody_had_looked(
+    preset: Callable[..., World],
+) -> None:
+    """A look evaluates the first half of a timestep, which the step then takes over."""
+    ways = []
+    for looks in (False, True):
+        run = Simulation(preset("iris", wind=Wind(velocity=np.array([3.0, 0.0, 0.0]))))
+        look = run.observer(["v/base_link"])
+        for step in range(200):
+            if looks:
+                look()
+            run.vehicles["v"].command[:] = [0.5 + 0.001 * step, 0.6, 0.55, 0.5]
+            run.bodies["v/base_link"].wrench = [0.01 * step, 0.0, 0.0, 0.0, 0.0, 0.0]
+            run.step()
+        ways.append(run.snapshot().poses.tobytes())
+    assert ways[0] == ways[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,8 @@ class GeoReference:
     def __init__(self, parameters: VehicleParameters) -> None:
         self.home: tuple[float, float, float] | None = None
         self.origin, self.undulation = parameters.origin, parameters.undulation
+        # The place that was converted last, which several messages of an instant have, and what it became.
+        self._converted: tuple[Sequence[float], tuple[float, float, float]] | None = None
 
     def local(self, frame: int, latitude: float, longitude: float, height: float) -> FloatArray | None:
         """Convert degrees and metres in a frame of MAVLink to ENU (3,); None for frames that are not supported."""
@@ -100,9 +103,12 @@ class GeoReference:
 
     def ellipsoid(self, place: tuple[float, float, float] | FloatArray) -> tuple[float, float, float]:
         """Convert a place in ENU to latitude, longitude (degrees) and metres above the ellipsoid."""
-        lla = TaggedPosition(place, Frame.ENU, self.origin).to(Frame.LLA)
-        latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
-        return latitude, longitude, altitude
+        numbers = place if isinstance(place, tuple) else place.tolist()
+        if self._converted is None or self._converted[0] != numbers:
+            lla = TaggedPosition(place, Frame.ENU, self.origin).to(Frame.LLA)
+            latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
+            self._converted = numbers, (latitude, longitude, altitude)
+        return self._converted[1]
 
     def sea_level(self, altitude: float) -> float:
         """Convert metres above the ellipsoid to metres above mean sea level."""

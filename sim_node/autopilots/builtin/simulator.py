@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from sim_node.mavlink.codec import EncodeError, FrameWriter, MavlinkMessage, frame_bytes
+from sim_node.mavlink.codec import EncodeError, FrameReader, FrameWriter, MavlinkMessage, frame_bytes, kind_named
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.parser import Parser
-from sim_node.spatial.frames import AttitudeNed, Frd, Ned
+from sim_node.spatial.frames import AttitudeEnu, Enu, Flu
 from sim_node.spatial.geometry.arrays import FloatArray
 
 FIRST_PORT = 4560
@@ -30,6 +30,9 @@ _OF_SIMULATORS = (
     "BATTERY_STATUS",
 )
 RESET = 1 << 31  # of HIL_SENSOR's fields
+# What comes at every step.
+_STATE, _SENSOR = FrameReader("ODOMETRY", 11), FrameReader("HIL_SENSOR")
+_SensorFields = kind_named("HIL_SENSOR").fields
 # Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
 MAX_SHOWN = 1e6
 
@@ -94,7 +97,9 @@ class SimulatorLink:
         self._parser = Parser(datagrams=False)
         self._sequence = 0
         self._received = False
-        self._position, self._attitude, self._velocity, self._rate = np.zeros(3), np.zeros(4), np.zeros(3), np.zeros(3)
+        self._state = np.zeros(13)
+        position, attitude, velocity, rate = np.split(self._state, (3, 7, 10))
+        self._parts = position, attitude, velocity, rate
 
     def fileno(self) -> int:
         """Of the socket, -1 while there is none."""
@@ -143,7 +148,17 @@ class SimulatorLink:
                 self._write(frame_bytes(name, fields, self._system, 1, self._sequence))
 
     def _take(self, data: bytes) -> None:
-        for message in self._parser.feed(data):
+        at = 0
+        if self._parser.is_between_frames:  # mostly, a state and a measurement are all there is
+            if found := _STATE.read(data, at):
+                at, numbers = found
+                self._locate(numbers)
+            if found := _SENSOR.read(data, at):
+                at, numbers = found
+                self._measure(_SensorFields._make(numbers))
+            if at == len(data):
+                return
+        for message in self._parser.feed(data[at:]):
             if message.name in _OF_SIMULATORS:
                 self._handle(message.name, message.fields)
             else:
@@ -156,29 +171,36 @@ class SimulatorLink:
 
     def _handle(self, name: str, fields: Any) -> None:
         if name == "ODOMETRY":
-            if not _is_state(fields):
-                self.invalid += 1
-                return
-            self._position[:] = Ned((fields.x, fields.y, fields.z)).to_enu().xyz
-            self._attitude[:] = AttitudeNed(fields.q).to_enu().xyzw
-            self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu().xyz
+            place, velocity = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
+            self._locate((fields.time_usec, *place, *fields.q, *velocity))
         elif name == "HIL_GPS":
             self.measurements.fix, self.measurements.fix_us = fields, fields.time_usec
         elif name == "BATTERY_STATUS":
             self.measurements.failed_cells = frozenset(cell for cell, each in enumerate(fields.voltages) if not each)
         elif name == "HIL_SENSOR":
-            self._received = True
-            self.steps += 1
-            self.measurements.record(fields)
-            rate = Frd((fields.xgyro, fields.ygyro, fields.zgyro))
-            if _are_below(MAX_SHOWN, rate.xyz):
-                self._rate[:] = rate.to_flu().xyz
-            else:
-                self.invalid += 1
-            reset = bool(fields.fields_updated & RESET)
-            state = self._position, self._attitude, self._velocity, self._rate
-            self._answer(fields.time_usec, self._step(fields.time_usec, *state, reset))
-            self._after(fields.time_usec)
+            self._measure(fields)
+
+    def _locate(self, numbers: Sequence[float]) -> None:
+        """Take the first numbers of an ODOMETRY: time, place, attitude (w first) and velocity, in NED."""
+        _, x, y, z, qw, qx, qy, qz, vx, vy, vz = numbers
+        is_place = _are_below(MAX_SHOWN, (x, y, z)) and _are_below(MAX_SHOWN, (vx, vy, vz))
+        if not is_place or not abs(math.hypot(qw, qx, qy, qz) - 1.0) < 1e-2:
+            self.invalid += 1
+            return
+        self._state[:10] = *Enu.of_ned(x, y, z), *AttitudeEnu.of_ned(qw, qx, qy, qz), *Enu.of_ned(vx, vy, vz)
+
+    def _measure(self, fields: Any) -> None:
+        """Take a HIL_SENSOR, and answer it."""
+        self._received = True
+        self.steps += 1
+        self.measurements.record(fields)
+        time_us, x, y, z = fields.time_usec, fields.xgyro, fields.ygyro, fields.zgyro
+        if _are_below(MAX_SHOWN, (x, y, z)):
+            self._state[10:] = Flu.of_frd(x, y, z).xyz
+        else:
+            self.invalid += 1
+        self._answer(time_us, self._step(time_us, *self._parts, bool(fields.fields_updated & RESET)))
+        self._after(time_us)
 
     def _answer(self, time_us: int, commands: FloatArray) -> None:
         values = commands.tolist()
@@ -230,12 +252,6 @@ def link_to(
     if simulator is None:
         return MemoryLink(system, step, after, armed, ordered)
     return SimulatorLink(simulator, system, step, after, armed, ordered)
-
-
-def _is_state(fields: Any) -> bool:
-    """Whether an ODOMETRY holds a place, a rotation and a velocity."""
-    place, velocity = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
-    return _are_below(MAX_SHOWN, place) and _are_below(MAX_SHOWN, velocity) and abs(math.hypot(*fields.q) - 1.0) < 1e-2
 
 
 def _are_below(most: float, numbers: tuple[float, float, float]) -> bool:

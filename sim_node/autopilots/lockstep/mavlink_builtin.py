@@ -65,7 +65,7 @@ class MavlinkBuiltin(Px4):
         self._process, self.wait.own = process, process is not None
         self._reset = False
         self._sample: Sample | None = None
-        self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
+        self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT, _AFTER_VELOCITY)
         self._orders: list[bytes] = []
         self.replies: list[MavlinkMessage] = []
         self.telemetry: dict[str, MavlinkMessage] = {}
@@ -295,10 +295,10 @@ def _check_key(vehicle: Vehicle) -> None:
 
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
-    """Return the state as ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope.
+    """Return the first numbers of ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope.
 
     It is the true one, with the errors that failed sensors would give a filter.
     """
     pose = (sample.pose if sample.estimate is None else sample.estimate).tolist()
     place, velocity = Enu(pose[:3]).to_ned(), Enu(sample.velocity.tolist()).to_ned()
-    return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity, *_AFTER_VELOCITY
+    return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity

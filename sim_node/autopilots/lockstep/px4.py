@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, LockstepWait, autopilot, outputs_of
 from sim_node.autopilots.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
-from sim_node.mavlink.codec import FrameWriter, MavlinkMessage, frame_bytes
+from sim_node.mavlink.codec import FrameReader, FrameWriter, MavlinkMessage, frame_bytes
 from sim_node.mavlink.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
@@ -28,6 +28,7 @@ SYSTEM, COMPONENT = 1, 51
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
 _READ_SIZE = 4096
+_CONTROLS = FrameReader("HIL_ACTUATOR_CONTROLS")
 # Number of samples between two checks for a second autopilot.
 _SECOND_CHECK_PERIOD = 125
 
@@ -228,9 +229,16 @@ class Px4:
             seconds = 0.0
 
     def _take(self, data: bytes) -> None:
+        if self._parser.is_between_frames and (found := _CONTROLS.read(data, 0)):
+            end, numbers = found
+            self._controls = px4_hil.controls(numbers)
+            data = data[end:]
+            if not data:
+                return
         for message in self._parser.feed(data):
             if message.name == "HIL_ACTUATOR_CONTROLS":
-                self._controls = px4_hil.controls(message.fields)
+                fields = message.fields
+                self._controls = px4_hil.controls((fields.time_usec, fields.flags, *fields.controls, fields.mode))
             else:
                 self._receive(message)
 

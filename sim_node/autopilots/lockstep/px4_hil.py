@@ -9,7 +9,7 @@ message definitions in places.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,11 +55,10 @@ class Controls(NamedTuple):
         return tuple([min(max(value, low), 1.0) if math.isfinite(value) else 0.0 for value in self.values[:channels]])
 
 
-def controls(fields: Any) -> Controls:
-    """Read HIL_ACTUATOR_CONTROLS."""
-    return Controls(
-        fields.time_usec, tuple(fields.controls), bool(fields.mode & _ARMED), bool(fields.flags & _LOCKSTEP)
-    )
+def controls(numbers: Sequence[Any]) -> Controls:
+    """Read the numbers of HIL_ACTUATOR_CONTROLS in the order of the payload: time, flags, commands, mode."""
+    time_us, flags, *values, mode = numbers
+    return Controls(time_us, tuple(values), bool(mode & _ARMED), bool(flags & _LOCKSTEP))
 
 
 def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -59,8 +59,8 @@ class EstimateErrors:
         if seconds < 0.0:
             self.position[:], self.yaw, seconds = 0.0, 0.0, 0.0
         alterations = self._run.alterations
-        failed = {kind: name for kind, name in self._sensors.items() if name in alterations}
-        if not failed and not self.yaw and not self.position.any():
+        failed = {kind: name for kind, name in self._sensors.items() if name in alterations} if alterations else {}
+        if not failed and not self.yaw and not any(self.position.tolist()):
             return False
         part = -math.expm1(-seconds / LAG)
         wanted, yaw = np.zeros(3), 0.0
@@ -232,8 +232,7 @@ class Fix:
         return self.altitude - self.undulation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Sample(NamedTuple):
     """A vehicle at an instant. None stands for a quantity without a new measurement since the last sample.
 
     Attributes:
@@ -390,13 +389,13 @@ class OnboardSensors:
         if pressure is not None or self._temperature is None:
             # Updated as often as a barometer measures it.
             self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS
-        rate = self._from_imu @ imu[:3]
+        rate = self._from_imu.dot(imu[:3])
         return Sample(
             time_ns,
             state.pose[0],
             state.twist[0, :3],
             rate,
-            self._from_imu @ imu[3:],
+            self._from_imu.dot(imu[3:]),
             field=None if field is None else self._from_magnetometer @ field,
             pressure=None if pressure is None else float(pressure[0]),
             altitude=0.0 if pressure is None else air_data.pressure_altitude(float(pressure[0])),

@@ -347,8 +347,10 @@ class RigidBodyEngine:
 
     def _advance_some(self, timesteps: int, now: list[bytes] | None = None) -> None:
         """Advance. now: the present state as `_state_now` returns it, if it is known."""
-        # The first half of a timestep is done already if the state was evaluated.
-        is_half_done = now is not None and now == self._evaluated
+        # The first half of a timestep is done already if the state of the bodies was evaluated: commands and wrenches
+        # act in the second one.
+        evaluated = self._evaluated
+        is_half_done = now is not None and evaluated is not None and now[0] == evaluated[0]
         self._evaluated = None
         if self._force_elements:
             if self._in_two_halves:

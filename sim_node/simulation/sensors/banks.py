@@ -113,6 +113,8 @@ class SensorBank(ABC, Generic[P]):
 
     def publish(self, step: int, *, wait: bool) -> Batch:
         """Return what is due by a step and was not published yet."""
+        if not (pending := self.schedule.pending) or pending[0][0] > step:
+            return self._nothing
         out = self._out(step, wait=wait)
         if not out:
             return self._nothing

@@ -95,7 +95,8 @@ NO_MEASUREMENTS = Measurements()
 
 def batch_of(kind: str, names: tuple[str, ...], pairs: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:
     """Return a batch of one or more (stamp, values (S, ...)), in order."""
-    return Batch(kind, names, np.array([stamp for stamp, _ in pairs]), np.array([values for _, values in pairs]))
+    stamps, values = zip(*pairs, strict=True)
+    return Batch(kind, names, np.array(stamps), np.array(values))
 
 
 class SensorSubscription:
