@@ -27,9 +27,9 @@ from sim_node.text import did_you_mean
 from sim_node.world.quantities import Number, Whole, Word
 
 # The types of sensors that are a unit, and the channels that belong to it; None for all.
-SENSORS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...] | None]] = {
-    "gyro": (("imu",), (0, 1, 2)),
-    "accel": (("imu",), (3, 4, 5)),
+SENSORS: Mapping[str, tuple[tuple[str, ...], list[int] | None]] = {
+    "gyro": (("imu",), [0, 1, 2]),
+    "accel": (("imu",), [3, 4, 5]),
     "mag": (("magnetometer",), None),
     "baro": (("barometer",), None),
     "gps": (("gps",), None),
@@ -189,14 +189,14 @@ def alter(run: Simulation, sensor: str, type: str, seconds: float = 0.0, **numbe
     isolate(run, sensor)
 
 
-def _sensor(run: Simulation, unit: str, of: str, instance: int) -> tuple[str, dict[str, tuple[int, ...]]]:
+def _sensor(run: Simulation, unit: str, of: str, instance: int) -> tuple[str, dict[str, list[int]]]:
     """Return the sensor that a unit is, and the channels that belong to it; none for all. Raises ValueError."""
     if unit in run.sensors:
         return unit, {}
     if unit not in SENSORS:
         raise ValueError(f"no sensor or unit {unit!r}{did_you_mean(unit, (*SENSORS, *MOTORS, *run.sensors))}")
     types, part = SENSORS[unit]
-    return sensor_of(run, vehicle_of(run, of), types, instance), {} if part is None else {"channels": list(part)}
+    return sensor_of(run, vehicle_of(run, of), types, instance), {} if part is None else {"channels": part}
 
 
 def mend(run: Simulation, sensor: str) -> None:
