@@ -120,8 +120,8 @@ class _Air:
     def __init__(self, sensors: Sequence[Airspeed | Barometer]) -> None:
         self.sea_level = np.array([each.sea_level_pressure for each in sensors])
         kinds: dict[tuple[float, float], list[int]] = {}
-        for row, each in enumerate(sensors):
-            kinds.setdefault((each.sea_level_temperature, each.temperature_gradient), []).append(row)
+        for row, kind in enumerate([(each.sea_level_temperature, each.temperature_gradient) for each in sensors]):
+            kinds.setdefault(kind, []).append(row)
         self._of = [(np.array(rows), layers_of(*kind)) for kind, rows in kinds.items()]
 
     def each(self, of: Callable[..., FloatArray], *values: FloatArray) -> FloatArray:
