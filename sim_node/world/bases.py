@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -56,14 +56,37 @@ LIMIT = Limit(1e-6, 1e6)
 
 
 @declared
-class DriveLimits:
-    """What a commanded twist and its changes are limited to; infinite for no limit."""
+class DriveBounds:
+    """Limits of a twist and of its changes in one direction; infinite for no limit."""
 
     # A faster command is slowed down as a whole, so that its path stays.
     linear: float = given(LIMIT, "Largest speed", "m/s", default=math.inf, omit=True)
     angular: float = given(LIMIT, "Largest yaw rate", "rad/s", default=math.inf, omit=True)
     linear_acceleration: float = given(LIMIT, "Largest acceleration", "m/s^2", default=math.inf, omit=True)
     angular_acceleration: float = given(LIMIT, "Largest angular acceleration", "rad/s^2", default=math.inf, omit=True)
+    linear_jerk: float = given(LIMIT, "Largest change of the acceleration", "m/s^3", default=math.inf, omit=True)
+    angular_jerk: float = given(
+        LIMIT, "Largest change of the angular acceleration", "rad/s^3", default=math.inf, omit=True
+    )
+
+    def row(self) -> list[float]:
+        """Return its numbers (6,), in the order above."""
+        return [getattr(self, each.name) for each in fields(DriveBounds)]
+
+
+@declared
+class DriveLimits(DriveBounds):
+    """What a commanded twist and its changes are limited to; infinite for no limit."""
+
+    reverse: DriveBounds | None = given(
+        OrNone(DriveBounds), "Those backwards and to the right, where they are others", default=None
+    )
+
+    def rows(self) -> list[list[float]]:
+        """Return the limits forwards and to the left, and those backwards and to the right (2, 6)."""
+        own = self.row()
+        back = own if self.reverse is None else self.reverse.row()
+        return [own, [usual if math.isinf(each) else each for usual, each in zip(own, back, strict=True)]]
 
 
 @declared

@@ -107,6 +107,51 @@ def test_limits_keep_the_path_and_bound_the_acceleration() -> None:
     np.testing.assert_allclose(amr.twist, [0.5, 0.0, 0.25])  # slower, on the same circle
 
 
+def test_limits_backwards_and_to_the_right_are_their_own() -> None:
+    reverse = "reverse: {linear: 0.2, angular: 0.5, linear_acceleration: 4}"
+    run = yard(limits=f"limits: {{linear: 1, angular: 2, linear_acceleration: 1, {reverse}}}")
+    assert loads(to_yaml(run.world)).bases == run.world.bases
+    amr = run.vehicles["amr"]
+    amr.cmd_vel(3.0, 0.0, 0.0, timeout=0)
+    run.run(2.0)
+    assert amr.twist[0] == pytest.approx(1.0)
+    amr.cmd_vel(-3.0, 0.0, 0.0, timeout=0)
+    run.run(0.1)
+    assert amr.twist[0] == pytest.approx(0.6), "4 m/s^2 downwards"
+    run.run(1.0)
+    assert amr.twist[0] == pytest.approx(-0.2)
+    amr.cmd_vel(0.0, 0.0, -3.0, timeout=0)
+    run.run(1.0)
+    assert amr.twist[2] == pytest.approx(-0.5)
+    amr.cmd_vel(0.0, 0.0, 3.0, timeout=0)
+    run.run(0.1)
+    assert amr.twist[2] == pytest.approx(2.0)
+
+
+def test_a_jerk_bounds_the_change_of_the_acceleration() -> None:
+    run = yard(limits="limits: {linear_acceleration: 1, linear_jerk: 2, reverse: {linear_jerk: 4}}")
+    amr, step = run.vehicles["amr"], 0.002
+    amr.cmd_vel(5.0, 0.0, 0.0, timeout=0)
+    run.run(0.5)
+    # Of equal steps: changes of 1, 2, 3, ... times jerk step^2.
+    count = round(0.5 / step)
+    assert amr.twist[0] == pytest.approx(2.0 * step**2 * count * (count + 1) / 2.0)
+    run.run(1.0)
+    assert amr.twist[0] == pytest.approx(0.25 + 1.0, abs=2.0 * step)
+    state = run.state
+    amr.cmd_vel(0.0, 0.0, 0.0, timeout=0)
+    run.run(0.25)
+    # From 1 m/s^2 down by 4 m/s^3: the speed is the same after half a second, and has its top in the middle.
+    assert amr.twist[0] == pytest.approx(1.25 + 0.125, abs=2.0 * step)
+    run.run(0.25)
+    assert amr.twist[0] == pytest.approx(1.25, abs=2.0 * step)
+    first = run.columns["base/setpoint"].tobytes()
+    run.restore(state)
+    amr.cmd_vel(0.0, 0.0, 0.0, timeout=0)
+    run.run(0.5)
+    assert run.columns["base/setpoint"].tobytes() == first
+
+
 def test_a_run_repeats_and_restores_to_the_bit() -> None:
     run = yard("wheels")
     run.vehicles["amr"].cmd_vel(0.5, 0.0, 1.0, timeout=0)

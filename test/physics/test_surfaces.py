@@ -432,6 +432,34 @@ def test_a_body_that_sleeps_wakes_when_it_is_moved(way: str) -> None:
     assert abs(simulation.bodies["box"].pose[2] - before) > 0.02
 
 
+def test_bodies_that_sleep_are_as_mujoco_has_them_to_the_bit() -> None:
+    boxes = [
+        free(f"b{k}", Geometry("box", np.array([0.1, 0.1, 0.1]), 1.0), q=at(k, 0, 0.1 + 0.02 * k)) for k in range(3)
+    ]
+    simulation = Simulation(world(plane(), *boxes, integrator="implicitfast", flags={"sleep": True}))
+    engine = engine_of(simulation)
+    bare = mujoco.MjData(engine.model)
+    bare.qpos[:] = engine.data.qpos
+
+    def is_same() -> bool:
+        parts = ("qpos", "qvel", "time", "qacc_warmstart", "xfrc_applied")
+        return all(np.array_equal(getattr(engine.data, part), getattr(bare, part)) for part in parts)
+
+    # Falling, sleeping, struck, and sleeping again.
+    for height in (None, None, 0.3, None, None):
+        if height is not None:
+            pose = simulation.bodies["b1"].pose
+            pose[2] += height
+            simulation.bodies["b1"].pose = pose
+            bare.qpos[:], bare.qvel[:] = engine.data.qpos, engine.data.qvel
+        for _ in range(10):
+            simulation.run(0.1)
+            for _ in range(round(0.1 / engine.model.opt.timestep)):
+                mujoco.mj_step(engine.model, bare)
+            assert is_same()
+    assert engine.data.ntree_awake == 0
+
+
 def test_friction_makes_cones_elliptic_unless_a_cone_is_given() -> None:
     ball = free("ball", Geometry("sphere", np.array([0.1]), 1.0, surface=Surface(sliding=0.5)), q=at(0, 0, 1))
     default = engine_of(Simulation(world(plane(), ball))).model.opt

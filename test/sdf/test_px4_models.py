@@ -59,3 +59,35 @@ def test_a_rover_drives_as_far_as_its_wheels_roll(
     moved = simulation.bodies[f"v/{name}/base_link"].pose - before
     assert math.hypot(*moved[:2]) == pytest.approx(2.0 * RATE * radius, rel=0.02)
     np.testing.assert_allclose(moved[2:], 0.0, atol=5e-3)
+
+
+def test_the_x500_in_an_sdf_world_hovers_with_the_throttle_of_its_motor_constant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the built-in pilot: base_link and four propellers, motorConstant and maxRotVelocity of its model.sdf."""
+    monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(MODELS))
+    plane = '<link name="l"><collision name="c"><geometry><plane/></geometry></collision></link>'
+    (tmp_path / "yard.sdf").write_text(
+        f'<sdf version="1.9"><world name="yard"><model name="ground"><static>true</static>{plane}</model>'
+        "<include><uri>model://x500</uri><pose>0 0 0.24 0 0 0</pose></include></world></sdf>"
+    )
+    for name in ("x500", "x500_base"):
+        shutil.copytree(MODELS / name, tmp_path / name)
+    (tmp_path / "w.yaml").write_text(
+        "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\ntime: {step: 0.004}\n"
+        "physics: {integrator: implicitfast, timestep: 0.001, gravity: [0, 0, -9.8]}\n"
+        "include: [{file: yard.sdf, pilot: {take_off: 3, after: hold}}]\n"
+    )
+    simulation = Simulation(load(tmp_path / "w.yaml"), seed=0)
+    simulation.run(12.0)
+    (vehicle,) = simulation.world.vehicles
+    commands, heights = [], []
+    for _ in range(40):
+        simulation.run(0.1)
+        commands.append(np.array(simulation.vehicles[vehicle.name].command))
+        heights.append(simulation.bodies[vehicle.body].pose[2])
+    expected = math.sqrt((2.0 + 4 * 0.016076923076923075) * 9.8 / (4 * 8.54858e-06)) / 1000.0
+    assert np.mean(commands) == pytest.approx(expected, rel=0.01)
+    # By its noisy receiver and barometer.
+    assert np.mean(heights) == pytest.approx(3.2, abs=0.5)
+    assert np.std(heights) < 0.1

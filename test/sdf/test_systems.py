@@ -172,7 +172,8 @@ class TestServos:
 
 
 class TestWheels:
-    def test_a_differential_base_drives_as_it_is_commanded(self) -> None:
+    @staticmethod
+    def differential(limits: str = "") -> str:
         wheel = '<collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>'
         links = f'<link name="chassis"><pose>0 0 0.1 0 0 0</pose>{mass(4.0, 0.1)}</link>'
         for name, x, y in (("left", 0.0, 0.2), ("right", 0.0, -0.2), ("caster", -0.25, 0.0)):
@@ -184,12 +185,35 @@ class TestWheels:
         plugin = (
             '<plugin filename="libignition-gazebo-diff-drive-system.so" name="ignition::gazebo::systems::DiffDrive">'
             "<left_joint>left_joint</left_joint><right_joint>right_joint</right_joint><wheel_separation>0.4"
-            "</wheel_separation><wheel_radius>0.1</wheel_radius></plugin>"
+            f"</wheel_separation><wheel_radius>0.1</wheel_radius>{limits}</plugin>"
         )
         plane = '<collision name="c"><geometry><plane/></geometry></collision>'
         ground = f'<model name="g"><static>1</static><link name="l">{plane}</link></model>'
-        text = f'<sdf version="1.9"><world name="w">{ground}<model name="m">{links}{plugin}</model></world></sdf>'
-        simulation = Simulation(read(text), seed=0)
+        return f'<sdf version="1.9"><world name="w">{ground}<model name="m">{links}{plugin}</model></world></sdf>'
+
+    def test_limits_are_those_of_gazebo(self) -> None:
+        """DiffDrive.cc: a limit without a direction is of both, and min_ is the end below zero."""
+        text = (
+            "<max_velocity>0.5</max_velocity><min_velocity>-0.2</min_velocity>"
+            "<max_angular_velocity>1.5</max_angular_velocity><min_linear_acceleration>-3</min_linear_acceleration>"
+            "<max_linear_jerk>4</max_linear_jerk><min_linear_jerk>-4</min_linear_jerk>"
+        )
+        (base,) = read(self.differential(text)).bases
+        ahead, back = base.limits, base.limits.reverse
+        assert (ahead.linear, ahead.angular, ahead.linear_acceleration, ahead.linear_jerk) == (0.5, 1.5, math.inf, 4.0)
+        assert back is not None
+        assert (back.linear, back.angular, back.linear_acceleration, back.linear_jerk) == (0.2, 0.2, 3.0, 4.0)
+        assert ahead.angular_jerk == back.angular_jerk == math.inf
+
+    def test_a_limit_of_one_direction_leaves_the_other_free(self) -> None:
+        simulation = Simulation(read(self.differential("<max_linear_velocity>0.2</max_linear_velocity>")), seed=0)
+        for wanted, speed in ((1.0, 0.2), (-1.0, -1.0)):
+            simulation.vehicles["m/chassis"].cmd_vel(wanted, 0.0, 0.0, timeout=0)
+            simulation.run(1.0)
+            assert simulation.vehicles["m/chassis"].twist[0] == pytest.approx(speed, abs=0.02)
+
+    def test_a_differential_base_drives_as_it_is_commanded(self) -> None:
+        simulation = Simulation(read(self.differential()), seed=0)
         simulation.vehicles["m/chassis"].cmd_vel(0.5, 0.0, 0.0, timeout=0)
         simulation.run(2.0)
         pose = simulation.snapshot().poses[simulation.frames.names.index("m/chassis")]

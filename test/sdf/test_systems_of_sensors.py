@@ -16,7 +16,7 @@ from sim_node import Simulation
 from sim_node.messages.sensor_topics import writers_of
 from sim_node.simulation.sensors import groups_of
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.world import loads
+from sim_node.world import WorldError, loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
 from sim_node.world.writers.yaml import to_yaml
@@ -67,6 +67,89 @@ class TestAltimeters:
         world = world_of(box("", link=f'<sensor name="a" type="altimeter"><altimeter>{of}</altimeter></sensor>'))
         assert world.sensors[0].parameters["height"]["deviation"] == 0.2
         assert world.sensors[0].parameters["speed"]["deviation"] == 4.5
+
+
+def kinds(*types: str) -> str:
+    """Return the text of sensors without noise, each named as its type."""
+    return "".join(f'<sensor name="{kind}" type="{kind}"><update_rate>100</update_rate></sensor>' for kind in types)
+
+
+class TestMagneticField:
+    FIELD = "<magnetic_field>1e-5 2e-5 -3e-5</magnetic_field>"
+    PLACE = "<spherical_coordinates><latitude_deg>47.4</latitude_deg><longitude_deg>8.5</longitude_deg>{}</{}>"
+
+    def test_it_is_that_of_a_world_without_a_place_on_earth(self) -> None:
+        model = box("<static>true</static>", "5 6 7 0 0 1.5707963267948966", link=kinds("magnetometer"))
+        values = run(world_of(model, self.FIELD), 0.02, "m/l/magnetometer")[1]
+        # Turned by a quarter to the left: its x is the world's y, and its y the world's -x.
+        np.testing.assert_allclose(values[0], [2e-5, -1e-5, -3e-5], atol=1e-18)
+
+    @pytest.mark.parametrize("wrap", ["{}", '<world name="w">{}</world>'])
+    def test_its_default_is_that_of_sdf(self, wrap: str) -> None:
+        model = box("<static>true</static>", link=kinds("magnetometer"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            world = loads(f'<sdf version="1.9">{wrap.format(model)}</sdf>', ".sdf")
+        # world.sdf of the format 1.12.
+        np.testing.assert_allclose(
+            run(world, 0.02, "m/l/magnetometer")[1][0], [5.5645e-6, 22.8758e-6, -42.3884e-6], atol=1e-18
+        )
+
+    def test_a_place_on_earth_has_the_world_magnetic_model(self) -> None:
+        place = self.PLACE.format("", "spherical_coordinates")
+        model = box("<static>true</static>", link=kinds("magnetometer"))
+        values = run(world_of(model, self.FIELD + place), 0.02, "m/l/magnetometer")[1]
+        assert np.linalg.norm(values[0]) == pytest.approx(48.5e-6, abs=1e-6), "in Zurich"
+
+
+class TestAtmosphere:
+    AIR = (
+        '<atmosphere type="adiabatic"><temperature>{}</temperature><pressure>{}</pressure>'
+        "<temperature_gradient>{}</temperature_gradient></atmosphere>"
+    )
+    # g / R of dry air, K/m: U.S. Standard Atmosphere, 1976.
+    G_OVER_R = 9.80665 / 287.05287
+
+    @pytest.mark.parametrize(
+        ("warmth", "sea_level", "gradient"), [(288.15, 101325.0, -0.0065), (300.0, 98000.0, -0.004), (250.0, 1e5, 0.0)]
+    )
+    def test_pressure_and_airspeed_are_of_that_air(self, warmth: float, sea_level: float, gradient: float) -> None:
+        air, wind = (
+            self.AIR.format(warmth, sea_level, gradient),
+            "<wind><linear_velocity>-40 0 0</linear_velocity></wind>",
+        )
+        sensors = kinds("air_pressure", "air_speed")
+        world = world_of(box("<static>true</static>", "0 0 1500 0 0 0", link=sensors), air + wind)
+        height = 6356766.0 * 1500.0 / (6356766.0 + 1500.0)
+        if gradient:
+            pressure = sea_level * (1.0 + gradient * height / warmth) ** (-self.G_OVER_R / gradient)
+        else:
+            pressure = sea_level * math.exp(-self.G_OVER_R * height / warmth)
+        assert run(world, 0.02, "m/l/air_pressure")[1][0] == pytest.approx([pressure], rel=1e-9)
+        # Isentropic flow that is brought to rest: p0 / p = (1 + 0.2 M^2)^3.5.
+        mach = 40.0 / math.sqrt(1.4 * 287.05287 * (warmth + gradient * height))
+        expected = pressure * ((1.0 + 0.2 * mach**2) ** 3.5 - 1.0)
+        assert run(world, 0.02, "m/l/air_speed")[1][0] == pytest.approx([expected], rel=1e-9)
+
+    def test_two_airs_are_measured_beside_each_other(self) -> None:
+        sensors = "".join(
+            f"  - {{name: m/{name}, type: barometer, noise: none, sea_level_temperature: {warmth}}}\n"
+            for name, warmth in (("cold", 260.0), ("usual", 288.15), ("warm", 310.0))
+        )
+        text = f"world: w\nframes: [{{name: m/base_link, pose: {{position: [0, 0, 2000]}}}}]\nsensors:\n{sensors}"
+        simulation = Simulation(loads(text), seed=0)
+        simulation.run(0.1)
+        found = simulation.snapshot().measurements
+        height = 6356766.0 * 2000.0 / (6356766.0 + 2000.0)
+        for name, warmth in (("cold", 260.0), ("usual", 288.15), ("warm", 310.0)):
+            expected = 101325.0 * (1.0 - 0.0065 * height / warmth) ** (self.G_OVER_R / 0.0065)
+            assert found[f"m/{name}"][1][0] == pytest.approx([expected], rel=1e-9)
+
+    def test_what_no_air_is_like_is_said_at_its_line(self) -> None:
+        with pytest.raises(WorldError, match=r"1:\d+: pressure: 200000 is out of range; allowed: 80000 to 120000"):
+            world_of(box("", link=kinds("air_pressure")), self.AIR.format(288.15, 2e5, -0.0065))
+        with pytest.raises(WorldError, match=r"no atmosphere 'thin'; allowed: adiabatic"):
+            world_of(box(""), '<atmosphere type="thin"/>')
 
 
 class TestLogicalCameras:

@@ -366,7 +366,8 @@ class OnboardSensors:
         }
         self.rate = types[first["imu"].name].rate
         # Standard deviations of the receiver's position, by which PX4 weights it.
-        gps = types[first["gps"].name]
+        gps, barometer = types[first["gps"].name], types[first["barometer"].name]
+        self._air = air_data.layers_of(barometer.sea_level_temperature, barometer.temperature_gradient)
         self._deviations = [math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical)]
         self._rangefinders = Rangefinders(simulation, vehicle.body, types)
         self._flow = FlowSensor(simulation, vehicle.body, types)
@@ -388,7 +389,7 @@ class OnboardSensors:
         tube = None if self._tube is None else self._tube.latest(step)
         if pressure is not None or self._temperature is None:
             # Updated as often as a barometer measures it.
-            self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS
+            self._temperature = float(air_data.temperature(self._base + state.pose[0, 2], self._air)) - _CELSIUS
         rate = self._from_imu.dot(imu[:3])
         return Sample(
             time_ns,

@@ -27,7 +27,7 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "heightmap": "sampling use_terrain_paging",
     },
     "settings of Gazebo's engines": {
-        "world": "physics atmosphere",
+        "world": "physics",
         "physics": "name type default real_time_factor real_time_update_rate max_contacts ode dart simbody bullet",
         "collision": "max_contacts auto_inertia_params density",
         "contact": "ode collide_without_contact_bitmask category_bitmask poissons_ratio elastic_modulus",
@@ -66,7 +66,6 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "imu": "orientation_reference_frame enable_orientation",
         "contact": "bullet",
     },
-    "magnetometers have the World Magnetic Model of the place": {"world": "magnetic_field"},
     "joints have no largest speed in MuJoCo": {"limit": "velocity"},
     "of URDF": {"link": "must_be_base_link"},
     "plug-ins are known by name": {"plugin": "filename"},

@@ -18,8 +18,6 @@ from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Element
 
-# Sensors that need to know where on Earth they are.
-PLACED = ("magnetometer", "gps")
 MAX_NESTING = "its frames depend on each other too deeply"
 
 
@@ -47,10 +45,10 @@ def _world(reading: SdfReading, root: Element, file: File, *, included: bool) ->
         return None
     around = surroundings_of(reading, scope)
     found = mechanism_of(reading, scope, around.physics.gravity)
-    add_sensors(reading, found, scope, around.time.step_ns)
+    add_sensors(reading, found, scope, around.time.step_ns, included=included)
     add_actors(reading, found, scope)
     add_plugins(reading, found, scope, around)
-    on_earth = [sensor for sensor in found.parts.get("sensors", ()) if sensor.type in PLACED]
+    on_earth = [sensor for sensor in found.parts.get("sensors", ()) if sensor.type == "gps"]
     if on_earth and around.origin is None and not included:
         around.origin = Origin(0.0, 0.0, 0.0)
         where = on_earth[0].place.where

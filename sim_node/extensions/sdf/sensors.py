@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, gaz
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, relative, world_pose
 from sim_node.messages.sensor_topics import ros_name, topic_of
+from sim_node.simulation.sensors.air_data import Barometer
 from sim_node.simulation.sensors.dvl import LEAST_BEAMS
 from sim_node.spatial.geometry import poses, quaternions
+from sim_node.world.declared import holder_of
 from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
@@ -26,6 +29,8 @@ NO_NOISE = {
 }
 XYZ = "x y z"
 GAUSS = 1e-4  # T
+# Of SDF's <magnetic_field>, T.
+MAGNETIC_FIELD = (5.5645e-6, 22.8758e-6, -42.3884e-6)
 
 
 def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False) -> Any:
@@ -272,13 +277,49 @@ MISSING = {
 }
 
 
-def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_ns: int) -> None:
-    """Add the sensors of links and joints to a mechanism. Faults are recorded."""
+def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_ns: int, *, included: bool) -> None:
+    """Add the sensors of links and joints to a mechanism. Faults are recorded.
+
+    included: whether another file may say where on Earth the world is.
+    """
+    around = _around(reading, world.element, included=included)
     for scope in world.within():
         for entry in scope.entries.values():
             for element in _sensors(entry.element) if entry.kind in ("link", "joint") else ():
                 with recording(reading):
-                    found.add("sensors", *_read(reading, found, scope, entry, element, 1e9 / step_ns))
+                    read = _read(reading, found, scope, entry, element, 1e9 / step_ns)
+                    sensors = (
+                        replace(each, parameters={**around.get(each.type, {}), **each.parameters}) for each in read
+                    )
+                    found.add("sensors", *sensors)
+
+
+def _around(reading: SdfReading, world: Element, *, included: bool) -> dict[str, dict[str, Any]]:
+    """Return parameters of sensors that the world has, by their types.
+
+    As in Gazebo, <magnetic_field> is that of worlds without a place on Earth: gz-sim, Magnetometer.cc.
+    """
+    if world.tag != "world":
+        return {} if included else {"magnetometer": {"field": MAGNETIC_FIELD}}
+    found: dict[str, dict[str, Any]] = {}
+    given = child(world, "magnetic_field")
+    field = reading.vector(world, "magnetic_field", default=MAGNETIC_FIELD)
+    if child(world, "spherical_coordinates") is None:
+        if given is not None or not included:
+            found["magnetometer"] = {"field": tuple(field.tolist())}
+    elif given is not None:
+        reading.ignore(given, "with spherical_coordinates, the field is the World Magnetic Model's, as in Gazebo")
+    if (air := child(world, "atmosphere")) is not None:
+        if (kind := air.get("type", "adiabatic") or "adiabatic") != "adiabatic":
+            reading.error(air, f"no atmosphere {quoted(kind)}; allowed: adiabatic", "type")
+        keys = {"pressure": "sea_level_pressure", "temperature": "sea_level_temperature"}
+        keys["temperature_gradient"] = "temperature_gradient"
+        values = reading.declared(air, Barometer, keys)
+        for key, name in keys.items():
+            for _, message in holder_of(Barometer, name).faults(values[name]):
+                reading.error(child(air, key) or air, message)
+        found["barometer"] = found["airspeed"] = values
+    return found
 
 
 def _sensors(owner: Element) -> Iterator[Element]:

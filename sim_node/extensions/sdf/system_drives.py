@@ -17,10 +17,10 @@ from sim_node.messages.sensor_topics import topic_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Skid
-from sim_node.world.bases import Base, DriveLimits
+from sim_node.world.bases import Base, DriveBounds, DriveLimits
 from sim_node.world.bodies import Body
 from sim_node.world.commands import BodyCommands, VehicleCommands
-from sim_node.world.declared import NONE
+from sim_node.world.declared import NONE, keys_of
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import RIGID, Actuator
 from sim_node.world.problems import quoted
@@ -158,13 +158,13 @@ def take_commands(plugin: SdfPlugin, name: str, *accept: str) -> None:
 
 
 _BASE = "topic odom_topic tf_topic frame_id child_frame_id odom_publish_frequency"
-# Of the limits of a base, the keys that give them; the first that is above zero holds.
+# Of the limits of a base, the keys that give them after max_ and min_; one that is not of a direction is of both.
 _LIMITS = {
-    "linear": ("max_linear_velocity", "max_velocity"),
-    "angular": ("max_angular_velocity",),
-    "linear_acceleration": ("max_linear_acceleration", "max_acceleration"),
-    "angular_acceleration": ("max_angular_acceleration",),
+    name: (f"{name}_velocity", "velocity") if name in ("linear", "angular") else (name, name.rpartition("_")[2])
+    for name in keys_of(DriveBounds)
 }
+# The least that a limit can be: of what may not go backwards.
+_STILL = 1e-6
 _ROLLING, _STEERING = {"type": "velocity", "damping": RIGID}, {"type": "position", "stiffness": STIFF, "damping": STIFF}
 
 
@@ -182,15 +182,32 @@ def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple
     """Add a base with its wheels by their roles. Raises ScopeFault if one has no joint."""
     if missing := [role for role, names in wheels.items() if not names]:
         raise ScopeFault(plugin.element, f"a joint is missing for {', '.join(missing)}")
-    limits = {}
-    for limit, keys in _LIMITS.items():
-        value = next((value for key in keys if (value := plugin.number(key, 0.0)) > 0.0), 0.0)
-        if 0.0 < value < np.inf:
-            limits[limit] = value
+    ahead, back = _bounds(plugin, "max", 1.0), _bounds(plugin, "min", -1.0)
+    # One that is given in one direction alone is none in the other.
+    limits = DriveLimits(
+        **ahead, reverse=None if back == ahead else DriveBounds(**{**dict.fromkeys(ahead, 1e6), **back})
+    )
     frame = body.base.frame
-    base = Base(frame, frame, shape, wheels, limits=DriveLimits(**limits), timeout=0.0, place=plugin.place(frame))
+    base = Base(frame, frame, shape, wheels, limits=limits, timeout=0.0, place=plugin.place(frame))
     plugin.found.add("bases", base)
     plugin.found.listen(plugin.topic("topic", "cmd_vel"), topic_of(frame, "cmd_vel"))
+
+
+def _bounds(plugin: SdfPlugin, end: str, sign: float) -> dict[str, float]:
+    """Return the limits that a plug-in has at one end, by the names of fields of DriveBounds.
+
+    end: max or min. sign: of the limits at that end.
+    """
+    found = {}
+    for limit, keys in _LIMITS.items():
+        value = next(
+            (sign * each for key in keys if np.isfinite(each := plugin.number(f"{end}_{key}", np.inf))), np.inf
+        )
+        if value < 0.0:
+            plugin.approximate(f"a limit {end}_{keys[0]} on the other side of zero is taken for zero")
+        if value < np.inf:
+            found[limit] = max(value, _STILL)
+    return found
 
 
 @system("DiffDrive", "a base of the type differential", ignored=_BASE)

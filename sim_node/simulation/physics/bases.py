@@ -77,10 +77,11 @@ class Bases:
         self._before = np.zeros((len(self._kinematic), 7))
         self._efforts, self._accelerations = np.zeros(model.nv), np.zeros(model.nv)
 
-        limits = [base.limits for base in bases]
-        self._fastest = np.array([[each.linear, each.angular] for each in limits])
-        changes = [[each.linear_acceleration] * 2 + [each.angular_acceleration] for each in limits]
-        self._most = np.array(changes) * self._timestep
+        # Of each base: forwards and to the left, then backwards and to the right.
+        limits = np.array([base.limits.rows() for base in bases])
+        self._fastest = limits[..., :2].copy()
+        self._most = limits[..., [2, 2, 3]] * self._timestep
+        self._jerks = limits[..., [4, 4, 5]] * self._timestep**2
         self._groups = _groups(bases, model, drives_of(model, data, columns))
         named = tuple(base.name for base in bases)
         self._command, self._setpoint, self._odometry = (
@@ -95,6 +96,9 @@ class Bases:
         self._held = np.concatenate([self._body_qd.ravel(), *turned])
         # What the bases do in this timestep, and their wheels.
         self._twists, self._wanted, self._change = (np.zeros((len(bases), 3)) for _ in range(3))
+        if np.isfinite(self._jerks).any():
+            meaning = "by which each base's setpoint changed in the last timestep"
+            self._change = columns.add(Column("base/change", named, (3,), unit="m/s, rad/s", meaning=meaning))
         self._unexpired, self._approach, self._count = unexpired, approach_twists, count_odometry
         self.vehicles = {
             base.name: BaseRecord(
@@ -105,7 +109,8 @@ class Bases:
 
     def reset(self, seed: int) -> None:
         """Stand still, with odometry at zero; there are no random numbers."""
-        self._command[:], self._setpoint[:], self._odometry[:], self._twists[:] = 0.0, 0.0, 0.0, 0.0
+        for each in (self._command, self._setpoint, self._odometry, self._twists, self._change):
+            each[:] = 0.0
         for group in self._groups:
             self._angles[group.places] = self._data.qpos[group.wheel_q]
 
@@ -115,7 +120,7 @@ class Bases:
         self._unexpired(self._command, float(self._data.time) + _EPSILON_S, wanted)
         for group in self._groups:
             wanted[group.rows] = group.kinematics.nearest(wanted[group.rows])
-        self._approach(wanted, self._fastest, self._most, setpoint, change)
+        self._approach(wanted, self._fastest, self._most, self._jerks, setpoint, change)
         for group in self._groups:
             twists = self._twists[group.rows] = group.kinematics.nearest(setpoint[group.rows])
             group.command(*group.kinematics.inverse(twists), self._data)

@@ -47,6 +47,10 @@ IN_ONE_GO = 1000
 DIVERGING = 1e-3
 # Of these in a message.
 MAX_NAMED = 5
+# Timesteps between two looks whether all bodies that can sleep do.
+UNTIL_REST = 20
+# Bytes of the time, with which MuJoCo's states begin.
+_TIME = 8
 # From so many joints on, contacts are not searched for while none can be found; below, that costs as much.
 MIN_BODIES = 32
 
@@ -145,8 +149,11 @@ class RigidBodyEngine:
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
+        self._can_sleep = bool(self.model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
+        # The state, without the time, that timesteps leave as it is, since all bodies sleep.
+        self._at_rest: bytes | None = None
         self._clearance, self._groups = None, None
-        if self._in_two_halves and self.model.njnt >= MIN_BODIES:
+        if self._force_elements and self._in_two_halves and self.model.njnt >= MIN_BODIES:
             from sim_node.simulation.physics.clearance import clearance_of
             from sim_node.simulation.physics.groups import groups_of
 
@@ -360,13 +367,29 @@ class RigidBodyEngine:
             return
         self.wind.advance(timesteps)
         until_look = self._until_look()
+        rests = now is not None and not self.data.ntree_awake and now[0][_TIME:] == self._at_rest
         while timesteps > 0:  # nothing settles where no force acts
             some = min(timesteps, until_look)
-            self._step(self.model, self.data, some)
+            if rests:
+                self._let_pass(some)
+            else:
+                some = min(some, UNTIL_REST) if self._can_sleep else some
+                before = None if self.data.ntree_awake else self._state_now()[0][_TIME:]
+                self._step(self.model, self.data, some)
+                if before is not None:
+                    rests = not self.data.ntree_awake and self._state_now()[0][_TIME:] == before
+                    self._at_rest = before if rests else None
             timesteps -= some
             until_look -= some
             if not until_look:
                 until_look = self._look()
+
+    def _let_pass(self, timesteps: int) -> None:
+        """Let time pass, added up as MuJoCo does, while nothing else changes."""
+        now, timestep = self.data.time, self.model.opt.timestep
+        for _ in range(timesteps):
+            now += timestep
+        self.data.time = now
 
     def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
         """Advance again, one by one, to the timestep at which the state is not finite any more.

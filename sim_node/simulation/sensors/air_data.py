@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -33,17 +33,20 @@ _LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
 _LOWEST = -100_000.0
 
 
-def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE) -> FloatArray:
+def pressure(
+    altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE, layers: FloatArray | None = None
+) -> FloatArray:
     """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
 
     The result has the shape of the altitudes. The lowest layer is extrapolated below sea level; above 86 km the
-    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km. layers: of
+    an air with another temperature at sea level.
     """
     # Here and not above: what only needs temperatures does without numba.
     from sim_node.simulation.sensors.kernels import pressure_ratios
 
     height = _geopotential(altitude)
-    ratios = pressure_ratios(height.ravel(), _LAYERS, _GRAVITY / GAS_CONSTANT)
+    ratios = pressure_ratios(height.ravel(), _LAYERS if layers is None else layers, _GRAVITY / GAS_CONSTANT)
     return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
 
 
@@ -58,10 +61,11 @@ def pressure_altitude(pressure: float) -> float:
     return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
 
 
-def temperature(altitude: npt.ArrayLike) -> FloatArray:
-    """Return the temperature (K) at altitudes (m) above mean sea level."""
+def temperature(altitude: npt.ArrayLike, layers: FloatArray | None = None) -> FloatArray:
+    """Return the temperature (K) at altitudes (m) above mean sea level, and in an air of other `layers`."""
     height, layer = _layer(altitude)
-    return np.asarray(_BASE_TEMPERATURES[layer] + _LAPSES[layer] * (height - _BASES[layer]))
+    base, lapse, warmth, _ = (_LAYERS if layers is None else layers)[layer].T
+    return np.asarray(warmth.T + lapse.T * (height - base.T))
 
 
 def density(altitude: npt.ArrayLike) -> FloatArray:
@@ -81,20 +85,53 @@ def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
     return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
 
 
-def _bases() -> tuple[FloatArray, FloatArray]:
-    """Return the temperature (K), and the pressure as a fraction of that at sea level, at the base of each layer."""
-    warmth, ratio = [SEA_LEVEL_TEMPERATURE], [1.0]
+def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = float(_LAPSES[0])) -> FloatArray:
+    """Return the layers (L, 4) of an air: base (m), lapse rate (K/m), and temperature (K) and pressure ratio there.
+
+    Args:
+        at_sea_level: Temperature there, K.
+        gradient: Lapse rate of the lowest layer, K/m. The others have those of the standard atmosphere.
+    """
+    warmth, ratio = [at_sea_level], [1.0]
+    lapses = np.array([gradient, *_LAPSES[1:]])
     constant = _GRAVITY / GAS_CONSTANT
-    for thickness, lapse in zip(np.diff(_BASES), _LAPSES, strict=False):
+    for thickness, lapse in zip(np.diff(_BASES), lapses, strict=False):
         top = warmth[-1] + lapse * thickness
         fallen = (top / warmth[-1]) ** (-constant / lapse) if lapse else np.exp(-constant * thickness / top)
         warmth.append(top)
         ratio.append(ratio[-1] * fallen)
-    return np.array(warmth), np.array(ratio)
+    return np.stack([_BASES, lapses, np.array(warmth), np.array(ratio)], axis=1)
 
 
-_BASE_TEMPERATURES, _BASE_RATIOS = _bases()
-_LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
+_LAYERS = layers_of()
+
+
+# What the air is at sea level, where it is not that of the standard atmosphere.
+_AT_SEA_LEVEL = parameter(SEA_LEVEL_PRESSURE, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
+_WARMTH = parameter(SEA_LEVEL_TEMPERATURE, "K", "temperature at sea level", low=180.0, high=400.0)
+_GRADIENT = parameter(
+    float(_LAPSES[0]), "K/m", "change of the temperature with height, up to 11 km", low=-0.01, high=0.02
+)
+
+
+class _Air:
+    """The air of some sensors, which is taken for one where they agree: its layers, by their rows."""
+
+    def __init__(self, sensors: Sequence[Airspeed | Barometer]) -> None:
+        self.sea_level = np.array([each.sea_level_pressure for each in sensors])
+        kinds: dict[tuple[float, float], list[int]] = {}
+        for row, kind in enumerate([(each.sea_level_temperature, each.temperature_gradient) for each in sensors]):
+            kinds.setdefault(kind, []).append(row)
+        self._of = [(np.array(rows), layers_of(*kind)) for kind, rows in kinds.items()]
+
+    def each(self, of: Callable[..., FloatArray], *values: FloatArray) -> FloatArray:
+        """Return a function of values (S,), of the pressures at sea level, and of the layers of each air."""
+        if len(self._of) == 1:
+            return of(*values, self.sea_level, self._of[0][1])
+        found = np.empty(len(self.sea_level))
+        for rows, layers in self._of:
+            found[rows] = of(*(each[rows] for each in values), self.sea_level[rows], layers)
+        return found
 
 
 def _fluid_pressure(topic: str, variance: float) -> Message:
@@ -112,6 +149,9 @@ class Airspeed(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    sea_level_pressure: float = _AT_SEA_LEVEL
+    sea_level_temperature: float = _WARMTH
+    temperature_gradient: float = _GRADIENT
     noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
 
     channels: ClassVar = ("differential_pressure",)
@@ -123,12 +163,12 @@ class Airspeed(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
         """Return the function for the impact pressures (S, 1) at the altitudes of the frames, Pa."""
-        base = altitude_of_origin(context.world)
+        base, air = altitude_of_origin(context.world), _Air(sensors)
 
         def read(state: FrameState) -> FloatArray:
             through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
             ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
-            return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
+            return air.each(impact_pressure, ahead, base + state.pose[:, 2])[:, None]
 
         return read
 
@@ -144,7 +184,9 @@ class Barometer(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    sea_level_pressure: float = parameter(101_325.0, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
+    sea_level_pressure: float = _AT_SEA_LEVEL
+    sea_level_temperature: float = _WARMTH
+    temperature_gradient: float = _GRADIENT
     geoid_undulation: float = parameter(
         math.nan, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0
     )
@@ -159,14 +201,14 @@ class Barometer(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:
         """Return the function for the static pressures (S, 1) at the altitudes of the frames, Pa."""
-        sea_level = np.array([each.sea_level_pressure for each in sensors])
+        air = _Air(sensors)
         undulation = np.array([each.geoid_undulation for each in sensors])
         origin = context.world.origin
         known = 0.0 if origin is None else origin.altitude
         base = np.where(np.isnan(undulation), altitude_of_origin(context.world), known - undulation)
 
         def read(state: FrameState) -> FloatArray:
-            return pressure(base + state.pose[:, 2], sea_level)[:, None]
+            return air.each(pressure, base + state.pose[:, 2])[:, None]
 
         return read
 
@@ -184,13 +226,19 @@ def altitude_of_origin(world: World) -> float:
     return origin.altitude - float(coarse_geoid_undulation(origin.latitude, origin.longitude))
 
 
-def impact_pressure(airspeed: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
+def impact_pressure(
+    airspeed: npt.ArrayLike,
+    altitude: npt.ArrayLike,
+    sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE,
+    layers: FloatArray | None = None,
+) -> FloatArray:
     """Return the impact pressure (Pa) of air that is brought to rest from subsonic true airspeeds (m/s).
 
-    altitude: m above mean sea level. Isentropic: Anderson, Fundamentals of Aerodynamics, equation 8.42.
+    altitude: m above mean sea level; the air there is that of `pressure`. Isentropic: Anderson, Fundamentals of
+    Aerodynamics, equation 8.42.
     """
-    sound = np.sqrt(_HEAT_RATIO * GAS_CONSTANT * temperature(altitude))
+    sound = np.sqrt(_HEAT_RATIO * GAS_CONSTANT * temperature(altitude, layers))
     mach = np.asarray(airspeed, dtype=np.float64) / sound
     exponent = _HEAT_RATIO / (_HEAT_RATIO - 1.0)
     rise = np.expm1(exponent * np.log1p(0.5 * (_HEAT_RATIO - 1.0) * mach**2))
-    return np.asarray(pressure(altitude) * rise)
+    return np.asarray(pressure(altitude, sea_level, layers) * rise)

@@ -37,7 +37,11 @@ class Gps(SensorType):
     velocity: Noise = group(Noise(deviation=0.05), "m/s", "velocity", axes=3)
 
     channels: ClassVar = ("latitude", "longitude", "altitude", "velocity_east", "velocity_north", "velocity_up")
-    needs_origin: ClassVar = True
+
+    @property
+    def needs_origin(self) -> bool:
+        """Always."""
+        return True
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return the fix, and the velocity along the fixed frame's axes, which are east, north, up.

@@ -15,8 +15,9 @@ from sim_node.simulation.sensors.registry import Measure, Message, SensorType, c
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.frames import Frame, convert_position, convert_velocity
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.declared import declared
+from sim_node.world.declared import declared, given
 from sim_node.world.model import Origin
+from sim_node.world.quantities import ListOf, Number
 
 FIRST_YEAR, LAST_YEAR = 2025.0, 2030.0
 # Between the places whose difference is the field's gradient.
@@ -81,18 +82,28 @@ def _model() -> Any:
 @sensor("magnetometer")
 @declared
 class Magnetometer(SensorType):
-    """Measures Earth's magnetic field (T) at its frame's origin, along its axes: the World Magnetic Model 2025.
+    """Measures the magnetic field (T) at its frame's origin, along its axes: the World Magnetic Model 2025, or `field`.
 
     The default noise is that of an HMC5883L (Honeywell, data sheet Rev. E: 2 mG resolution, field range 8 G).
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
     year: float = parameter(2026.0, "year", "date of the field, in decimal years", low=FIRST_YEAR, high=LAST_YEAR)
+    field: tuple[float, ...] = given(
+        ListOf(Number(-1.0, 1.0), 3, 3),
+        "a field that is the same everywhere, [x, y, z] in the fixed frame",
+        "T",
+        default=(),
+    )
     noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field", axes=3)
 
     channels: ClassVar = ("field_x", "field_y", "field_z")
-    needs_origin: ClassVar = True
     needs_package: ClassVar = "pygeomag"
+
+    @property
+    def needs_origin(self) -> bool:
+        """Unless its field is given."""
+        return not self.field
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a sensor_msgs/MagneticField."""
@@ -105,12 +116,17 @@ class Magnetometer(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Magnetometer], context: SensorContext) -> Measure:
         """Return the function for the field at the frames (S, 3), T; one model per year."""
-        assert context.world.origin is not None, "a suite is not opened without one"
         from sim_node.simulation.sensors.kernels import straight_field
 
-        of_year = {year: field_around(context.world.origin, year) for year in {each.year for each in sensors}}
-        centres = np.array([of_year[each.year].centre for each in sensors])
-        gradients = np.array([of_year[each.year].gradient for each in sensors])
+        origin, of_year = context.world.origin, dict[float, StraightField]()
+        for year in {each.year for each in sensors if not each.field}:
+            assert origin is not None, "a suite is not opened without one"
+            of_year[year] = field_around(origin, year)
+        fields = [
+            StraightField(np.array(each.field), np.zeros((3, 3))) if each.field else of_year[each.year]
+            for each in sensors
+        ]
+        centres, gradients = np.array([each.centre for each in fields]), np.array([each.gradient for each in fields])
 
         def read(state: FrameState) -> FloatArray:
             measured: FloatArray = straight_field(state.pose, centres, gradients)

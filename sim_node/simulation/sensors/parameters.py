@@ -152,7 +152,9 @@ def _converted(value: Any, spec: Declared) -> Any:
     if isinstance(holds, ListOf) and isinstance(holds.item, Number):
         if not isinstance(value, (list, tuple)):
             raise ValueError(f"a list of numbers is needed, found {_shown(value)}")
-        return tuple(_number(each, holds.item, "") for each in value)
+        for _, message in holds.faults(numbers := tuple(_number(each, holds.item, "") for each in value)):
+            raise ValueError(message)
+        return numbers
     if isinstance(holds, ListOf):
         if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
             for _, message in holds.faults(tuple(value)):

@@ -144,9 +144,8 @@ class Remembers(Protocol):
 class SensorType(ABC):
     """Base of sensor types: a frozen dataclass of parameters, declared with `parameter` and `group`.
 
-    channels: names of the numbers of a measurement. needs_origin: whether the world must have an `origin`.
-    needs_package: a package that must be installed, or empty. optical: whether it has a second frame, NAME_optical,
-    with the z axis ahead and the x axis to the right (REP 103).
+    channels: names of the numbers of a measurement. needs_package: a package that must be installed, or empty.
+    optical: whether it has a second frame, NAME_optical, with the z axis ahead and the x axis to the right (REP 103).
     """
 
     rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
@@ -154,9 +153,13 @@ class SensorType(ABC):
     topics: tuple[str, ...] = topics()
 
     channels: ClassVar[tuple[str, ...]]
-    needs_origin: ClassVar[bool] = False
     needs_package: ClassVar[str] = ""
     optical: ClassVar[bool] = False
+
+    @property
+    def needs_origin(self) -> bool:
+        """Whether the world must have an `origin`; not unless overridden."""
+        return False
 
     @classmethod
     def keys(cls) -> Keys:

@@ -22,17 +22,26 @@ def unexpired(commands: FloatArray, now: float, wanted: FloatArray) -> None:
 
 @kernel(nogil=True, error_model="numpy")
 def approach_twists(
-    wanted: FloatArray, fastest: FloatArray, most: FloatArray, setpoints: FloatArray, changes: FloatArray
+    wanted: FloatArray,
+    fastest: FloatArray,
+    most: FloatArray,
+    jerks: FloatArray,
+    setpoints: FloatArray,
+    changes: FloatArray,
 ) -> None:
-    """Move setpoints (K, 3) towards wanted twists (K, 3), and write by how much.
+    """Move setpoints (K, 3) towards wanted twists (K, 3), and write by how much; changes (K, 3) has the last ones.
 
-    fastest (K, 2): m/s and rad/s; a twist beyond is scaled down as a whole. most (K, 3): the largest changes.
+    All limits are those upwards, then those downwards. fastest (K, 2, 2): m/s and rad/s; a twist beyond is scaled down
+    as a whole. most (K, 2, 3): the largest changes. jerks (K, 2, 3): the largest changes of changes.
     """
     for k in range(wanted.shape[0]):
-        over = max(math.hypot(wanted[k, 0], wanted[k, 1]) / fastest[k, 0], abs(wanted[k, 2]) / fastest[k, 1], 1.0)
+        forwards, leftwards = fastest[k, int(wanted[k, 0] < 0.0), 0], fastest[k, int(wanted[k, 2] < 0.0), 1]
+        over = max(math.hypot(wanted[k, 0], wanted[k, 1]) / forwards, abs(wanted[k, 2]) / leftwards, 1.0)
         for i in range(3):
             change = wanted[k, i] / over - setpoints[k, i]
-            changes[k, i] = min(max(change, -most[k, i]), most[k, i])
+            if jerks[k, 0, i] < math.inf or jerks[k, 1, i] < math.inf:
+                change = changes[k, i] + min(max(change - changes[k, i], -jerks[k, 1, i]), jerks[k, 0, i])
+            changes[k, i] = min(max(change, -most[k, 1, i]), most[k, 0, i])
             setpoints[k, i] += changes[k, i]
 
 
