@@ -6,6 +6,7 @@ import argparse
 import ast
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,27 +20,25 @@ if TYPE_CHECKING:
     from sim_node.simulation.requests import Request
 
 
-def _source_of(module: str) -> ast.Module:
+def _source_of(module: str) -> str:
     """Return the source of a module, without importing it."""
     spec = importlib.util.find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    return Path(spec.origin).read_text(encoding="utf-8")
 
 
-def _first_line(node: ast.Module | ast.FunctionDef) -> str:
-    return (ast.get_docstring(node) or "").partition("\n")[0]
+# `@request("WORD")`, or a decorator of an extension that makes one, above a function; its first line of help.
+_REQUEST = re.compile(r'^@\w+\("(\w+)".*\ndef (?s:.*?)^    """(.*?)(?:"""|$)', re.MULTILINE)
 
 
 def _shipped_requests() -> Iterator[tuple[str, str]]:
-    """Yield the words of requests and their lines of help, read from the source: importing it takes 0.3 s of CPU."""
-    modules = "sim_node.session.requests", *(point.module for point in extensions("sim_node.requests"))
-    body = (node for module in modules for node in _source_of(module).body)
-    for node in (each for each in body if isinstance(each, ast.FunctionDef)):
-        for decorator in node.decorator_list:
-            # `@request("WORD")`, or a decorator of an extension that makes one.
-            if isinstance(decorator, ast.Call) and decorator.args and isinstance(decorator.args[0], ast.Constant):
-                yield ast.literal_eval(decorator.args[0]), _first_line(node)
+    """Yield the words of requests and their lines of help, read from the source.
+
+    Importing it takes 0.3 s of CPU, and parsing it 0.03 s, at each start of each command.
+    """
+    for module in ("sim_node.session.requests", *(point.module for point in extensions("sim_node.requests"))):
+        yield from _REQUEST.findall(_source_of(module))
 
 
 _SHIPPED_REQUESTS = dict(_shipped_requests())
@@ -126,7 +125,7 @@ class Commands(Registry[str, Command]):
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
-        return _first_line(_source_of(SHIPPED[word]))
+        return (ast.get_docstring(ast.parse(_source_of(SHIPPED[word]))) or "").partition("\n")[0]
 
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Do nothing but check names: shipped words are known without importing their modules."""

@@ -19,11 +19,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, TextIO
 
-from forked import IMPORTED
+from forked import END, IMPORTED
 from processes import SIM_NODE, Program, Started, ended_after
 
 # Each program is the child of a process that waits for it, and tells its id and its exit code.
-PARENT = """
+PARENT = (
+    END
+    + """
 import array, gc, json, os, signal, socket, sys
 from importlib import import_module
 
@@ -68,14 +70,16 @@ os.environ.update(order["environment"])
 sys.argv[:] = order["words"]
 for stream in (sys.stdout, sys.stderr):
     stream.reconfigure(write_through=True)
-sys.exit(main())
+end(main)
 """
-# What nodes import beside that; not rclpy: a program that starts nothing then ends with a segmentation fault.
+)
+# What nodes import beside that. rclpy has no context until it is initialised, and loads no middleware.
 NODES = (
     *(f"{each}.msg" for each in ("diagnostic_msgs", "geometry_msgs", "nav_msgs", "rosgraph_msgs", "sensor_msgs")),
     *(f"{each}.msg" for each in ("std_msgs", "tf2_msgs", "visualization_msgs")),
-    "std_srvs.srv",
+    *("rclpy.node", "std_srvs.srv"),
     *(f"sim_node.{each}" for each in ("mavlink.bridge", "recording.opening", "recording.player", "recording.recorder")),
+    *(f"sim_node.{each}" for each in ("cli.run_node", "ros.bridge_beside", "ros.simulation")),
 )
 # What programs read when they want to know it, or when they import JAX, OpenGL or rclpy: not what forks have imported.
 # Several are set by what a test imports, draws or listens with.

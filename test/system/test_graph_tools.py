@@ -1,4 +1,7 @@
-"""`sim_node topics`, `echo`, `pub` and `call`, beside plain rclpy in this process."""
+"""`sim_node topics`, `echo`, `pub` and `call`, beside plain rclpy in this process.
+
+One of each is started as users do, and ends as Python does: forks do neither.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from forked_programs import program
 from geometry_msgs.msg import PointStamped, Twist
 from listening import Listener, listener
 from processes import Program, sim_node
+from processes import program as started
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
@@ -84,7 +88,7 @@ def test_echo_prints_a_latched_message(graph: Listener) -> None:
 def test_echo_adapts_to_best_effort_and_ends_with_ctrl_c(graph: Listener) -> None:
     publisher = graph.node.create_publisher(Float64, "/height", BEST_EFFORT)
     graph.node.create_timer(0.02, lambda: publisher.publish(Float64(data=2.5)))
-    with program(sim_node("echo", "/height")) as running:
+    with started(sim_node("echo", "/height")) as running:
         graph.spin_until(lambda: running.lines[:2] == ["data: 2.5", "---"], "a message")
         running.process.send_signal(signal.SIGINT)
         code, printed = end_of(graph, running)
@@ -189,7 +193,7 @@ def test_pub_publishes_what_it_is_given(graph: Listener) -> None:
 def test_pub_reaches_best_effort_subscriptions_until_ctrl_c(graph: Listener) -> None:
     """Some of the first messages may be lost on their way to such a subscription."""
     received = graph.subscribe(Float64, "/height", BEST_EFFORT)
-    with program(sim_node("pub", "/height", "std_msgs/Float64", "{data: 2.5}", "-r", "1000", "-p", "0")) as running:
+    with started(sim_node("pub", "/height", "std_msgs/Float64", "{data: 2.5}", "-r", "1000", "-p", "0")) as running:
         graph.spin_until(lambda: len(received) >= 3, "three messages")
         running.process.send_signal(signal.SIGINT)
         code, printed = end_of(graph, running)
@@ -269,7 +273,7 @@ def test_topics_lists_those_of_other_nodes(graph: Listener) -> None:
 
 
 def test_an_empty_graph_is_one_line(ros_domain: int) -> None:
-    with program(sim_node("topics")) as running:
+    with started(sim_node("topics")) as running:
         assert running.wait() == 1
     assert running.output == f"sim_node: no topics within 5 s on domain {ros_domain}"
 
@@ -277,6 +281,6 @@ def test_an_empty_graph_is_one_line(ros_domain: int) -> None:
 def test_the_services_of_a_run_are_called_by_their_names_alone(ros_domain: int) -> None:
     with program(sim_node("run", "orbit")) as running:
         running.wait_for("/tf_static")
-        with program(sim_node("call", "/simulation/pause")) as calling:
+        with started(sim_node("call", "/simulation/pause")) as calling:
             assert calling.wait() == 0
         assert "Trigger_Response(success=True, message='paused at " in calling.output
