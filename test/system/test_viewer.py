@@ -24,6 +24,8 @@ from processes import Program, sim_node
 from robot_topics import a, transforms, written
 from waiting import PATIENCE, until_ended
 
+from sim_node.viewing.browser.viewer import Viewer
+
 # A drone like no other thing in the picture, at 0.5 m/s along a line. It stops before it is behind the page's panel:
 # on a busy machine much time passes before a click on Pause takes effect.
 START, VELOCITY, END_S, RADIUS = np.array([-2.0, 1.0, 1.5]), np.array([0.4, 0.0, 0.3]), 5.0, 0.4
@@ -391,6 +393,19 @@ def seen_beside(page: Any, x: float, y: float, within: float = 4.0) -> Seen:
         assert time.monotonic() < end, (found, x, y)
         page.wait_for_timeout(250)
     return found
+
+
+def test_a_page_that_waits_for_its_scene_has_no_menu_of_developers(browser: Any) -> None:
+    viewer = Viewer(0, "empty")
+    try:
+        page = browser.new_page(drawn=False, viewport={"width": 900, "height": 500})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(viewer.url)
+        menu = page.get_by_text("Save Canvas")
+        menu.wait_for(state="attached")
+        menu.wait_for(state="hidden")
+    finally:
+        viewer.close()
 
 
 def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path) -> None:
