@@ -5,7 +5,8 @@ Run from the repository: python -m bench.viewer [--out bench/results/viewer.json
 A tick is the time that sending all poses takes, beside viser's own way of a node for each frame; then how many
 updates a second a page gets (as a client of the websocket in a process of its own), how much a run as fast as possible
 is slowed by being viewed, how long a tick of it takes for ten pages, how many pictures a second Chromium draws of
-100 bodies without a graphics card, and the memory of a page after an hour.
+100 bodies without a graphics card, what the main thread of a page takes for a picture of all frames where a graphics
+card draws it, and the memory of a page after an hour.
 
 What a page keeps by mistake grows with what it is sent, at the same rate all the time. So its heap is looked at each
 minute, after its garbage is gone, and the line through these is followed to the end of an hour.
@@ -19,6 +20,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -47,6 +50,13 @@ WANTED = 30.0
 # Pages that look at a run, and how long a tick of it may take then, ms; bodies, and pictures a second of them.
 PAGES, TICK_MS = 10, 20.0
 BODIES, PICTURES = 100, 10.0
+# What the main thread of a page may take for one of 60 pictures a second of FRAMES bodies, ms, where a GPU draws them.
+PICTURE_MS = 1e3 / 60
+NOTHING_IS_DRAWN = """
+for (const draw of ["clear", "drawArrays", "drawArraysInstanced", "drawElements", "drawElementsInstanced",
+                    "drawRangeElements", "blitFramebuffer"])
+    WebGL2RenderingContext.prototype[draw] = () => {};
+"""
 # Minutes that the heap of a page is looked at, the hour in them, and how large it may be then, MB.
 MINUTES, HOUR, HEAP_MB = 4, 60, 200.0
 # What is on that page: a scene, and panels that keep samples.
@@ -81,6 +91,10 @@ def main() -> int:
     if pictures is not None:
         held &= figure(f"pictures of {BODIES} bodies without a graphics card", pictures, "/s", target=PICTURES)
         pairs.rows.append({"name": f"pictures/s of {BODIES} bodies", "rate": pictures, "target": None})
+    scripts = scripts_of_bodies()
+    if scripts is not None:
+        held &= figure(f"scripts of a picture of {FRAMES} bodies", scripts, "ms", limit=PICTURE_MS)
+        pairs.rows.append({"name": f"scripts of a picture of {FRAMES} bodies", "ms": scripts, "target": None})
     heap = heap_of_page(arguments.minutes)
     if heap is not None:
         held &= figure("heap of a page after an hour", heap, "MB", limit=HEAP_MB)
@@ -224,39 +238,70 @@ def look_on(port: str) -> None:
         page.join()
 
 
-def pictures_of_bodies() -> float | None:
-    """Pictures a second that Chromium draws in software; None without it."""
-    if CHROMIUM is None:
-        return None
+@contextmanager
+def page_of_bodies(bodies: int, script: str = "", query: str = "") -> Iterator[Any]:
+    """A page in Chromium of boxes that move at 60 Hz, after a script that runs before the page's own."""
     from playwright.sync_api import sync_playwright
 
-    rows = range(1, BODIES + 1)
+    rows = range(1, bodies + 1)
     names = ("map", *(f"agent_{row}" for row in rows))
-    frames = FrameTable(names, np.array([-1] + [0] * BODIES, dtype=np.int32), np.array([True] + [False] * BODIES))
+    frames = FrameTable(names, np.array([-1] + [0] * bodies, dtype=np.int32), np.array([True] + [False] * bodies))
     viewer, ended = Viewer(0, "bodies"), threading.Event()
     boxes = [DrawnShape(row, "box", np.array([0, 0, 0, 0, 0, 0, 1.0]), np.full(3, 0.2)) for row in rows]
-    viewer.set_scene(frames, poses_at(0.0)[: BODIES + 1], boxes)
-    stream = Stream(BODIES + 1, viewer.show, viewer.idle)
+    viewer.set_scene(frames, poses_at(0.0)[: bodies + 1], boxes)
+    stream = Stream(bodies + 1, viewer.show, viewer.idle)
 
     def move() -> None:
         while not ended.wait(1 / 60):
-            stream.offer(time.monotonic_ns(), poses_at(time.monotonic())[: BODIES + 1], {})
+            stream.offer(time.monotonic_ns(), poses_at(time.monotonic())[: bodies + 1], {})
 
     mover = threading.Thread(target=move)
     mover.start()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=False, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1280, "height": 720})
-        page.goto(viewer.url, timeout=240_000)
+        page.add_init_script(script)
+        page.goto(f"{viewer.url}/{query}", timeout=240_000)
         page.locator("#foot button:visible").first.wait_for(timeout=240_000)
         page.wait_for_timeout(5000)
-        rate: float = page.evaluate(DRAWN, 1e3 * SECONDS)
+        yield page
         browser.close()
     ended.set()
     mover.join()
     stream.close()
     viewer.close()
-    return rate
+
+
+def pictures_of_bodies() -> float | None:
+    """Pictures a second that Chromium draws in software; None without it."""
+    if CHROMIUM is None:
+        return None
+    with page_of_bodies(BODIES) as page:
+        rate: float = page.evaluate(DRAWN, 1e3 * SECONDS)
+        return rate
+
+
+def scripts_of_bodies() -> float | None:
+    """Processor time of a page's main thread for a picture of 1000 bodies, in full, where the GPU draws it, ms.
+
+    None without Chromium. Calls that draw return at once, as those of a GPU's driver do; all else is done.
+    """
+    if CHROMIUM is None:
+        return None
+    with page_of_bodies(FRAMES, NOTHING_IS_DRAWN, "?quality=full") as page:
+        engine = page.context.new_cdp_session(page)
+        engine.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+        def busy_s() -> float:
+            return float({each["name"]: each["value"] for each in metrics()}["TaskDuration"])
+
+        def metrics() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = engine.send("Performance.getMetrics")["metrics"]
+            return found
+
+        before_s = busy_s()
+        rate: float = page.evaluate(DRAWN, 1e3 * SECONDS)
+        return 1e3 * (busy_s() - before_s) / (rate * SECONDS)
 
 
 def heap_of_page(minutes: int) -> float | None:

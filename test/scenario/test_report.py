@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from sim_node.extensions.scenario.report import pass_rate, write_report
-from sim_node.extensions.scenario.report_plots import PlotAxes, thinned
+from sim_node.extensions.scenario.report_plots import PlotAxes, apart, thinned
 from sim_node.extensions.scenario.scenarios import Scenario
 from sim_node.extensions.scenario.testing import RunPlan, judge_scenario
 from sim_node.extensions.sweep import variation
@@ -107,3 +108,16 @@ def test_axes_map_the_ends_to_the_frame() -> None:
     # By hand; sums of steps leave 5.6e-17 where 0 is.
     assert [f"{each:.4g}" for each in ticks(-0.3, 0.2, 5)] == ["-0.3", "-0.2", "-0.1", "0", "0.1", "0.2"]
     assert len(PlotAxes([1.0], [2.0]).drawn("", "one point")) > 0
+
+
+def test_numbers_of_events_lie_on_no_others() -> None:
+    """A digit of 18 pixels, as on a phone, is at most 12 wide (0.6 em in DejaVu Sans)."""
+    rng = np.random.default_rng(2)
+    axes = PlotAxes([0.0, 60.0], [0.0, 1.0], "s")
+    times = np.sort(rng.uniform(0.0, 60.0, 30)).tolist()
+    marks = apart(axes, [(at_s, number, number) for number, at_s in enumerate(times, 1)])
+    ends = [(x - 6.0 * len(text), x + 6.0 * len(text)) for x, text in marks]
+    assert all(right <= left for (_, right), (left, _) in itertools.pairwise(ends))
+    numbers = [text.split("-") for _, text in marks]
+    assert [number for each in numbers for number in range(int(each[0]), int(each[-1]) + 1)] == list(range(1, 31))
+    assert apart(axes, [(10.0, 1, 2), (30.0, 3, 3)]) == [(axes.x(10.0), "1-2"), (axes.x(30.0), "3")]

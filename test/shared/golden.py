@@ -21,10 +21,11 @@ MAX_SHARE, OTHER, MAX_MEAN = 0.01, 30.0, 4.0
 Pixels = npt.NDArray[np.uint8]
 
 
-def kept(screenshot: bytes) -> Image.Image:
-    """Return a screenshot as it is kept."""
-    image = Image.open(io.BytesIO(screenshot)).convert("RGB")
-    return image.resize((image.width // SMALLER, image.height // SMALLER), Image.Resampling.BOX)
+def kept(page: Any) -> Image.Image:
+    """Return the picture of a page as it is kept."""
+    image = Image.open(io.BytesIO(page.screenshot(timeout=1000.0 * PATIENCE))).convert("RGB")
+    size = page.viewport_size
+    return image.resize((size["width"] // SMALLER, size["height"] // SMALLER), Image.Resampling.BOX)
 
 
 def difference(seen: Image.Image, expected: Image.Image) -> str:
@@ -48,7 +49,7 @@ def assert_as_kept(page: Any, path: Path, folder: Path) -> None:
     expected = Image.open(path).convert("RGB")
     said = ""
     for _ in range(round(PATIENCE / 2.0)):
-        seen = kept(page.screenshot(timeout=1000.0 * PATIENCE))
+        seen = kept(page)
         if not (said := difference(seen, expected)):
             return
         page.wait_for_timeout(1000)
@@ -58,13 +59,13 @@ def assert_as_kept(page: Any, path: Path, folder: Path) -> None:
 
 def at_rest(page: Any) -> Image.Image:
     """Return the picture of a page, as it is kept, once it has been the same for some seconds."""
-    seen, same = kept(page.screenshot()), 0
+    seen, same = kept(page), 0
     for _ in range(round(PATIENCE)):
         page.wait_for_timeout(1000)
-        now = kept(page.screenshot())
+        now = kept(page)
         same = same + 1 if now.tobytes() == seen.tobytes() else 0
         seen = now
-        if same == 5:
+        if same == 3:
             return seen
     raise AssertionError("the page does not come to rest")
 

@@ -5,76 +5,100 @@ After a change that is meant, write them anew with `make golden`, and look at th
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
+from forked_programs import program
 from golden import assert_as_kept, difference
 from nightly import rows
 from PIL import Image
+from processes import sim_node
 from waiting import PATIENCE
 
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world.locate import shipped_worlds
 
 KEPT = Path(__file__).parents[1] / "data" / "first_pictures"
 LARGE, MIDDLE, PHONE = (1600, 900), (1100, 650), (390, 844)
 
 
-class Shown(NamedTuple):
-    """A shipped world, or a bag of it, on a page of a size, light or dark."""
-
-    world: str
-    size: tuple[int, int]
-    dark: bool = False
-    bag: bool = False
-
-
-# make test runs the smallest one, and make test-nightly all of them: without a graphics card, each takes half a minute.
-PICTURES = {
-    "a drone on a phone": Shown("quadrotor", PHONE),
-    "a cart in a room": Shown("lidar_room", LARGE),
-    "an arm on a table": Shown("arm_pick", MIDDLE),
-    "an arm in the dark": Shown("arm", MIDDLE, dark=True),
-    "frames alone": Shown("arm_on_cart", MIDDLE),
-    "a schematic": Shown("viewports", MIDDLE),
-    "a schematic in the dark, on a phone": Shown("viewports", PHONE, dark=True),
-    "a bag": Shown("quadrotor", MIDDLE, dark=True, bag=True),
+# All shipped worlds, each on a page of one size.
+SIZES = {
+    **dict.fromkeys(("formation", "lidar_room", "orbit", "survey", "two_vehicles", "warehouse"), LARGE),
+    **dict.fromkeys(("all_joints", "ardupilot", "arm", "arm_on_cart", "arm_pick", "double_pendulum", "px4"), MIDDLE),
+    **dict.fromkeys(("buoys", "four_bar", "guided", "sensor_rig", "viewports"), MIDDLE),
+    **dict.fromkeys(("cart_pole", "clock", "delivery", "quadrotor", "rover"), PHONE),
 }
+# Each takes some seconds of processor time: make test has one of them, and make test-nightly all.
+USUAL = {"quadrotor"}
 
 
-@pytest.mark.parametrize("name", rows(PICTURES, {"a drone on a phone"}))
-def test_a_page_begins_as_in_the_picture(browser: Any, name: str, tmp_path: Path) -> None:
-    shown = PICTURES[name]
-    if shown.bag:
-        with Session(shown.world, record=tmp_path / "run", real_time_factor=0.0) as session:
-            session.run(2.0)
-        viewer = Viewer(0, "run")
-        view = BagView(tmp_path / "run", viewer, print)
-        try:
-            view.start(paused=True)
-            view.seek(view.span[0] + 1_500_000_000)
-            look(browser, viewer.url, name, shown, tmp_path)
-        finally:
-            view.close()
-    else:
-        with Session(shown.world, view=0, paused=True) as session:
-            session.start()
-            assert session.viewer is not None
-            look(browser, session.viewer.url, name, shown, tmp_path)
+def test_each_shipped_world_has_pictures() -> None:
+    assert SIZES.keys() == shipped_worlds().keys()
 
 
-def look(browser: Any, url: str, name: str, shown: Shown, folder: Path) -> None:
+@pytest.mark.parametrize("world", rows(SIZES, USUAL))
+def test_the_page_of_a_world_begins_as_in_its_pictures(browser: Any, world: str, tmp_path: Path) -> None:
+    with Session(world, view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        look(browser, session.viewer.url, world, SIZES[world], tmp_path)
+
+
+@pytest.mark.nightly
+def test_a_schematic_begins_as_in_its_pictures_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    with Session("viewports", view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        look(browser, session.viewer.url, "viewports_on_a_phone", PHONE, tmp_path)
+
+
+@pytest.mark.nightly
+def test_a_bag_is_shown_as_in_its_pictures(browser: Any, tmp_path: Path) -> None:
+    with Session("quadrotor", record=tmp_path / "run", real_time_factor=0.0) as session:
+        session.run(2.0)
+    view = BagView(tmp_path / "run", viewer := Viewer(0, "run"), print)
+    try:
+        view.start(paused=True)
+        view.seek(view.span[0] + 1_500_000_000)
+        look(browser, viewer.url, "a_bag", MIDDLE, tmp_path)
+    finally:
+        view.close()
+
+
+@pytest.mark.nightly
+def test_the_running_graph_is_shown_as_in_its_pictures(browser: Any, tmp_path: Path, ros_domain: int) -> None:
+    """The arm, by its description and transforms, and the markers of a run."""
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    live = sim_node("view", "--live", "--port", "0")
+    with program(sim_node("run", "arm", "--paused")), program(live) as viewer:
+        viewer.wait_for("viewer: http://127.0.0.1:")
+        found = re.search(r"http://127\.0\.0\.1:\d+", viewer.output)
+        assert found
+        look(browser, found[0], "the_graph", MIDDLE, tmp_path)
+
+
+def look(browser: Any, url: str, name: str, size: tuple[int, int], folder: Path) -> None:
+    """Compare a page with its pictures, light, and then dark."""
+    # Of four pixels of a page, one is drawn; kept pictures have fewer.
     page = browser.new_page(
-        viewport={"width": shown.size[0], "height": shown.size[1]}, color_scheme="dark" if shown.dark else "light"
+        viewport={"width": size[0], "height": size[1]}, device_scale_factor=0.5, color_scheme="light"
     )
     page.set_default_timeout(1000.0 * PATIENCE)
-    # As with a graphics card.
-    page.goto(f"{url}/?quality=full")
-    page.locator("#foot .play").first.wait_for()
-    assert_as_kept(page, KEPT / f"{name.replace(',', '').replace(' ', '_')}.webp", folder)
+    # All of it in full, with shadows and light from all around, takes ten times as long without a graphics card.
+    page.goto(f"{url}/?quality=low")
+    page.locator("#foot .state").first.wait_for()
+    # What a busy machine, or the clock, changes.
+    page.add_style_tag(content="#foot .state, #foot .time { visibility: hidden; }")
+    for dark, scheme in enumerate(("light", "dark")):
+        page.evaluate("dark => simFoot.send({set: {dark}})", str(dark))
+        page.wait_for_selector(f'html[data-mantine-color-scheme="{scheme}"]')
+        assert_as_kept(page, KEPT / f"{name}_{scheme}.webp", folder)
 
 
 def test_pictures_differ_by_what_one_sees() -> None:

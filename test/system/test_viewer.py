@@ -24,6 +24,8 @@ from processes import Program, sim_node
 from robot_topics import a, transforms, written
 from waiting import PATIENCE, until_ended
 
+from sim_node.viewing.browser.viewer import Viewer
+
 # A drone like no other thing in the picture, at 0.5 m/s along a line. It stops before it is behind the page's panel:
 # on a busy machine much time passes before a click on Pause takes effect.
 START, VELOCITY, END_S, RADIUS = np.array([-2.0, 1.0, 1.5]), np.array([0.4, 0.0, 0.3]), 5.0, 0.4
@@ -338,6 +340,72 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
         assert "Traceback" not in viewer.output
         until_ended(*family)
     assert can_be_bound(socket.SOCK_STREAM, int(url.rpartition(":")[2]))
+
+
+def test_a_camera_looks_along_axes_with_any_angle_at_what_is_clicked(world: Path, browser: Any) -> None:
+    """Each place is that of a pinhole camera. The corner has the axes as seen from infinitely far away."""
+    with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
+        page = opened(browser, url_of(viewer))
+        assert_seen_at(page, START)
+        forward = (TARGET - EYE) / np.linalg.norm(TARGET - EYE)
+        right = np.array([1.0, 0.0, 0.0])
+        corner = middle_of(page.locator("#triad"))
+        tips = {name: middle_of(page.get_by_role("button", name=f"Look along {name}")) - corner for name in "xyz"}
+        for name, axis in zip("xyz", np.eye(3), strict=True):
+            as_seen = [right @ axis, np.cross(forward, right) @ axis]
+            assert tips[name] == pytest.approx(tips["x"][0] * np.array(as_seen), abs=1.0)
+
+        degrees = page.get_by_role("textbox", name="Field of view (°)")
+        degrees.fill("30")
+        degrees.press("Enter")
+        page.wait_for_function("Math.abs(__viserMutable.camera.fov - 30) < 1e-3")
+        assert "fov=30" in page.url
+        box = page.locator("canvas:visible").first.bounding_box()
+        focal = 0.5 * box["height"] / np.tan(np.radians(15.0))
+        middle = middle_of(page.locator("canvas:visible").first)
+        distance = float(np.linalg.norm(TARGET - EYE))
+        offset = START - TARGET
+        page.get_by_role("button", name="Look along z").click()
+        along = focal / (distance - offset[2])
+        found = seen_beside(page, *(middle + along * offset[:2] * [1, -1]))
+        # From the other end of x, the west, north is on the left.
+        page.get_by_role("button", name="Look along x").click()
+        page.get_by_role("button", name="Look along x").click()
+        along = focal / (distance + offset[0])
+        found = seen_beside(page, *(middle + along * offset[1:] * [-1, -1]))
+
+        # A double click brings the ball into the middle of what the panel leaves free.
+        page.mouse.dblclick(found.x, found.y)
+        panel = page.get_by_role("tablist").first.bounding_box()
+        seen_beside(page, 0.5 * (box["x"] + panel["x"]), 0.5 * box["height"], within=12.0)
+        assert viewer.stop(signal.SIGINT) == 0, viewer.output
+
+
+def middle_of(element: Any) -> np.ndarray:
+    box = element.bounding_box()
+    return np.array([box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"]])
+
+
+def seen_beside(page: Any, x: float, y: float, within: float = 4.0) -> Seen:
+    """What is seen once its middle is at a pixel."""
+    end = time.monotonic() + PATIENCE
+    while (found := seen(page)) is None or (found.x, found.y) != pytest.approx((x, y), abs=within):
+        assert time.monotonic() < end, (found, x, y)
+        page.wait_for_timeout(250)
+    return found
+
+
+def test_a_page_that_waits_for_its_scene_has_no_menu_of_developers(browser: Any) -> None:
+    viewer = Viewer(0, "empty")
+    try:
+        page = browser.new_page(drawn=False, viewport={"width": 900, "height": 500})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(viewer.url)
+        menu = page.get_by_text("Save Canvas")
+        menu.wait_for(state="attached")
+        menu.wait_for(state="hidden")
+    finally:
+        viewer.close()
 
 
 def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path) -> None:

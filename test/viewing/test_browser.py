@@ -368,6 +368,7 @@ def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
     plot.clear()
     plot.show()
     assert len(plot.handle.data[0]) == 0
+    assert plot.handle.scales["y"]["range"] == (-1, 1), "uPlot has 0 to 100 for zeros alone"
 
 
 def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:

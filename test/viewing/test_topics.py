@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pymap3d
 import pytest
-from page import Page, opened
-from robot_topics import GRID, ORIGIN, a, header, jpeg, marker, pose, robot, stamped, written
+from page import Page, camera, opened
+from robot_topics import GRID, ORIGIN, a, header, jpeg, marker, pose, robot, stamped, transforms, written
 
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.readers import READERS, ReaderContext
+from sim_node.viewing.schematic import read_schematic
 
 AWAY = (30.0, 40.0, 12.0)
 DRAWN = ["/camera/compressed", "/fix", "/goal", "/imu", "/map", "/markers", "/odom", "/particles", "/plan", "/points"]
@@ -194,3 +195,36 @@ def test_an_arrow_between_two_points_reaches_from_one_to_the_other() -> None:
     tip = head.pose[:3] + [0.0, head.scale[2], 0.0]
     assert tip == pytest.approx([0.0, 5.0, 0.0])
     assert shaft.scale[2] + head.scale[2] == pytest.approx(5.0)
+
+
+def test_texts_of_messages_and_names_of_arrows_lie_on_no_other_label(tmp_path: Path) -> None:
+    """From afar, one of three at nearly one place is there; from nearby, all are."""
+    at = [(0.0, 0.0, 0.0), (0.1, 0.09, 0.08)]
+    texts = [marker(number, 9, each, text=f"text {number}") for number, each in enumerate(at)]  # TEXT_VIEW_FACING
+    lines = [("/tf_static", 0.0, transforms("map", "far", (30.0, 30.0, 0.0), 0.0))]
+    lines += [("/notes", 0.1 * number, text) for number, text in enumerate(texts)]
+    bag = written(tmp_path / "run", lines)
+    viewer = Viewer(0, "run")
+    viewer.schematic = read_schematic('vector_arrow "(-0.1, -0.09, -0.08)" name=wind')
+    view = BagView(bag, viewer, print)
+    try:
+        view.start(paused=True)
+        view.seek(view.span[1])
+        with opened(viewer.url, (20.0, 18.0, 16.0), (0.0, 0.0, 0.0)) as page:
+            nodes: dict[str, str] = {}
+
+            def written_all(page: Page) -> bool:
+                found = {m["props"]["text"]: m["name"] for m in page.messages if m.get("props", {}).get("text")}
+                nodes.update({text: node for text, node in found.items() if text in ("text 0", "text 1", "wind")})
+                return len(nodes) == 3
+
+            def hidden(page: Page) -> set[str]:
+                last = {m["name"]: m["visible"] for m in page.all("SetSceneNodeVisibilityMessage")}
+                return {text for text, node in nodes.items() if last.get(node) is False}
+
+            page.until(written_all)
+            page.until(lambda page: len(hidden(page)) == 2)
+            page.send(camera((0.6, -0.4, 0.0), (0.0, 0.0, 0.0)))
+            page.until(lambda page: not hidden(page))
+    finally:
+        view.close()

@@ -193,15 +193,12 @@ def _events(run: JudgedRun) -> str:
     )
 
 
-def _marks(run: JudgedRun) -> list[tuple[float, str]]:
-    """Return the instants of events, with their numbers; those of one instant have one mark."""
+def _marks(run: JudgedRun) -> list[tuple[float, int, int]]:
+    """Return the instants of events, with the first and the last of their numbers."""
     found: dict[int, list[int]] = {}
     for number, each in enumerate(run.events[:MAX_EVENTS], 1):
         found.setdefault(each.time_ns, []).append(number)
-    return [
-        (at * 1e-9, str(some[0]) if len(some) == 1 else f"{some[0]}-{some[-1]}")
-        for at, some in list(found.items())[:MAX_MARKS]
-    ]
+    return [(at * 1e-9, some[0], some[-1]) for at, some in list(found.items())[:MAX_MARKS]]
 
 
 def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:

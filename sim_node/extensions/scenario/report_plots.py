@@ -13,7 +13,9 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.graph_axes import axis_range, ticks
 
 WIDTH, HEIGHT = 640, 180
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 26
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 24, 26
+# Width of a letter of the marks above a plot, on a phone.
+_LETTER = 12
 # Points of a line: about one for each pixel, of each of which the least and the largest value are drawn.
 _BINS = 320
 
@@ -78,20 +80,18 @@ def signal_plot(
     lines: Sequence[tuple[str, FloatArray]],
     limits: Sequence[float],
     violated_at: float | None,
-    marks: Sequence[tuple[float, str]] = (),
+    marks: Sequence[tuple[float, int, int]] = (),
 ) -> str:
     """Return signals over time, with dashed limits, and a vertical line where they were violated.
 
-    marks: Instants (s) with labels, such as the numbers of events.
+    marks: Instants (s) with the first and the last number of what happened then.
     """
     shown = [(name, *thinned(times, values)) for name, values in lines]
     ys = [value for _, _, values in shown for value in values.tolist()] + list(limits)
     axes = PlotAxes(times.tolist(), ys, "s")
     inside = [f'<path class="limit" d="M{_LEFT} {axes.y(limit)}H{WIDTH - _RIGHT}"/>' for limit in limits]
-    for at_s, label in marks:
-        x = axes.x(at_s)
-        inside.append(f'<path class="event" d="M{x} {_TOP}V{HEIGHT - _BOTTOM}"/>')
-        inside.append(f'<text class="event" x="{x + 3}" y="{_TOP + 9}">{escape(label)}</text>')
+    inside += [f'<path class="event" d="M{axes.x(at_s)} {_TOP}V{HEIGHT - _BOTTOM}"/>' for at_s, _, _ in marks]
+    inside += [f'<text class="event" x="{x}" y="{_TOP - 6}">{text}</text>' for x, text in apart(axes, marks)]
     for index, (_, at, values) in enumerate(shown):
         inside.append(f'<path class="line c{index % 4}" d="{_path(axes, at, values)}"/>')
     if violated_at is not None:
@@ -102,6 +102,30 @@ def signal_plot(
             if math.isfinite(values[row]):
                 inside.append(f'<circle class="violated" cx="{x}" cy="{axes.y(values[row])}" r="4"/>')
     return axes.drawn("".join(inside), "over time: " + ", ".join(name for name, _ in lines))
+
+
+def apart(axes: PlotAxes, marks: Sequence[tuple[float, int, int]]) -> list[tuple[float, str]]:
+    """Return where marks are written above a plot, and what: marks that would lie on each other are one."""
+    found: list[tuple[float, float, int, int]] = []
+    for at_s, first, last in marks:
+        here = axes.x(at_s), axes.x(at_s), first, last
+        while found and _middle(here) - _middle(found[-1]) < 0.5 * _LETTER * (_letters(here) + _letters(found[-1])):
+            left, _, first, _ = found.pop()
+            here = left, here[1], first, last
+        found.append(here)
+    return [(round(_middle(each), 1), _numbers(*each[2:])) for each in found]
+
+
+def _middle(mark: tuple[float, float, int, int]) -> float:
+    return 0.5 * (mark[0] + mark[1])
+
+
+def _letters(mark: tuple[float, float, int, int]) -> int:
+    return len(_numbers(*mark[2:]))
+
+
+def _numbers(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def scatter(xs: Sequence[float], ys: Sequence[float], verdicts: Sequence[str], x_label: str) -> str:

@@ -92,6 +92,12 @@ window.simCamera = (() => {
     return true;
   }
 
+  function widen(fov) {
+    const page = window.__viserMutable;
+    page?.messageQueue.push({ type: "SetCameraFovMessage", fov, initial: false });
+    page?.requestRender?.();
+  }
+
   function watch() {
     // That there is no GPU is seen, and the foot of the page says how many pictures there are.
     for (const notice of document.querySelectorAll(".mantine-Notification-root"))
@@ -167,6 +173,7 @@ window.simCamera = (() => {
         moved = moved && linked;
         linked = false;
       }
+      if (opening && message.fov !== opening.fov) widen(message.fov);
       if (!moved && JSON.stringify({ ...opening, walls: 0 }) !== JSON.stringify({ ...message, walls: 0 })) number = null;
       opening = message;
       watch();
@@ -174,6 +181,18 @@ window.simCamera = (() => {
     home() {
       moved = false;
       return place();
+    },
+    // What a scene's corner shows: the camera, where the axes of the fixed frame point, and what nothing lies on.
+    corner() {
+      const page = viser(), world = page?.nodeRefFromName["/world"];
+      return world ? { canvas: page.canvas, camera: page.camera, axes: world.matrixWorld.elements, free: free(page.canvas) } : null;
+    },
+    // Looks at the same point from a direction, in the axes of viser's scene, and from as far away.
+    from(direction) {
+      const page = viser(), control = page.cameraControl, at = control.getTarget(page.camera.position.clone());
+      moved = true;
+      control.setLookAt(...add(at.toArray(), direction, control.distance), ...at.toArray(), false);
+      page.requestRender?.();
     },
   };
 })();

@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
-from sim_node.viewing.browser.overlays import Edges, NameOverlays, apart_in, shortened
+from sim_node.viewing.browser.overlays import Edges, NameOverlays, PlacedLabel, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
 from sim_node.viewing.meshes import linear
 from sim_node.viewing.messages.drawing import (
@@ -107,6 +107,11 @@ class DrawnSource:
     def set_visible(self, visible: bool) -> None:
         """Show or hide it."""
         self.visible = self._root.visible = visible
+
+    def placed(self) -> list[PlacedLabel]:
+        """Return its texts, which names of what moves go before."""
+        texts = [self._handles[f"text/{number}"] for number in range(self._texts if self.visible else 0)]
+        return [PlacedLabel(text, np.asarray(text.position), first=False) for text in texts]
 
     def remove(self) -> None:
         """Remove it from the page."""
@@ -232,12 +237,15 @@ class DrawnSource:
         shown = texts[:_MOST_TEXTS]
         for number, each in enumerate(shown):
             position, key = pose_math.apply(at[each.frame], each.position), f"text/{number}"
-            if key in self._handles and self._handles[key].text == each.text:
-                self._handles[key].position = position
-            else:
+            handle = self._handles.get(key)
+            if handle is None:
                 self._handles[key] = self._scene.add_label(
                     f"{self._node}/{key}", each.text, position=position, depth_test=True
                 )
+                continue
+            handle.position = position
+            if handle.text != each.text:
+                handle.text = each.text
         for number in range(len(shown), self._texts):
             self._handles.pop(f"text/{number}").remove()
         self._texts = len(shown)
@@ -351,9 +359,10 @@ class Drawings:
             source.set_visible(name not in self._hidden)
         self._label()
 
-    def placed(self) -> list[tuple[Any, FloatArray, bool]]:
-        """Return viser's handle of each label, where it is (3,), m, and False: names of what moves go before it."""
-        return [(label, np.asarray(label.position), False) for label in self._labels.values()]
+    def placed(self) -> list[PlacedLabel]:
+        """Return the labels of sources, and then their texts; names of what moves go before these."""
+        labels = [PlacedLabel(label, np.asarray(label.position), first=False) for label in self._labels.values()]
+        return [*labels, *(text for source in self.sources.values() for text in source.placed())]
 
     def _label(self) -> None:
         """Label the sources; those at one place share a label, and those that would be on others have none."""

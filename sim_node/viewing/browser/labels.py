@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.browser.overlays import Edges, apart_in
+from sim_node.viewing.browser.overlays import Edges, PlacedLabel, apart_in
 from sim_node.viewing.browser.panels_page import viewport_of
 from sim_node.viewing.view import View, looking
 
@@ -19,14 +19,6 @@ from sim_node.viewing.view import View, looking
 _WIDEST = 2.9
 # For how many updates a new page is sent again what it hides: until then its scene may not be there.
 _TELLS = 20
-
-
-class PlacedLabel(NamedTuple):
-    """viser's handle of a label, where it is (3,) in the fixed frame, m, and whether it goes before others."""
-
-    handle: Any
-    place: FloatArray
-    first: bool
 
 
 class PageLabels:

@@ -1,7 +1,8 @@
-"""View options: names, axes, trails, shadows, dark or light, and the frame that the camera follows."""
+"""View options: names, axes, trails, shadows, dark or light, the field of view, and what the camera follows."""
 
 from __future__ import annotations
 
+import math
 from fnmatch import fnmatchcase
 from threading import RLock
 from typing import Any
@@ -35,6 +36,8 @@ class Look:
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
         self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
         self._plans = gui.add_checkbox("Plans", True, hint="ways of keyframes and missions")
+        degrees = round(math.degrees(scene.field_of_view))
+        self._field = gui.add_slider("Field of view (°)", 10, 110, 1, degrees, hint="from top to bottom")
         self._shadows = gui.add_checkbox("Shadows", True, hint="switch them off if the page is slow")
         self._dark = gui.add_checkbox("Dark", False)
         copy = gui.add_button("Copy link", hint="the address of this page with its camera and settings")
@@ -47,6 +50,7 @@ class Look:
         self._size.on_update(self._change_axes)
         self._trails.on_update(self._change_trails)
         self._plans.on_update(self._change_plans)
+        self._field.on_update(self._change_field)
         self._shadows.on_update(self._change_shadows)
         self._dark.on_update(self._change_dark)
         self._change_trails(None)
@@ -61,6 +65,7 @@ class Look:
             "size": self._size,
             "trails": self._trails,
             "plans": self._plans,
+            "fov": self._field,
             "shadows": self._shadows,
             "dark": self._dark,
         }
@@ -124,9 +129,7 @@ class Look:
         with self._lock:
             scene.follow(row, turning=self._turning.value)
             if event.target is self._follow:
-                self._server.panels_page.layout.open_at(
-                    {**scene.opening().message(), "walls": scene.walls()}, anew=True
-                )
+                self._server.panels_page.layout.open_at(scene.beginning(), anew=True)
 
     def _change_names(self, event: Any) -> None:
         with self._lock:
@@ -140,6 +143,12 @@ class Look:
     def _change_plans(self, event: Any) -> None:
         with self._lock:
             self._scene.plans.set_visible(self._plans.value)
+
+    def _change_field(self, event: Any) -> None:
+        with self._lock:
+            self._scene.field_of_view = math.radians(self._field.value)
+            self._server.initial_camera.fov = self._scene.field_of_view
+            self._server.panels_page.layout.open_at(self._scene.beginning())
 
     def _change_shadows(self, event: Any) -> None:
         with self._lock:

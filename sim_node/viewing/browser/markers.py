@@ -12,6 +12,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drawings import DrawnSource
+from sim_node.viewing.browser.overlays import PlacedLabel
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Item, Lines, TextLabel, in_one_colour, strip
 from sim_node.viewing.schematic import FormulaScope, UnknownName, bound, bound_pose
 from sim_node.viewing.schematic.binding import axes_of, bound_vector, problem_of
@@ -66,6 +67,10 @@ class PageMarkers:
             DrawnSource(self._scene, f"{NODE}/{number}", getattr(each.marker, "name", ""), 1.0)
             for number, each in enumerate(found)
         ]
+
+    def placed(self) -> list[PlacedLabel]:
+        """Return the names of arrows."""
+        return [label for source in self._sources for label in source.placed()]
 
     def clear(self) -> None:
         """Begin lines anew: the run has been reset."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -217,6 +217,14 @@ def apart_in(
     return found
 
 
+class PlacedLabel(NamedTuple):
+    """viser's handle of a label, where it is (3,) in the fixed frame, m, and whether it goes before others."""
+
+    handle: Any
+    place: FloatArray
+    first: bool
+
+
 class NameOverlays:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
@@ -300,9 +308,11 @@ class NameOverlays:
             for (_, label), place in zip(moving, self._places(in_root[rows], rows), strict=True):
                 label.position = place
 
-    def placed(self) -> list[tuple[Any, FloatArray, bool]]:
-        """Return viser's handle of each label, where it is (3,), m, and whether its frame moves."""
-        return [(label, np.asarray(label.position), not self._frames.still[row]) for row, label in self._labels]
+    def placed(self) -> list[PlacedLabel]:
+        """Return the labels; those of frames that move go before others."""
+        return [
+            PlacedLabel(label, np.asarray(label.position), not self._frames.still[row]) for row, label in self._labels
+        ]
 
     def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or above its axes."""

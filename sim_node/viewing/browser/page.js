@@ -57,6 +57,10 @@
     if (event.target.closest?.("button")?.textContent.trim() === "Copy link") copyAsked = Date.now();
   }, true);
 
+  document.addEventListener("dblclick", (event) => {
+    if (event.target === window.__viserMutable?.canvas) window.simFoot.act("focus");
+  });
+
   // Tabs are of each page alone.
   function tabs() {
     return [...document.querySelectorAll('[role="tab"]')];

@@ -20,6 +20,7 @@ from sim_node.viewing.browser.feeds import MAX_NAMES, Feed, FeedContext, feed_of
 from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.markers import PageMarkers
 from sim_node.viewing.browser.messages_tab import MessagesTab
+from sim_node.viewing.browser.overlays import PlacedLabel
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.stream import Instant
@@ -328,6 +329,10 @@ class Panels:
         self._markers.show()
         self._feed()
         self._aim()
+
+    def labels(self) -> list[PlacedLabel]:
+        """Return what the schematic writes into the scene."""
+        return self._markers.placed()
 
     def columns(self) -> tuple[str, ...]:
         """Return the columns of a snapshot that formulas read."""

@@ -38,8 +38,10 @@ _OUR_ICON = (
 )
 # Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style>"
-# Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3).
+# Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3), and nothing of its developers' menu, which it
+# shows in place of a panel that has not come yet.
 _CONTRAST = b"""<style>
+body:has(#foot) .mantine-Paper-root:has(.tabler-icon-home-move):not(:has([role="tablist"])) { visibility: hidden; }
 button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider-mark { display: none !important; }
 [role="tablist"] { background-image: none !important; padding: 0 4px; }
 [role="tablist"] [role="tab"] { padding: 0 0.6em !important; } [role="tab"] > :has(svg) { display: none !important; }
@@ -160,7 +162,7 @@ def _page() -> bytes:
 
 @cache
 def _script() -> bytes:
-    return _CONTRAST + _scripts("quality.js", "camera.js", "foot.js", "page.js") + b"</head>"
+    return _CONTRAST + _scripts("quality.js", "camera.js", "triad.js", "foot.js", "page.js") + b"</head>"
 
 
 @cache
@@ -174,7 +176,7 @@ def own_page(page: str, title: str, script: str) -> str:
     body = _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), body, count=1)
     added = (
         _CONTRAST
-        + _scripts("quality.js", "camera.js")
+        + _scripts("quality.js", "camera.js", "triad.js")
         + b"<script>%b</script></head>" % script.replace("</", "<\\/").encode()
     )
     return body.replace(b"</head>", added, 1).decode()

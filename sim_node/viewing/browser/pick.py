@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from threading import RLock
@@ -23,8 +24,9 @@ from sim_node.world import World
 from sim_node.world.massless import CARRIER_MASS
 
 HANDLES = f"{ROOT}/handles"
-# Maximum number of topics in the panel; time between two clicks that are one, s; change of velocity by a push, m/s.
-MAX_TOPICS, DOUBLE_S, PUSH = 12, 0.5, 1.0
+# Maximum number of topics in the panel; change of velocity by a push, m/s; how far apart a click and the word that it
+# was a double one, which take two ways, arrive, s.
+MAX_TOPICS, PUSH, TOGETHER_S = 12, 1.0, 1.0
 # Quaternions [x y z w] of viser's [w x y z].
 _XYZW = [1, 2, 3, 0]
 
@@ -57,7 +59,7 @@ class Picked:
         self._world: World | None = None
         # What is known of a frame, and which: the dropdown has a new one before this is found.
         self._about_of, self._about = "", list[str]()
-        self._clicked, self._seen_ns = ("", 0.0), 0
+        self._clicked, self._doubled, self._seen_ns = ("", -math.inf), -math.inf, 0
         self._handles: Any = None
         self._dragging = False
         gui = server.gui
@@ -114,12 +116,21 @@ class Picked:
 
     def _pick(self, shape: DrawnShape) -> None:
         frames, now = self._scene.frames, time.monotonic()
-        name, (before, then) = frames.names[shape.row], self._clicked
-        self._clicked = name, now  # at once: the second click is handled beside the first
-        if name == before and now - then < DOUBLE_S:
-            moving = [row for row in frames.chain(shape.row) if not frames.still[row]]
-            self._focus(frames.names[moving[-1]] if moving else name)
-        self._name.value = name
+        moving = [row for row in frames.chain(shape.row) if not frames.still[row]]
+        self._clicked = frames.names[moving[-1] if moving else shape.row], now
+        if now - self._doubled < TOGETHER_S:
+            self._double()
+        self._name.value = frames.names[shape.row]
+
+    def double(self) -> None:
+        """Focus what is clicked now: its browser, not how fast clicks arrive, says that a click was a double one."""
+        self._doubled = time.monotonic()
+        if self._doubled - self._clicked[1] < TOGETHER_S:
+            self._double()
+
+    def _double(self) -> None:
+        self._doubled = -math.inf
+        self._focus(self._clicked[0])
 
     def _selected(self, event: Any) -> None:
         """Find what is known of the frame besides its pose."""

@@ -88,6 +88,7 @@ class Plot:
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
         self._time = 0.0
+        self._scales: dict[str, Any] = {"x": {"time": False}}
         series = [{"label": "s"}] + [
             {"label": label, "stroke": colour, "width": 1.5}
             for label, colour in zip(signal.labels, COLOURS, strict=False)
@@ -97,7 +98,9 @@ class Plot:
             tuple(series),
             title=f"{source}: {name}",
             aspect=1.6,
-            scales={"x": {"time": False}},
+            scales=self._scales,
+            # Numbers at the upper end are not cut off.
+            padding=(12, 8, 0, 0),
         )
 
     def sample(self, time_s: float, values: FloatArray) -> None:
@@ -120,6 +123,12 @@ class Plot:
 
     def show(self) -> None:
         """Send the samples."""
+        # Of what is nothing but zero, uPlot would show 0 to 100.
+        scales = (
+            {"x": {"time": False}} if self._samples[:, 1:].any() else {"x": {"time": False}, "y": {"range": (-1, 1)}}
+        )
+        if scales != self._scales:
+            self._scales = self.handle.scales = scales
         self.handle.data = tuple(np.ascontiguousarray(column) for column in self._samples.T)
 
 

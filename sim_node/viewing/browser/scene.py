@@ -15,11 +15,19 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
-from sim_node.viewing.browser.labels import PlacedLabel
-from sim_node.viewing.browser.overlays import AxesOverlay, NameOverlays, Trails, bare_rows, lengths, main_rows, planned
+from sim_node.viewing.browser.overlays import (
+    AxesOverlay,
+    NameOverlays,
+    PlacedLabel,
+    Trails,
+    bare_rows,
+    lengths,
+    main_rows,
+    planned,
+)
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
-from sim_node.viewing.browser.start import Opening, opening, start_view, subject_of
+from sim_node.viewing.browser.start import FIELD_OF_VIEW, Opening, opening, start_view, subject_of
 from sim_node.viewing.browser.surroundings import PageSurroundings
 from sim_node.viewing.extent import Extent, around, box_of, boxes_of, points_of
 from sim_node.viewing.meshes import DrawnShape
@@ -84,6 +92,7 @@ class PageScene:
         drawings: Topics of a bag or of the graph.
         shapes: The shapes on its frames.
         own: How many of the frames are no ghost's.
+        field_of_view: Of pages, vertical, rad.
 
     Args:
         scene: viser's scene.
@@ -94,6 +103,7 @@ class PageScene:
         self._scene = scene
         self._followed: int | None = None
         self._turning = False
+        self.field_of_view = FIELD_OF_VIEW
         self.surroundings = PageSurroundings(scene, f"{ROOT}/ground")
         self._sensors: dict[str, _Sensor] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
@@ -142,6 +152,10 @@ class PageScene:
         found = ~self.frames.still
         found[[] if self._subject is None else self._subject.rows] = True
         return found
+
+    def beginning(self, row: int | None = None) -> dict[str, Any]:
+        """Return `opening` for the scripts of pages, with the walls that they look through."""
+        return {**self.opening(row).message(self.field_of_view), "walls": self.walls()}
 
     def walls(self) -> list[tuple[str, list[float], list[float], list[float]]]:
         """Return the node, centre, quaternion (w first) and half the size of boxes around the walls, for JSON."""
@@ -266,7 +280,7 @@ class PageScene:
 
     def labels(self) -> list[PlacedLabel]:
         """Return all labels."""
-        return [PlacedLabel(*each) for each in (*self.names.placed(), *self.drawings.placed())]
+        return [*self.names.placed(), *self.drawings.placed()]
 
     @property
     def root_pose(self) -> FloatArray:

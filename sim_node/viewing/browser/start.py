@@ -12,8 +12,8 @@ from sim_node.viewing.view import FORWARD, View, fitted, looking
 from sim_node.world import FrameTable
 from sim_node.world.scene import Viewpoint
 
-# Vertical field of view of the page, rad.
-FIELD_OF_VIEW = 0.9
+# Vertical field of view with which pages begin, rad.
+FIELD_OF_VIEW = math.radians(52.0)
 # A common page, and the width of the panel with its margin, pixels. The script of a page knows its own size.
 PAGE, PANEL = (1280, 720), 335
 # Minimum radius of what is seen, m.
@@ -79,13 +79,13 @@ class Opening(NamedTuple):
         away = float(np.linalg.norm(self.box[3:])) / (SHARE * math.tan(0.5 * FIELD_OF_VIEW))
         return looking(self.box[:3] - away * FORWARD, self.box[:3], PAGE, _horizontal())
 
-    def message(self) -> dict[str, Any]:
-        """Return it for the script of a page."""
+    def message(self, field_of_view: float) -> dict[str, Any]:
+        """Return it for the script of a page with a vertical field of view, rad."""
         given = {"eye": self.eye, "at": self.at, "box": self.box, "forward": FORWARD}
         if self.box is None:
             given["points"] = _box_of(self.points)
         arrays = {key: each.round(6).tolist() for key, each in given.items() if each is not None}
-        return {"fov": FIELD_OF_VIEW, "share": SHARE, **arrays}
+        return {"fov": field_of_view, "share": SHARE, **arrays}
 
 
 def opening(points: FloatArray, robot: FloatArray, viewpoint: Viewpoint | None) -> Opening:

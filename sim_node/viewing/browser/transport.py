@@ -98,6 +98,7 @@ class FootControls:
         followed: Returns the frame that is followed, or an empty string.
         noted: Returns the marks of the messages on the page.
         set_number: Changes a number of the world, by its key path.
+        focus: Brings what was double-clicked into the middle.
     """
 
     def __init__(
@@ -108,8 +109,9 @@ class FootControls:
         followed: Callable[[], str],
         noted: Callable[[], Sequence[Mark]] = tuple,
         set_number: Callable[[str, float], None] = lambda path, value: None,
+        focus: Callable[[], None] = lambda: None,
     ) -> None:
-        self._set_number = set_number
+        self._set_number, self._focus = set_number, focus
         self._transport, self._time_ns = transport, time_ns
         self._follow, self._followed, self._noted = follow, followed, noted
 
@@ -144,6 +146,8 @@ class FootControls:
         try:
             if word == "follow":
                 self._follow()
+            elif word == "focus":
+                self._focus()
             elif word == "set" and math.isfinite(to):
                 self._set_number(what, to)
             elif transport is None or not math.isfinite(to):

@@ -32,7 +32,6 @@ from sim_node.viewing.browser.scene import NO_PLACES, Content, PageScene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.sources_tab import SourcesTab
-from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.switches import Switches
@@ -199,7 +198,7 @@ class Viewer:
                 self.layout.set({"dark": str(int(self.panels.schematic.dark))})
             self._begin_at(scene)
             camera = self.server.initial_camera
-            camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 2.5 * sky_radius(scene.extent))
+            camera.near, camera.far = 0.01, max(1000.0, 2.5 * sky_radius(scene.extent))
 
     def show(self, instant: Instant) -> None:
         """Send an instant to all pages. Call it from one thread.
@@ -256,15 +255,14 @@ class Viewer:
     def opening(self) -> dict[str, Any]:
         """Return where pages begin, for their scripts."""
         assert self.scene is not None
-        return {"number": 0, **self.scene.opening().message(), "walls": self.scene.walls()}
+        return {"number": 0, **self.scene.beginning()}
 
     def _begin_at(self, scene: PageScene) -> None:
         """Set where new pages begin, and others whose camera nobody has moved."""
-        camera, opening = self.server.initial_camera, scene.opening()
-        view = opening.view()
-        camera.position = view.pose[:3]
+        camera, view = self.server.initial_camera, scene.opening().view()
+        camera.fov, camera.position = scene.field_of_view, view.pose[:3]
         camera.look_at = pose_math.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
-        self.server.panels_page.layout.open_at({**opening.message(), "walls": scene.walls()})
+        self.server.panels_page.layout.open_at(scene.beginning())
 
     def idle(self) -> None:
         """Update the panel while nothing new arrives."""
@@ -295,6 +293,7 @@ class Viewer:
             lambda: self._look.followed,
             lambda: tuple(self._noted),
             self._set_number,
+            self._picked.double,
         )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
             self._plots = Plots(gui, scene, self.lock, labels, self.ghosts.of)
@@ -356,8 +355,8 @@ class Viewer:
         """Bring a frame into the middle of all pages, and follow it if it moves."""
         assert self.scene is not None
         if not self._look.follow(name):
-            opening = self.scene.opening(self.scene.frames.index(name)).message()
-            self.server.panels_page.layout.open_at({**opening, "walls": self.scene.walls()}, anew=True)
+            beginning = self.scene.beginning(self.scene.frames.index(name))
+            self.server.panels_page.layout.open_at(beginning, anew=True)
 
     def _lay_out(self, text: str) -> None:
         assert self.panels is not None
@@ -405,7 +404,8 @@ class Viewer:
             return
         self._slow_due = now + SLOW_S
         self.scene.trails.show()
-        self._page_labels.show(self.scene.labels(), self.scene.root_pose)
+        written = [] if self.panels is None else self.panels.labels()
+        self._page_labels.show([*self.scene.labels(), *written], self.scene.root_pose)
         self._plots.show()
         self._lookup.show(self._instant.poses)
         self._picked.show(self._instant.time_ns, self.scene.in_root)
