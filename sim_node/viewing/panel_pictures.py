@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sim_node.simulation.sensors.context import Lens
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.panels import Curves, signals_of
 from sim_node.viewing.framebuffer import Pixels
-from sim_node.viewing.framing import DEFAULT_SIZE, RenderError
+from sim_node.viewing.framing import DEFAULT_SIZE, RenderError, lenses_of
 from sim_node.viewing.render_requests import (
     PoseSource,
     RenderRequest,
@@ -26,7 +27,7 @@ from sim_node.viewing.render_requests import (
     write_time,
 )
 from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
-from sim_node.viewing.schematic.model import Panel, Tabs, Window
+from sim_node.viewing.schematic.model import DataPanel, Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
 from sim_node.viewing.shown_signals import ShownSignals, scene_reference
 from sim_node.world import WorldError, WorldWarning
@@ -132,8 +133,9 @@ def render_panels(
 ) -> Generator[Pixels, None, None]:
     """Yield pixels (height, width, 3) of the panels of a source's schematic at instants, in order.
 
-    Of the request, `size`, `has_time` and `sun_samples` count. What a panel names that pictures do not know, such as
-    sensors and topics, and panels of lists, cause a WorldWarning: their boxes stay empty.
+    Of the request, `size`, `has_time` and `sun_samples` count. Panels of cameras have what the camera sees at the
+    instant. What a panel names that pictures do not know, such as measurements and topics, and panels of lists, cause a
+    WorldWarning: their boxes stay empty.
 
     Raises:
         RenderError: There are no panels, or the request is invalid.
@@ -152,6 +154,8 @@ def render_panels(
     seen = replace(source, poses=lambda instants: (history[each] for each in instants))
     curves: list[Curves] = []
     panes: list[tuple[Box, Iterator[Pixels] | Painter]] = []
+    palette = _DARK if schematic.dark else _LIGHT
+    lenses = {name: lens for name, lens in lenses_of(world).items() if not lens.depth}
     for panel, box in boxes(schematic.panels, Box(0.0, 0.0, *size)):
         inner = (max(round(box.width) - _GAP, _LEAST), max(round(box.height) - _GAP, _LEAST))
         if isinstance(panel, Viewport):
@@ -159,6 +163,12 @@ def render_panels(
             view = replace(request, viewport="view", size=inner, has_time=False, frames=(), trails=(), camera="")
             shown = replace(seen, world=replace(world, schematic=alone))
             panes.append((box, render_source(shown, view, times_ns)))
+            continue
+        if camera := _camera(panel, lenses):
+            fits = min(inner[0] / lenses[camera].width, inner[1] / lenses[camera].height)
+            within = (round(fits * lenses[camera].width) or 1, round(fits * lenses[camera].height) or 1)
+            view = replace(request, viewport="", camera=camera, size=within, has_time=False, frames=(), trails=())
+            panes.append((box, _centred(render_source(seen, view, times_ns), inner, palette.paper)))
             continue
         try:
             if isinstance(panel, GraphPanel) and panel.style != "table":
@@ -188,7 +198,6 @@ def render_panels(
             each.sample(time_s)
         return time_s
 
-    palette = _DARK if schematic.dark else _LIGHT
     for time_ns in earlier:
         take(time_ns)
     for time_ns in watch(times_ns, "drawn"):
@@ -207,6 +216,20 @@ def render_panels(
             page.paste(large.reduce(2), at)
         pixels = np.asarray(page)
         yield write_time(pixels, time_s) if request.has_time else pixels
+
+
+def _camera(panel: Panel, lenses: Mapping[str, Lens]) -> str:
+    """Return the camera of the world that a panel shows: `drone.cam` or `drone/cam`; empty if it shows none."""
+    if not isinstance(panel, DataPanel) or panel.kind not in ("sensor_view", "video_stream"):
+        return ""
+    return next((each for each in (panel.of, panel.of.replace(".", "/")) if each in lenses), "")
+
+
+def _centred(pictures: Iterator[Pixels], size: tuple[int, int], paper: str) -> Iterator[Pixels]:
+    for pixels in pictures:
+        page = Image.new("RGB", size, paper)
+        page.paste(Image.fromarray(pixels), ((size[0] - pixels.shape[1]) // 2, (size[1] - pixels.shape[0]) // 2))
+        yield np.asarray(page)
 
 
 def _titled(title: str, paint: Painter) -> Painter:

@@ -106,6 +106,24 @@ def test_a_view_among_panels_is_that_of_the_viewport() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+def test_a_camera_among_panels_has_the_shape_of_its_images_and_sees_as_a_pinhole_camera() -> None:
+    """A square of 1 m in 3.5 m is 2 * 0.5 / 3.5 / tan(0.6) of half the width of 1.2 rad, in the middle of the panel."""
+    camera = "sensors: [{name: base/EYE, parent: base, type: camera, width: 96, height: 48, horizontal_fov: 1.2}]\n"
+    box = "bodies: [{name: box, pose: {position: [4, 0, 2]}, geometry: [{box: [1, 1, 1], color: [1, 0, 0]}]}]\n"
+    of = loads(camera + box + CROSSING.format(schematic='hsplit { sensor_view "base.EYE"; hierarchy; }', roll=0, pitch=0))
+    with pytest.warns(WorldWarning, match="hierarchy") as said:
+        (page,) = draw(of, RenderRequest(size=(404, 202), panels=True), [2 * SECOND])
+    assert len(said) == 1
+    seen = page[:200, :200].astype(int)
+    red = np.argwhere((seen[:, :, 0] > 150) & (seen[:, :, 1:].max(axis=2) < 60))
+    half = 100.0 * 0.5 / 3.5 / np.tan(0.6)
+    np.testing.assert_allclose(red.min(axis=0), 100.0 - half, atol=1.0)
+    np.testing.assert_allclose(red.max(axis=0) + 1, 100.0 + half, atol=1.0)
+    assert (seen[[0, 48, 151, 199]] == 255).all(), "paper above and below"
+    assert (seen[[52, 147]] != 255).any(axis=(1, 2)).all(), "the image between"
+
+
+@pytest.mark.usefixtures("opengl")
 def test_what_pictures_do_not_know_is_said_with_its_place() -> None:
     of = world('hsplit { hierarchy; graph "base/IMU.force_x"; graph "base.world_pos.y"; }')
     with warnings.catch_warnings(record=True) as said:
