@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw
 
-from sim_node.simulation.sensors.context import Lens
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.panels import Curves, signals_of
@@ -87,7 +86,9 @@ def _within(panel: Panel, box: Box) -> Iterator[tuple[Panel, Box]]:
         yield from boxes(panel.panels, box)
     elif isinstance(panel, Split):
         free = sum(not each.share for each in panel.panels)
-        rest = max(1.0 - sum(each.share or 0.0 for each in panel.panels), 0.1 * free) / max(free, 1)
+        given = [each.share or 0.0 for each in panel.panels]
+        weighed = max(given, default=0.0) > 1.0
+        rest = 1.0 if weighed else max(1.0 - sum(given), 0.1 * free) / max(free, 1)
         shares = np.array([each.share or rest for each in panel.panels])
         ends = np.concatenate([[0.0], np.cumsum(shares / shares.sum())])
         for each, begin, end in zip(panel.panels, ends, ends[1:], strict=False):
@@ -151,24 +152,14 @@ def render_panels(
     earlier = earlier_instants(source, times_ns)
     history: dict[int, FloatArray] = {}
     size = request.size or DEFAULT_SIZE
-    seen = replace(source, poses=lambda instants: (history[each] for each in instants))
+    shown = replace(source, poses=lambda instants: (history[each] for each in instants))
     curves: list[Curves] = []
     panes: list[tuple[Box, Iterator[Pixels] | Painter]] = []
     palette = _DARK if schematic.dark else _LIGHT
-    lenses = {name: lens for name, lens in lenses_of(world).items() if not lens.depth}
     for panel, box in boxes(schematic.panels, Box(0.0, 0.0, *size)):
         inner = (max(round(box.width) - _GAP, _LEAST), max(round(box.height) - _GAP, _LEAST))
-        if isinstance(panel, Viewport):
-            alone = replace(schematic, panels=(replace(panel, name="view"),))
-            view = replace(request, viewport="view", size=inner, has_time=False, frames=(), trails=(), camera="")
-            shown = replace(seen, world=replace(world, schematic=alone))
-            panes.append((box, render_source(shown, view, times_ns)))
-            continue
-        if camera := _camera(panel, lenses):
-            fits = min(inner[0] / lenses[camera].width, inner[1] / lenses[camera].height)
-            within = (round(fits * lenses[camera].width) or 1, round(fits * lenses[camera].height) or 1)
-            view = replace(request, viewport="", camera=camera, size=within, has_time=False, frames=(), trails=())
-            panes.append((box, _centred(render_source(seen, view, times_ns), inner, palette.paper)))
+        if (seen := _seen_by(panel, shown, request, inner, palette, times_ns)) is not None:
+            panes.append((box, seen))
             continue
         try:
             if isinstance(panel, GraphPanel) and panel.style != "table":
@@ -218,11 +209,31 @@ def render_panels(
         yield write_time(pixels, time_s) if request.has_time else pixels
 
 
-def _camera(panel: Panel, lenses: Mapping[str, Lens]) -> str:
-    """Return the camera of the world that a panel shows: `drone.cam` or `drone/cam`; empty if it shows none."""
+def _seen_by(
+    panel: Panel,
+    source: PoseSource,
+    request: RenderRequest,
+    size: tuple[int, int],
+    palette: Palette,
+    times_ns: Sequence[int],
+) -> Iterator[Pixels] | None:
+    """Return what a viewport sees, or a camera, whose panel says `drone.cam` or `drone/cam`; None of other panels."""
+    world, view = source.world, replace(request, has_time=False, frames=(), trails=())
+    if isinstance(panel, Viewport):
+        assert world.schematic is not None
+        alone = replace(world.schematic, panels=(replace(panel, name="view"),))
+        of_view = replace(source, world=replace(world, schematic=alone))
+        return render_source(of_view, replace(view, viewport="view", camera="", size=size), times_ns)
     if not isinstance(panel, DataPanel) or panel.kind not in ("sensor_view", "video_stream"):
-        return ""
-    return next((each for each in (panel.of, panel.of.replace(".", "/")) if each in lenses), "")
+        return None
+    lenses = {name: lens for name, lens in lenses_of(world).items() if not lens.depth}
+    camera = next((each for each in (panel.of, panel.of.replace(".", "/")) if each in lenses), None)
+    if camera is None:
+        return None
+    own = np.array([lenses[camera].width, lenses[camera].height])
+    width, height = np.maximum(np.rint(own * (size / own).min()).astype(int), 1).tolist()
+    of_camera = replace(view, viewport="", camera=camera, size=(width, height))
+    return _centred(render_source(source, of_camera, times_ns), size, palette.paper)
 
 
 def _centred(pictures: Iterator[Pixels], size: tuple[int, int], paper: str) -> Iterator[Pixels]:

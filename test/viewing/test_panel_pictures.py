@@ -63,6 +63,13 @@ def test_splits_share_tabs_show_one_and_windows_float() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+def test_shares_above_one_are_weights_as_elodins_rc_jet_has_them() -> None:
+    """In Elodin's editor, shares are weights against 1 of the others."""
+    text = 'vsplit { graph "a.x" name=A share=3.0; graph "b.x" name=B; graph "c.x" name=C; }'
+    found = {panel.name: box for panel, box in boxes(read_schematic(text).panels, Box(0, 0, 100, 200))}
+    assert [found[each].height for each in "ABC"] == pytest.approx([120.0, 40.0, 40.0])
+
+
 def test_a_curve_ends_where_its_value_is() -> None:
     """Rows are affine in values: -2 at the start, then -1, 0 and 1; and it ends at the right, whenever it is seen."""
     pictures = pictured(world('graph "base.world_pos.y" y_min=-3 y_max=3'), 1.0, 2.0, 3.0)
@@ -110,7 +117,8 @@ def test_a_camera_among_panels_has_the_shape_of_its_images_and_sees_as_a_pinhole
     """A square of 1 m in 3.5 m is 2 * 0.5 / 3.5 / tan(0.6) of half the width of 1.2 rad, in the middle of the panel."""
     camera = "sensors: [{name: base/EYE, parent: base, type: camera, width: 96, height: 48, horizontal_fov: 1.2}]\n"
     box = "bodies: [{name: box, pose: {position: [4, 0, 2]}, geometry: [{box: [1, 1, 1], color: [1, 0, 0]}]}]\n"
-    of = loads(camera + box + CROSSING.format(schematic='hsplit { sensor_view "base.EYE"; hierarchy; }', roll=0, pitch=0))
+    panels = 'hsplit { sensor_view "base.EYE"; hierarchy; }'
+    of = loads(camera + box + CROSSING.format(schematic=panels, roll=0, pitch=0))
     with pytest.warns(WorldWarning, match="hierarchy") as said:
         (page,) = draw(of, RenderRequest(size=(404, 202), panels=True), [2 * SECOND])
     assert len(said) == 1

@@ -91,7 +91,7 @@ def _time(captured: Captured, report: Report) -> TimeGrid | None:
         report.error(f"found {step:g} s; allowed: {allowed}", key="sim_time_step")
         return None
     if start_us < 0:
-        told = "is before 1970, when times of worlds begin: those of the run count from the start, those of callbacks not"
+        told = "is before 1970, when times of worlds begin: those of the run count from 0, those of callbacks from it"
         report.warning(told, WHOLE_FILE, "start_timestamp")
     return TimeGrid(max(start_us, 0) * 1000, nanoseconds(step))
 

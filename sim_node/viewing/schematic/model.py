@@ -25,7 +25,8 @@ class Pane:
     Attributes:
         name: Its name.
         active: Whether its tab is in front.
-        share: Its part of the split that it is in, from 0 to 1; None for as much as the others.
+        share: Its part of the split that it is in, from 0 to 1; None for as much as the others. If one of a split is
+            above 1, they are weights, and None is 1.
         place: Where it is written.
     """
 
