@@ -265,7 +265,7 @@ def framing_of_viewport(name: str, size: tuple[int, int], world: World, content:
 
 def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[int, int]:
     """Return the size of the pictures: as requested, as the camera's, or the default."""
-    lens = _lenses(world).get(camera)
+    lens = lenses_of(world).get(camera)
     return size or ((lens.width, lens.height) if lens else DEFAULT_SIZE)
 
 
@@ -307,7 +307,7 @@ def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Pic
 
 def _on_board(name: str, size: tuple[int, int], world: World, content: PictureContent) -> Framing:
     """Return the view through a camera of the world, or along the x axis of any other frame."""
-    lenses, frames = _lenses(world), content.frames
+    lenses, frames = lenses_of(world), content.frames
     if name not in frames.names:
         known = [*lenses, *frames.names]
         there = f" (cameras: {', '.join(lenses)})" if lenses else ""
@@ -319,8 +319,8 @@ def _on_board(name: str, size: tuple[int, int], world: World, content: PictureCo
     return lambda now: View(now[row], lens, distance)
 
 
-def _lenses(world: World) -> dict[str, Lens]:
-    """Return the cameras of a world."""
+def lenses_of(world: World) -> dict[str, Lens]:
+    """Return the lenses of the cameras of a world, by name."""
     return {
         name: sensor.lens()
         for group in groups_of(world)

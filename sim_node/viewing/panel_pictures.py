@@ -14,7 +14,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.panels import Curves, signals_of
 from sim_node.viewing.framebuffer import Pixels
-from sim_node.viewing.framing import DEFAULT_SIZE, RenderError
+from sim_node.viewing.framing import DEFAULT_SIZE, RenderError, lenses_of
 from sim_node.viewing.graph_axes import LOOK, axis_range, ticks
 from sim_node.viewing.render_requests import (
     PoseSource,
@@ -27,7 +27,7 @@ from sim_node.viewing.render_requests import (
     write_time,
 )
 from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
-from sim_node.viewing.schematic.model import Panel, Tabs, Window
+from sim_node.viewing.schematic.model import DataPanel, Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
 from sim_node.viewing.shown_signals import ShownSignals, scene_reference
 from sim_node.world import WorldError, WorldWarning
@@ -80,9 +80,7 @@ def _within(panel: Panel, box: Box) -> Iterator[tuple[Panel, Box]]:
     if isinstance(panel, (Tabs, Window)):
         yield from boxes(panel.panels, box)
     elif isinstance(panel, Split):
-        free = sum(not each.share for each in panel.panels)
-        rest = max(1.0 - sum(each.share or 0.0 for each in panel.panels), 0.1 * free) / max(free, 1)
-        shares = np.array([each.share or rest for each in panel.panels])
+        shares = np.array([each.share or 1.0 for each in panel.panels])
         ends = np.concatenate([[0.0], np.cumsum(shares / shares.sum())])
         for each, begin, end in zip(panel.panels, ends, ends[1:], strict=False):
             if panel.horizontal:
@@ -127,8 +125,9 @@ def render_panels(
 ) -> Generator[Pixels, None, None]:
     """Yield pixels (height, width, 3) of the panels of a source's schematic at instants, in order.
 
-    Of the request, `size`, `has_time` and `sun_samples` count. What a panel names that pictures do not know, such as
-    sensors and topics, and panels of lists, cause a WorldWarning: their boxes stay empty.
+    Of the request, `size`, `has_time` and `sun_samples` count. Panels of cameras have what the camera sees at the
+    instant. What a panel names that pictures do not know, such as measurements and topics, and panels of lists, cause a
+    WorldWarning: their boxes stay empty.
 
     Raises:
         RenderError: There are no panels, or the request is invalid.
@@ -144,16 +143,14 @@ def render_panels(
     earlier = earlier_instants(source, times_ns)
     history: dict[int, FloatArray] = {}
     size = request.size or DEFAULT_SIZE
-    seen = replace(source, poses=lambda instants: (history[each] for each in instants))
+    shown = replace(source, poses=lambda instants: (history[each] for each in instants))
     curves: list[Curves] = []
     panes: list[tuple[Box, Iterator[Pixels] | Painter]] = []
+    palette = _DARK if schematic.dark else _LIGHT
     for panel, box in boxes(schematic.panels, Box(0.0, 0.0, *size)):
         inner = (max(round(box.width) - _GAP, _LEAST), max(round(box.height) - _GAP, _LEAST))
-        if isinstance(panel, Viewport):
-            alone = replace(schematic, panels=(replace(panel, name="view"),))
-            view = replace(request, viewport="view", size=inner, has_time=False, frames=(), trails=(), camera="")
-            shown = replace(seen, world=replace(world, schematic=alone))
-            panes.append((box, render_source(shown, view, times_ns)))
+        if (seen := _seen_by(panel, shown, request, inner, palette, times_ns)) is not None:
+            panes.append((box, seen))
             continue
         try:
             if isinstance(panel, GraphPanel) and panel.style != "table":
@@ -183,7 +180,6 @@ def render_panels(
             each.sample(time_s)
         return time_s
 
-    palette = _DARK if schematic.dark else _LIGHT
     for time_ns in earlier:
         take(time_ns)
     for time_ns in watch(times_ns, "drawn"):
@@ -202,6 +198,40 @@ def render_panels(
             page.paste(large.reduce(2), at)
         pixels = np.asarray(page)
         yield write_time(pixels, time_s) if request.has_time else pixels
+
+
+def _seen_by(
+    panel: Panel,
+    source: PoseSource,
+    request: RenderRequest,
+    size: tuple[int, int],
+    palette: Palette,
+    times_ns: Sequence[int],
+) -> Iterator[Pixels] | None:
+    """Return what a viewport sees, or a camera, whose panel says `drone.cam` or `drone/cam`; None of other panels."""
+    world, view = source.world, replace(request, has_time=False, frames=(), trails=())
+    if isinstance(panel, Viewport):
+        assert world.schematic is not None
+        alone = replace(world.schematic, panels=(replace(panel, name="view"),))
+        of_view = replace(source, world=replace(world, schematic=alone))
+        return render_source(of_view, replace(view, viewport="view", camera="", size=size), times_ns)
+    if not isinstance(panel, DataPanel) or panel.kind not in ("sensor_view", "video_stream"):
+        return None
+    lenses = {name: lens for name, lens in lenses_of(world).items() if not lens.depth}
+    camera = next((each for each in (panel.of, panel.of.replace(".", "/")) if each in lenses), None)
+    if camera is None:
+        return None
+    own = np.array([lenses[camera].width, lenses[camera].height])
+    width, height = np.maximum(np.rint(own * (size / own).min()).astype(int), 1).tolist()
+    of_camera = replace(view, viewport="", camera=camera, size=(width, height))
+    return _centred(render_source(source, of_camera, times_ns), size, palette.paper)
+
+
+def _centred(pictures: Iterator[Pixels], size: tuple[int, int], paper: str) -> Iterator[Pixels]:
+    for pixels in pictures:
+        page = Image.new("RGB", size, paper)
+        page.paste(Image.fromarray(pixels), ((size[0] - pixels.shape[1]) // 2, (size[1] - pixels.shape[0]) // 2))
+        yield np.asarray(page)
 
 
 def _titled(title: str, paint: Painter) -> Painter:

@@ -19,7 +19,8 @@ import sim_node.extensions.elodin as el
 from sim_node.cli.main import main
 from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.opening import open_bag
-from sim_node.world import World, WorldError, load, loads
+from sim_node.simulation import Simulation
+from sim_node.world import World, WorldError, WorldWarning, load, loads
 from sim_node.world.locate import LocateError, locate, shipped_worlds
 from sim_node.world.writers.yaml import to_yaml
 
@@ -200,8 +201,6 @@ def test_scripts_import_the_modules_beside_them(tmp_path: Path) -> None:
 
 
 def heights(world: World) -> list[float]:
-    from sim_node.simulation import Simulation
-
     simulation = Simulation(world)
     found = []
     for steps in (0, 1):
@@ -213,6 +212,20 @@ def heights(world: World) -> list[float]:
 def test_a_start_time_is_that_of_the_script(tmp_path: Path) -> None:
     world = load(written(tmp_path, BALL + "w.run(None, sim_time_step=0.01, start_timestamp=1_500_000)\n"))
     assert world.time.start_ns == 1_500_000_000
+
+
+def test_a_start_before_1970_is_one_of_callbacks_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Elodin's apollo-lander has it, in 1969: callbacks are told `start_timestamp + tick * sim_time_step`."""
+    step = "def post_step(tick, ctx):\n    print(tick, ctx.timestamp, file=open('told.txt', 'a'))\n"
+    text = BALL + step + "w.run(None, sim_time_step=0.01, start_timestamp=-5_000_000, post_step=post_step)\n"
+    with pytest.warns(WorldWarning, match="start_timestamp: is before 1970") as said:
+        world = load(written(tmp_path, text))
+    assert len(said) == 1
+    assert world.time.start_ns == 0
+    monkeypatch.chdir(tmp_path)
+    Simulation(world).step(3)
+    told = [line.split() for line in (tmp_path / "told.txt").read_text().splitlines()]
+    assert [int(timestamp) for _, timestamp in told] == [-5_000_000, -4_990_000, -4_980_000]
 
 
 def test_names_that_frames_cannot_have_are_changed(tmp_path: Path) -> None:

@@ -118,6 +118,14 @@ def test_what_is_wrong_is_named_with_its_place(text: str, line: str) -> None:
     assert line in str(error.value)
 
 
+def test_queries_in_sql_are_said_and_not_drawn() -> None:
+    """Of Elodin's rc-jet, whose query asks Elodin's database."""
+    text = 'graph "a.x"\nquery_plot name="Track" query="SELECT p.p[5], p.p[6] FROM p" type="sql" share=3.0'
+    schematic = read_schematic(text, "f.kdl")
+    assert [type(each) for each in schematic.panels] == [GraphPanel]
+    assert schematic.notes == ("f.kdl:2:1: query_plot: a query in SQL, of Elodin's database; nothing is drawn",)
+
+
 def loaded(path: Path, text: str) -> World:
     path.write_text(text, encoding="utf-8")
     return load(path)

@@ -49,7 +49,7 @@ def places(pixels: Pixels, colour: tuple[int, int, int]) -> FloatArray:
 
 def test_splits_share_tabs_show_one_and_windows_float() -> None:
     panels = read_schematic(
-        'hsplit {\n graph "a.x" name=A share=0.25\n vsplit {\n graph "b.x" name=B\n tabs {\n graph "c.x" name=C\n'
+        'hsplit {\n graph "a.x" name=A share=0.25\n vsplit share=0.75 {\n graph "b.x" name=B\n tabs {\n graph "c.x" name=C\n'
         ' graph "d.x" name=D active=#true\n }\n }\n}\nwindow {\n rect 50 10 20 30\n graph "e.x" name=E\n}\n'
     ).panels
     found = {panel.name: box for panel, box in boxes(panels, Box(0, 0, 400, 200))}
@@ -63,6 +63,13 @@ def test_splits_share_tabs_show_one_and_windows_float() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+def test_shares_are_weights_as_elodins_rc_jet_has_them() -> None:
+    """In Elodin's editor, shares are weights against 1 of the others."""
+    text = 'vsplit { graph "a.x" name=A share=3.0; graph "b.x" name=B; graph "c.x" name=C; }'
+    found = {panel.name: box for panel, box in boxes(read_schematic(text).panels, Box(0, 0, 100, 200))}
+    assert [found[each].height for each in "ABC"] == pytest.approx([120.0, 40.0, 40.0])
+
+
 def test_a_curve_ends_where_its_value_is() -> None:
     """Rows are affine in values: -2 at the start, then -1, 0 and 1; and it ends at the right, whenever it is seen."""
     pictures = pictured(world('graph "base.world_pos.y" y_min=-3 y_max=3'), 1.0, 2.0, 3.0)
@@ -98,11 +105,30 @@ def test_a_horizon_has_the_sky_of_its_pitch(roll: float, pitch: float) -> None:
 def test_a_view_among_panels_is_that_of_the_viewport() -> None:
     """Bytes for bytes, beside a graph."""
     view = 'viewport name=Eye pos="(0,0,0,1, -6,0,2)"'
-    whole = world(f'hsplit {{ {view} share=0.5; graph "base.world_pos.y"; }}')
+    whole = world(f'hsplit {{ {view}; graph "base.world_pos.y"; }}')
     at = [2 * SECOND]
     (page,) = draw(whole, RenderRequest(size=(402, 200), panels=True), at)
     (alone,) = draw(whole, RenderRequest(size=(199, 198), viewport="Eye", frames=()), at)
     np.testing.assert_array_equal(page[:198, :199], alone)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_a_camera_among_panels_has_the_shape_of_its_images_and_sees_as_a_pinhole_camera() -> None:
+    """A square of 1 m in 3.5 m is 2 * 0.5 / 3.5 / tan(0.6) of half the width of 1.2 rad, in the middle of the panel."""
+    camera = "sensors: [{name: base/EYE, parent: base, type: camera, width: 96, height: 48, horizontal_fov: 1.2}]\n"
+    box = "bodies: [{name: box, pose: {position: [4, 0, 2]}, geometry: [{box: [1, 1, 1], color: [1, 0, 0]}]}]\n"
+    panels = 'hsplit { sensor_view "base.EYE"; hierarchy; }'
+    of = loads(camera + box + CROSSING.format(schematic=panels, roll=0, pitch=0))
+    with pytest.warns(WorldWarning, match="hierarchy") as said:
+        (page,) = draw(of, RenderRequest(size=(404, 202), panels=True), [2 * SECOND])
+    assert len(said) == 1
+    seen = page[:200, :200].astype(int)
+    red = np.argwhere((seen[:, :, 0] > 150) & (seen[:, :, 1:].max(axis=2) < 60))
+    half = 100.0 * 0.5 / 3.5 / np.tan(0.6)
+    np.testing.assert_allclose(red.min(axis=0), 100.0 - half, atol=1.0)
+    np.testing.assert_allclose(red.max(axis=0) + 1, 100.0 + half, atol=1.0)
+    assert (seen[[0, 48, 151, 199]] == 255).all(), "paper above and below"
+    assert (seen[[52, 147]] != 255).any(axis=(1, 2)).all(), "the image between"
 
 
 @pytest.mark.usefixtures("opengl")

@@ -163,7 +163,9 @@ class EcsEngine:
             return None
         from sim_node.extensions.elodin.step_context import Stepper
 
-        start_us = self._time.start_ns // 1000
+        # A start before 1970 is one of callbacks alone.
+        before_1970 = min(int(captured.settings.get("start_timestamp") or 0), 0)
+        start_us = self._time.start_ns // 1000 + before_1970
         return Stepper(
             self.live,
             captured.pre_step,

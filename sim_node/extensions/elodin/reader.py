@@ -22,7 +22,7 @@ from sim_node.world.problems import Place, Problem, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
-from sim_node.world.readers.report import Report
+from sim_node.world.readers.report import WHOLE_FILE, Report
 
 if TYPE_CHECKING:
     from sim_node.viewing.schematic.model import Schematic
@@ -85,12 +85,15 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
 def _time(captured: Captured, report: Report) -> TimeGrid | None:
     """Return the instants of a run: the step in whole nanoseconds, from the start that the script gives, or from 0."""
     step = captured.program.structure.step
-    start_us = captured.settings.get("start_timestamp")
+    start_us = int(captured.settings.get("start_timestamp") or 0)
     if not math.isfinite(step) or not MIN_STEP_NS <= nanoseconds(step) <= MAX_STAMP_NS:
         allowed = f"{MIN_STEP_NS * 1e-9:g} to {MAX_STAMP_NS * 1e-9:g} s"
         report.error(f"found {step:g} s; allowed: {allowed}", key="sim_time_step")
         return None
-    return TimeGrid(0 if start_us is None else int(start_us) * 1000, nanoseconds(step))
+    if start_us < 0:
+        told = "is before 1970, when times of worlds begin: those of the run count from 0, those of callbacks from it"
+        report.warning(told, WHOLE_FILE, "start_timestamp")
+    return TimeGrid(max(start_us, 0) * 1000, nanoseconds(step))
 
 
 def _frames(captured: Captured) -> tuple[EntityFrame, ...]:

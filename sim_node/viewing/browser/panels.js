@@ -225,13 +225,10 @@ function leaf(panel, inside, bare) {
 
 function splitOf(panel) {
   const made = element("div", panel.kind === "vsplit" ? "split rows" : "split");
-  const given = panel.panels.reduce((sum, each) => sum + (each.share || 0), 0);
-  const free = panel.panels.filter((each) => !each.share).length;
-  const rest = free ? Math.max(1 - given, 0.1 * free) / free : 0;
   panel.panels.forEach((each, index) => {
     if (index) made.append(barOf(made, panel));
     const cell = element("div", "cell");
-    cell.style.flexGrow = each.share || rest;
+    cell.style.flexGrow = each.share || 1;
     cell.append(build(each));
     made.append(cell);
   });

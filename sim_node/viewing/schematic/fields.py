@@ -146,8 +146,8 @@ class Fields:
         return self.number(name, 0.0, above=True)
 
     def share(self, name: str) -> float | None:
-        """Return a part above 0, up to 1; None if it is not given or invalid."""
-        return self.number(name, 0.0, 1.0, above=True)
+        """Return a weight in a split, above 0; None if it is not given or invalid."""
+        return self.number(name, 0.0, above=True)
 
     def number(
         self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False, text: bool = False

@@ -25,7 +25,7 @@ class Pane:
     Attributes:
         name: Its name.
         active: Whether its tab is in front.
-        share: Its part of the split that it is in, from 0 to 1; None for as much as the others.
+        share: Its weight in the split that it is in; None for 1.
         place: Where it is written.
     """
 

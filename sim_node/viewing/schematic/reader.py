@@ -209,10 +209,22 @@ def _graph(fields: Fields, curves: Formula | None, **given: Any) -> GraphPanel |
     return GraphPanel(curves=curves.curves(), place=fields.place, **given, **fields.read(_NAMED))
 
 
+def _in_sql(fields: Fields) -> bool:
+    """Return whether a query is one of SQL, which Elodin's database answers: it is said, and not drawn."""
+    if fields.choice("type", ("eql", "sql")) != "sql":
+        return False
+    fields.read(_NAMED)
+    fields.text("query")
+    place = fields.place
+    fields.source.report.warning("a query in SQL, of Elodin's database; nothing is drawn", place.where[1:], place.key)
+    return True
+
+
 def read_query_table(fields: Fields) -> GraphPanel | None:
     """Read a table of numbers over time."""
     fields.only((*_NAMED, "type"))
-    fields.choice("type", ("eql",))
+    if _in_sql(fields):
+        return None
     value = fields.argument("the formula of its columns")
     return _graph(fields, None if value is None else fields.parsed(value), style="table")
 
@@ -221,7 +233,8 @@ def read_query_plot(fields: Fields) -> GraphPanel | None:
     """Read a graph in the words of queries."""
     _no_arguments(fields)
     fields.only((*_NAMED, "query", "type"), ("refresh_interval", "auto_refresh", "mode", "x_label", "y_label", "color"))
-    fields.choice("type", ("eql",))
+    if _in_sql(fields):
+        return None
     query = fields.formula("query")
     if query is None:
         fields.error("needs query=, the formula of its curves")
