@@ -49,8 +49,9 @@ def places(pixels: Pixels, colour: tuple[int, int, int]) -> FloatArray:
 
 def test_splits_share_tabs_show_one_and_windows_float() -> None:
     panels = read_schematic(
-        'hsplit {\n graph "a.x" name=A share=0.25\n vsplit share=0.75 {\n graph "b.x" name=B\n tabs {\n graph "c.x" name=C\n'
-        ' graph "d.x" name=D active=#true\n }\n }\n}\nwindow {\n rect 50 10 20 30\n graph "e.x" name=E\n}\n'
+        'hsplit {\n graph "a.x" name=A share=0.25\n vsplit share=0.75 {\n graph "b.x" name=B\n tabs {\n'
+        ' graph "c.x" name=C\n graph "d.x" name=D active=#true\n }\n }\n}\n'
+        'window {\n rect 50 10 20 30\n graph "e.x" name=E\n}\n'
     ).panels
     found = {panel.name: box for panel, box in boxes(panels, Box(0, 0, 400, 200))}
     assert found == {
