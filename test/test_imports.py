@@ -21,7 +21,7 @@ WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
 BUILTIN = "sim_node.autopilots.builtin"
 # Circles of types that are left: missions act on the flight, commands on the autopilot, of which they are parts.
 PARTS_OF = {
-    f"{BUILTIN}.flight": [f"{BUILTIN}.mission"],
+    f"{BUILTIN}.flight": [f"{BUILTIN}.failsafe", f"{BUILTIN}.mission"],
     f"{BUILTIN}.autopilot": [f"{BUILTIN}.commands"],
 }
 

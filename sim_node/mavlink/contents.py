@@ -271,25 +271,19 @@ def written(message: str, **values: Any) -> dict[str, Any]:
     """
     made: dict[str, Any] = {}
     for name, value in values.items():
-        write, fields, unknown = _writer(message, name)
-        made |= unknown if value is None else fields(*write(value))
+        fields, is_array, write, per, unknown = _places(message, name)
+        numbers = [unknown] * len(fields) if value is None else [number * per for number in write(value)]
+        if is_array:
+            made[fields[0][0]] = tuple(numbers)
+        else:
+            for (field, is_integer), number in zip(fields, numbers, strict=True):
+                made[field] = round(number) if is_integer else number
     return made
 
 
 @cache
-def _writer(message: str, name: str) -> tuple[Callable[[Any], Any], Callable[..., dict[str, Any]], dict[str, Any]]:
-    """Return how a quantity is written, what makes fields of its numbers, and its fields if it is unknown.
-
-    What makes fields is compiled from the table, because telemetry calls it for each message.
-    """
-    kind, (held, axes, unit, unknown) = kind_named(message), CONTENTS[message][name]
-    names = held.split()
-    scale = "" if unit.per == 1.0 else f" * {unit.per!r}"
-    if kind.arrays[names[0]]:
-        code = f"lambda *numbers: {{{names[0]!r}: tuple([number{scale} for number in numbers])}}"
-        return axes.write, eval(code), {names[0]: (unknown,)}
-    each = (
-        f"{field!r}: round({field}{scale})" if field in kind.integers else f"{field!r}: {field}{scale}"
-        for field in names
-    )
-    return axes.write, eval(f"lambda {', '.join(names)}: {{{', '.join(each)}}}"), dict.fromkeys(names, unknown)
+def _places(message: str, name: str) -> tuple[list[tuple[str, bool]], bool, Callable[[Any], Any], float, Any]:
+    """Return a quantity's fields, each with whether it is an integer, whether it is an array, and how it is written."""
+    kind, (fields, axes, unit, unknown) = kind_named(message), CONTENTS[message][name]
+    names = fields.split()
+    return [(field, field in kind.integers) for field in names], kind.arrays[names[0]], axes.write, unit.per, unknown

@@ -105,11 +105,22 @@ class Upload(Transfer):
         self._error: int | None = None
 
     def state(self) -> dict[str, Any]:
-        """Return where it is, while it has no result, for `put_state`: numbers and lists by names, as JSON has them."""
+        """Return where it is, while it has no result, for `put_state`.
+
+        Returns:
+            Numbers and lists by names, as JSON has them.
+        """
         return {name: getattr(self, f"_{name}") for name in _STATE}
 
     def put_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from where another upload was. Raises KeyError for a name that is missing."""
+        """Go on from where another upload was.
+
+        Args:
+            state: What `state` returned.
+
+        Raises:
+            KeyError: A name is missing.
+        """
         for name in _STATE:
             value = state[name]
             setattr(self, f"_{name}", list(value) if isinstance(value, list) else value)

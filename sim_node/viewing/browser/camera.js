@@ -187,11 +187,14 @@ window.simCamera = (() => {
       const page = viser(), world = page?.nodeRefFromName["/world"];
       return world ? { canvas: page.canvas, camera: page.camera, axes: world.matrixWorld.elements, free: free(page.canvas) } : null;
     },
-    // Looks at the same point from a direction, in the axes of viser's scene, and from as far away.
+    // Looks at the same point from a direction, in the axes of viser's scene, and from as far away; from the other side
+    // if it looks from there already.
     from(direction) {
-      const page = viser(), control = page.cameraControl, at = control.getTarget(page.camera.position.clone());
+      const page = viser(), control = page.cameraControl;
+      const [at, now] = [control.getTarget, control.getPosition].map((of) => of.call(control, page.camera.position.clone()).toArray());
+      const along = dot(direction, add(now, at, -1));
       moved = true;
-      control.setLookAt(...add(at.toArray(), direction, control.distance), ...at.toArray(), false);
+      control.setLookAt(...add(at, direction, along > 0.999 * control.distance ? -control.distance : control.distance), ...at, false);
       page.requestRender?.();
     },
   };

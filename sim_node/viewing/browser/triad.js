@@ -19,12 +19,11 @@
     tip.title = `${name} of the fixed frame, ${where}: look from there; again: from the other side`;
     tip.setAttribute("aria-label", `Look along ${name}`);
     triad.append(line, tip);
-    return { line, tip, direction: [0, 0, 0], depth: 0 };
+    return { line, tip, direction: [0, 0, 0] };
   });
   // The page turns the camera where somebody presses the scene.
   for (const kind of ["pointerdown", "pointerup", "click", "dblclick", "wheel"]) triad.addEventListener(kind, (event) => event.stopPropagation());
-  for (const each of axes)
-    each.tip.onclick = () => window.simCamera.from(each.depth > 0.999 ? each.direction.map((part) => -part) : each.direction);
+  for (const each of axes) each.tip.onclick = () => window.simCamera.from(each.direction);
 
   let shown = "";
   function show() {
@@ -39,7 +38,6 @@
     axes.forEach((each, column) => {
       each.direction = [0, 1, 2].map((row) => world[4 * column + row]);
       const [right, up, depth] = [0, 1, 2].map((row) => each.direction.reduce((sum, part, k) => sum + part * seen[4 * k + row], 0));
-      each.depth = depth;
       each.tip.style.translate = `${REACH * right}px ${-REACH * up}px`;
       each.tip.style.zIndex = each.line.style.zIndex = 1 + Math.round(50 * (1 + depth));
       each.line.style.width = `${REACH * Math.hypot(right, up)}px`;
