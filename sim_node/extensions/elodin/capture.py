@@ -56,6 +56,11 @@ class Captured:
         return found
 
     @property
+    def start_us(self) -> int:
+        """The time of the start that the script gives, us since 1970; 0 without one."""
+        return int(self.settings.get("start_timestamp") or 0)
+
+    @property
     def reference(self) -> Reference:
         """The frame that the poses of entities are in."""
         return getattr(self.entities, "reference", None) or reference_of("ENU")

@@ -164,8 +164,7 @@ class EcsEngine:
         from sim_node.extensions.elodin.step_context import Stepper
 
         # A start before 1970 is one of callbacks alone.
-        before_1970 = min(int(captured.settings.get("start_timestamp") or 0), 0)
-        start_us = self._time.start_ns // 1000 + before_1970
+        start_us = self._time.start_ns // 1000 + min(captured.start_us, 0)
         return Stepper(
             self.live,
             captured.pre_step,

@@ -85,15 +85,14 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
 def _time(captured: Captured, report: Report) -> TimeGrid | None:
     """Return the instants of a run: the step in whole nanoseconds, from the start that the script gives, or from 0."""
     step = captured.program.structure.step
-    start_us = int(captured.settings.get("start_timestamp") or 0)
     if not math.isfinite(step) or not MIN_STEP_NS <= nanoseconds(step) <= MAX_STAMP_NS:
         allowed = f"{MIN_STEP_NS * 1e-9:g} to {MAX_STAMP_NS * 1e-9:g} s"
         report.error(f"found {step:g} s; allowed: {allowed}", key="sim_time_step")
         return None
-    if start_us < 0:
+    if captured.start_us < 0:
         told = "is before 1970, when times of worlds begin: those of the run count from 0, those of callbacks from it"
         report.warning(told, WHOLE_FILE, "start_timestamp")
-    return TimeGrid(max(start_us, 0) * 1000, nanoseconds(step))
+    return TimeGrid(max(captured.start_us, 0) * 1000, nanoseconds(step))
 
 
 def _frames(captured: Captured) -> tuple[EntityFrame, ...]:

@@ -312,8 +312,11 @@ def _around(reading: SdfReading, world: Element, *, included: bool) -> dict[str,
     if (air := child(world, "atmosphere")) is not None:
         if (kind := air.get("type", "adiabatic") or "adiabatic") != "adiabatic":
             reading.error(air, f"no atmosphere {quoted(kind)}; allowed: adiabatic", "type")
-        keys = {"pressure": "sea_level_pressure", "temperature": "sea_level_temperature"}
-        keys["temperature_gradient"] = "temperature_gradient"
+        keys = {
+            "pressure": "sea_level_pressure",
+            "temperature": "sea_level_temperature",
+            "temperature_gradient": "temperature_gradient",
+        }
         values = reading.declared(air, Barometer, keys)
         for key, name in keys.items():
             for _, message in holder_of(Barometer, name).faults(values[name]):

@@ -17,7 +17,7 @@ from sim_node.messages.sensor_topics import topic_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Skid
-from sim_node.world.bases import Base, DriveBounds, DriveLimits
+from sim_node.world.bases import LIMIT, Base, DriveBounds, DriveLimits
 from sim_node.world.bodies import Body
 from sim_node.world.commands import BodyCommands, VehicleCommands
 from sim_node.world.declared import NONE, keys_of
@@ -163,8 +163,6 @@ _LIMITS = {
     name: (f"{name}_velocity", "velocity") if name in ("linear", "angular") else (name, name.rpartition("_")[2])
     for name in keys_of(DriveBounds)
 }
-# The least that a limit can be: of what may not go backwards.
-_STILL = 1e-6
 _ROLLING, _STEERING = {"type": "velocity", "damping": RIGID}, {"type": "position", "stiffness": STIFF, "damping": STIFF}
 
 
@@ -183,10 +181,9 @@ def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple
     if missing := [role for role, names in wheels.items() if not names]:
         raise ScopeFault(plugin.element, f"a joint is missing for {', '.join(missing)}")
     ahead, back = _bounds(plugin, "max", 1.0), _bounds(plugin, "min", -1.0)
-    # One that is given in one direction alone is none in the other.
-    limits = DriveLimits(
-        **ahead, reverse=None if back == ahead else DriveBounds(**{**dict.fromkeys(ahead, 1e6), **back})
-    )
+    # One that is given in one direction alone is none in the other; the least is of what may not go backwards.
+    free = dict.fromkeys(ahead, LIMIT.high)
+    limits = DriveLimits(**ahead, reverse=None if back == ahead else DriveBounds(**{**free, **back}))
     frame = body.base.frame
     base = Base(frame, frame, shape, wheels, limits=limits, timeout=0.0, place=plugin.place(frame))
     plugin.found.add("bases", base)
@@ -206,7 +203,7 @@ def _bounds(plugin: SdfPlugin, end: str, sign: float) -> dict[str, float]:
         if value < 0.0:
             plugin.approximate(f"a limit {end}_{keys[0]} on the other side of zero is taken for zero")
         if value < np.inf:
-            found[limit] = max(value, _STILL)
+            found[limit] = max(value, LIMIT.low)
     return found
 
 

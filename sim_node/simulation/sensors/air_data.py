@@ -33,58 +33,6 @@ _LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
 _LOWEST = -100_000.0
 
 
-def pressure(
-    altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE, layers: FloatArray | None = None
-) -> FloatArray:
-    """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
-
-    The result has the shape of the altitudes. The lowest layer is extrapolated below sea level; above 86 km the
-    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km. layers: of
-    an air with another temperature at sea level.
-    """
-    # Here and not above: what only needs temperatures does without numba.
-    from sim_node.simulation.sensors.kernels import pressure_ratios
-
-    height = _geopotential(altitude)
-    ratios = pressure_ratios(height.ravel(), _LAYERS if layers is None else layers, _GRAVITY / GAS_CONSTANT)
-    return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
-
-
-def pressure_altitude(pressure: float) -> float:
-    """Return the altitude (m) above mean sea level at which the standard atmosphere has a pressure (Pa); to 11 km.
-
-    Equation 33a of the U.S. Standard Atmosphere, 1976, solved for the height: what altimeters show.
-    """
-    lapse = float(_LAPSES[0])
-    ratio = (pressure / SEA_LEVEL_PRESSURE) ** (-lapse * GAS_CONSTANT / _GRAVITY)
-    height = SEA_LEVEL_TEMPERATURE / lapse * (ratio - 1.0)
-    return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
-
-
-def temperature(altitude: npt.ArrayLike, layers: FloatArray | None = None) -> FloatArray:
-    """Return the temperature (K) at altitudes (m) above mean sea level, and in an air of other `layers`."""
-    height, layer = _layer(altitude)
-    base, lapse, warmth, _ = (_LAYERS if layers is None else layers)[layer].T
-    return np.asarray(warmth.T + lapse.T * (height - base.T))
-
-
-def density(altitude: npt.ArrayLike) -> FloatArray:
-    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the ideal gas law."""
-    return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
-
-
-def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-    """Return the geopotential height (m) and the layer that it is in."""
-    height = _geopotential(altitude)
-    return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
-
-
-def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
-    """Return the geopotential height (m) of altitudes (m)."""
-    geometric = np.maximum(np.asarray(altitude, dtype=np.float64), _LOWEST)
-    return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
-
-
 def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = float(_LAPSES[0])) -> FloatArray:
     """Return the layers (L, 4) of an air: base (m), lapse rate (K/m), and temperature (K) and pressure ratio there.
 
@@ -103,7 +51,60 @@ def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = flo
     return np.stack([_BASES, lapses, np.array(warmth), np.array(ratio)], axis=1)
 
 
+# Of the standard atmosphere.
 _LAYERS = layers_of()
+
+
+def pressure(
+    altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE, layers: FloatArray = _LAYERS
+) -> FloatArray:
+    """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
+
+    The result has the shape of the altitudes. The lowest layer is extrapolated below sea level; above 86 km the
+    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km. layers: of
+    an air with another temperature at sea level.
+    """
+    # Here and not above: what only needs temperatures does without numba.
+    from sim_node.simulation.sensors.kernels import pressure_ratios
+
+    height = _geopotential(altitude)
+    ratios = pressure_ratios(height.ravel(), layers, _GRAVITY / GAS_CONSTANT)
+    return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
+
+
+def pressure_altitude(pressure: float) -> float:
+    """Return the altitude (m) above mean sea level at which the standard atmosphere has a pressure (Pa); to 11 km.
+
+    Equation 33a of the U.S. Standard Atmosphere, 1976, solved for the height: what altimeters show.
+    """
+    lapse = float(_LAPSES[0])
+    ratio = (pressure / SEA_LEVEL_PRESSURE) ** (-lapse * GAS_CONSTANT / _GRAVITY)
+    height = SEA_LEVEL_TEMPERATURE / lapse * (ratio - 1.0)
+    return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
+
+
+def temperature(altitude: npt.ArrayLike, layers: FloatArray = _LAYERS) -> FloatArray:
+    """Return the temperature (K) at altitudes (m) above mean sea level, and in an air of other `layers`."""
+    height, layer = _layer(altitude)
+    of = layers[layer]  # its base, its lapse rate, and the temperature at its base
+    return np.asarray(of[..., 2] + of[..., 1] * (height - of[..., 0]))
+
+
+def density(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the ideal gas law."""
+    return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
+
+
+def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Return the geopotential height (m) and the layer that it is in."""
+    height = _geopotential(altitude)
+    return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
+
+
+def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the geopotential height (m) of altitudes (m)."""
+    geometric = np.maximum(np.asarray(altitude, dtype=np.float64), _LOWEST)
+    return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
 
 
 # What the air is at sea level, where it is not that of the standard atmosphere.
@@ -230,7 +231,7 @@ def impact_pressure(
     airspeed: npt.ArrayLike,
     altitude: npt.ArrayLike,
     sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE,
-    layers: FloatArray | None = None,
+    layers: FloatArray = _LAYERS,
 ) -> FloatArray:
     """Return the impact pressure (Pa) of air that is brought to rest from subsonic true airspeeds (m/s).
 

@@ -19,6 +19,7 @@ from sim_node.viewing.shown_signals import velocity
 # Samples of a plot; minimum simulated time between two, s; maximum number of plots.
 SAMPLES, APART_S, MAX_SHOWN = 1200, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
+_SCALES: dict[str, Any] = {"x": {"time": False}}
 
 
 class PlottedSignal(NamedTuple):
@@ -88,7 +89,7 @@ class Plot:
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
         self._time = 0.0
-        self._scales: dict[str, Any] = {"x": {"time": False}}
+        self._scales = _SCALES
         series = [{"label": "s"}] + [
             {"label": label, "stroke": colour, "width": 1.5}
             for label, colour in zip(signal.labels, COLOURS, strict=False)
@@ -124,9 +125,7 @@ class Plot:
     def show(self) -> None:
         """Send the samples."""
         # Of what is nothing but zero, uPlot would show 0 to 100.
-        scales = (
-            {"x": {"time": False}} if self._samples[:, 1:].any() else {"x": {"time": False}, "y": {"range": (-1, 1)}}
-        )
+        scales = _SCALES if self._samples[:, 1:].any() else {**_SCALES, "y": {"range": (-1, 1)}}
         if scales != self._scales:
             self._scales = self.handle.scales = scales
         self.handle.data = tuple(np.ascontiguousarray(column) for column in self._samples.T)

@@ -210,7 +210,7 @@ def _graph(fields: Fields, curves: Formula | None, **given: Any) -> GraphPanel |
 
 
 def _in_sql(fields: Fields) -> bool:
-    """Return whether a query is one of SQL, which Elodin's database answers: it is said, and not drawn."""
+    """Return whether a query is one of SQL, which Elodin's database answers: it is reported, and not drawn."""
     if fields.choice("type", ("eql", "sql")) != "sql":
         return False
     fields.read(_NAMED)
