@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from fetching import environment_of_pip
 from nightly import rows
 
 WORLD = """\
@@ -67,23 +68,44 @@ def test_imports_nothing_but_pytest():
 """
 
 
+PLUGIN = "sim_node.extensions.scenario.pytest_plugin"
+
+
 @pytest.mark.parametrize("workers", rows(["0", "2"], ["0"]))
 def test_a_strangers_project(workers: str, tmp_path: Path) -> None:
-    (tmp_path / "test_flights.py").write_text(TESTS)
-    (tmp_path / "ball.yaml").write_text(WORLD)
-    (tmp_path / "test_low.yaml").write_text(WORLD + EXPECT % 1.3)
-    (tmp_path / "test_high.yaml").write_text(WORLD + EXPECT % 1.2)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    judged(tmp_path, environment, "-n", workers)
+
+
+@pytest.mark.wheel
+@pytest.mark.parametrize(
+    "packages", [["pytest==6.2.5", "pluggy==0.13.1"], ["pytest==7.4.4", "pluggy==1.4.0"]], ids=["humble", "jazzy"]
+)
+def test_with_the_pytest_of_a_ros_distribution(packages: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "packages"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *packages]
+    subprocess.run(pip, env=environment_of_pip(), check=True)
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    judged(tmp_path, environment, "-p", PLUGIN)
+
+
+def judged(folder: Path, environment: dict[str, str], *arguments: str) -> None:
+    """Run the stranger's tests, two of which fail."""
+    (folder / "test_flights.py").write_text(TESTS)
+    (folder / "ball.yaml").write_text(WORLD)
+    (folder / "test_low.yaml").write_text(WORLD + EXPECT % 1.3)
+    (folder / "test_high.yaml").write_text(WORLD + EXPECT % 1.2)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", workers, "--junit-xml", "junit.xml", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
+        [sys.executable, "-m", "pytest", "-q", *arguments, "--junit-xml", "junit.xml", "-p", "no:cacheprovider"],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    cases = {case.attrib["name"]: case for case in ET.parse(tmp_path / "junit.xml").getroot().iter("testcase")}
+    cases = {case.attrib["name"]: case for case in ET.parse(folder / "junit.xml").getroot().iter("testcase")}
     failed = {name for name, case in cases.items() if len(case)}
     assert failed == {"test_fails", "test_high"}, done.stdout
     assert len(cases) == 9
@@ -92,4 +114,4 @@ def test_a_strangers_project(workers: str, tmp_path: Path) -> None:
     assert "always altitude(ball) < 1.2 m: violated at 0.4 s by 0.05: altitude(ball) = 1.2" in done.stdout
     again = next(line for line in done.stdout.splitlines() if "again: " in line).partition("again: ")[2].split()
     program = [sys.executable, "-m", "sim_node.cli.main", *again[1:]]
-    assert subprocess.run(program, cwd=tmp_path, env=environment, check=False, capture_output=True).returncode == 0
+    assert subprocess.run(program, cwd=folder, env=environment, check=False, capture_output=True).returncode == 0

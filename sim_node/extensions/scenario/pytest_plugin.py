@@ -4,7 +4,8 @@
         run = sim.run("quadrotor.yaml")
         run.until("landed(drone)", 60)
 
-Nothing of sim_node is imported before a test uses it.
+Nothing of sim_node is imported before a test uses it. The module is loaded by every pytest of an environment that has
+sim_node, so it keeps to what pytest 6.2 knows, the one of Ubuntu 22.04 and ROS Humble.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
     marker = request.node.get_closest_marker("sim")
     options: dict[str, Any] = dict(marker.kwargs) if marker else {}
     options.setdefault("seed", request.config.getoption("--sim-seed"))
-    made = Sim(request.path.parent, **options)
+    made = Sim(_path(request).parent, **options)
     request.node.sim_node_runs = made
     try:
         yield made
@@ -51,28 +52,43 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
         made.close()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+@pytest.hookimpl(hookwrapper=True)  # of a pluggy before 1.2, too
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
     """Add what the runs of a failed test were to its report."""
-    report = yield
+    outcome = yield
+    report = outcome.get_result()
     runs = getattr(item, "sim_node_runs", None)
     if report.failed and runs is not None and call.when == "call":
         report.sections.append(("sim_node", runs.summary()))
-    return report
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect worlds with a section `expect`, whose names begin as those of tests: test_*.yaml, or that are given."""
-    given = parent.session.isinitpath(file_path)
-    if file_path.suffix not in (".yaml", ".yml") or not (given or file_path.name.startswith("test_")):
-        return None
+if hasattr(pytest, "version_tuple"):
+
+    def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collect worlds with a section `expect`: those that are named as tests, test_*.yaml, or that are given."""
+        given = parent.session.isinitpath(file_path)
+        return ScenarioFile.from_parent(parent, path=file_path) if _is_test(file_path, given=given) else None
+
+else:  # before pytest 7
+
+    def pytest_collect_file(path: Any, parent: Any) -> Any:  # type: ignore[misc]
+        """Collect the same."""
+        given = parent.session.isinitpath(path)
+        return ScenarioFile.from_parent(parent, fspath=path) if _is_test(Path(path), given=given) else None
+
+
+def _is_test(path: Path, *, given: bool) -> bool:
+    if path.suffix not in (".yaml", ".yml") or not (given or path.name.startswith("test_")):
+        return False
     try:
-        text = file_path.read_text(encoding="utf-8")
+        return _EXPECT.search(path.read_text(encoding="utf-8")) is not None
     except (OSError, UnicodeDecodeError):
-        return None
-    return ScenarioFile.from_parent(parent, path=file_path) if _EXPECT.search(text) else None
+        return False
+
+
+def _path(of: Any) -> Path:
+    """Return the path of a node or request; before pytest 7, they have it by another name alone."""
+    return of.path if hasattr(of, "path") else Path(of.fspath)
 
 
 class ScenarioFile(pytest.File):
@@ -80,7 +96,7 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Return its test."""
-        yield ScenarioItem.from_parent(self, name=self.path.stem)
+        yield ScenarioItem.from_parent(self, name=_path(self).stem)
 
 
 class ScenarioFailed(Exception):
@@ -99,7 +115,7 @@ class ScenarioItem(pytest.Item):
         output = Path(self.config.getoption("--sim-output"))
         folder = output / self.nodeid.replace("::", "/").replace("/", "_").replace(".", "_")
         plan = RunPlan(seed=self.config.getoption("--sim-seed"), workers=1)
-        tested = judge_scenario(Scenario(self.name, str(self.path)), plan, folder)
+        tested = judge_scenario(Scenario(self.name, str(_path(self))), plan, folder)
         if tested.certificates[0].verdict != "pass":
             raise ScenarioFailed("\n".join(line.strip() for line in lines_of(tested)))
 
@@ -113,4 +129,4 @@ class ScenarioItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where it is."""
-        return self.path, 0, self.name
+        return _path(self), 0, self.name
