@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +72,8 @@ def _write(files: dict[Path, str], target: Path) -> None:
     """Write all files, or none: into a folder beside the target first."""
     base = target.parent if not target.exists() else target
     with tempfile.TemporaryDirectory(dir=base, prefix=".new_") as folder:
-        made = {path: Path(folder) / path.relative_to(target) for path in files}
+        whole = Path(folder) / "whole"  # the folder around it is its maker's alone
+        made = {path: whole / path.relative_to(target) for path in files}
         for path, text in files.items():
             made[path].parent.mkdir(parents=True, exist_ok=True)
             made[path].write_text(text, encoding="utf-8")
@@ -81,4 +81,4 @@ def _write(files: dict[Path, str], target: Path) -> None:
             for path, source in made.items():
                 source.rename(path)
         else:
-            shutil.copytree(folder, target)
+            whole.rename(target)

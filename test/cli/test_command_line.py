@@ -155,6 +155,13 @@ def test_a_new_world_runs_as_it_is(
     assert path.read_bytes() == before
 
 
+def test_a_new_folder_is_open_as_any_that_is_made(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    assert main(["new", "test", "gusty", "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "gusty").stat().st_mode == (tmp_path / "made").stat().st_mode
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gusty", "made"]
+
+
 # Of pip's ten seconds; test_contributing and test_plugin_page import such packages.
 @pytest.mark.nightly
 def test_a_new_plugin_installs_and_passes_its_test(tmp_path: Path) -> None:
