@@ -104,6 +104,7 @@ class RigidBodyEngine:
         from sim_node.simulation.physics.kinematic_bodies import kinematic_dofs
         from sim_node.simulation.physics.kinematics import write_link_poses
         from sim_node.simulation.physics.placing import bodies_of, joints_of
+        from sim_node.simulation.physics.runge_kutta import whole_step
         from sim_node.simulation.physics.signals import signals_of
 
         self._mujoco = mujoco
@@ -148,7 +149,7 @@ class RigidBodyEngine:
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
-        self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
+        self._step = mujoco.mj_step if self._in_two_halves else whole_step(self.model)
         self._can_sleep = bool(self.model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
         # The state, without the time, that timesteps leave as it is, since all bodies sleep.
         self._at_rest: bytes | None = None
@@ -566,43 +567,3 @@ class RigidBodyEngine:
             for solved in self._solved:
                 solved.act_on(data)
             self._mujoco.mj_step2(self.model, data)
-
-
-def _whole_step(model: MjModel) -> Callable[[MjModel, MjData, int], None]:
-    """Return what advances by Runge-Kutta timesteps."""
-    import mujoco
-
-    turning = _turning(model)
-    if not turning or mujoco.mj_versionString() >= "4":  # MuJoCo 4 corrects turns itself
-        step: Callable[[MjModel, MjData, int], None] = mujoco.mj_step
-        return step
-    from sim_node.simulation.physics.turn_kernels import correct_turns
-
-    return partial(_step_turning, mujoco.mj_step, correct_turns, np.array(turning), np.zeros(model.nv))
-
-
-def _turning(model: MjModel) -> list[tuple[int, int]]:
-    """Return where the quaternion of each ball and free joint begins in qpos, and its angular velocity in qvel."""
-    offsets = {0: 3, 1: 0}  # mjJNT_FREE: after the linear part; mjJNT_BALL
-    return [
-        (int(model.jnt_qposadr[joint]) + offsets[kind], int(model.jnt_dofadr[joint]) + offsets[kind])
-        for joint, kind in enumerate(model.jnt_type.tolist())
-        if kind in offsets
-    ]
-
-
-def _step_turning(
-    step: Callable[[MjModel, MjData], None],
-    correct: Callable[[IntArray, FloatArray, FloatArray, FloatArray, float], None],
-    places: IntArray,
-    before: FloatArray,
-    model: MjModel,
-    data: MjData,
-    timesteps: int,
-) -> None:
-    """Advance by Runge-Kutta timesteps, each of which is corrected for turns about changing axes."""
-    qpos, qvel, timestep = data.qpos, data.qvel, float(model.opt.timestep)
-    for _ in range(timesteps):
-        before[:] = qvel
-        step(model, data)
-        correct(places, before, qpos, qvel, timestep)
