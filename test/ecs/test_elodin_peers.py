@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,34 @@ def test_every_name_that_elodins_examples_use_is_there(examples: Path) -> None:
     assert len(names) > 50
     for name in sorted(names):
         functools.reduce(getattr, name.split(".")[1:], el)  # an AttributeError says which one is not
+
+
+# Of Elodin's stubs: what its own modules are made of, and a server of its database.
+INSIDE = {*["SystemBuilder", "QueryInner", "GraphQueryInner", "PyFnSystem", "Impeller", "_S10Module"]}
+INSIDE |= {*["flatten", "unflatten", "to_json", "serve", "to_jax_func", "__matmul__"]}
+
+
+def of_stubs(file: Path) -> Iterator[tuple[list[str], ast.FunctionDef]]:
+    """Functions and methods, with their names in this package."""
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        owner = re.sub("^S10", "s10.", re.sub("^MonteCarlo", "monte_carlo.", getattr(node, "name", ""))).split(".")
+        for each in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(each, ast.FunctionDef) and "property" not in map(ast.unparse, each.decorator_list):
+                yield owner if each is node else [*owner, each.name], each
+
+
+def test_every_argument_that_elodins_stubs_name_is_taken(examples: Path) -> None:
+    """By its name: of both versions of the repository that are there."""
+    later = os.environ.get("ELODIN_CAMPAIGNS_DIR", "")
+    folders = [examples.parent, *([Path(later)] if later else [])]
+    stubs = [each for of in folders for each in of_stubs(of / "libs/nox-py/python/elodin/elodin.pyi")]
+    known = [(names, stub) for names, stub in stubs if not INSIDE & {*names}]
+    assert len(known) > 80
+    for names, stub in known:
+        ours: Any = functools.reduce(getattr, names, el)
+        taken = inspect.signature(ours).parameters
+        more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken.values())
+        assert more or {each.arg for each in stub.args.args} - {"self"} <= {*taken}, names
 
 
 def test_every_schematic_of_elodins_repository_is_read(examples: Path) -> None:

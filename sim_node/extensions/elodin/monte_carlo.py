@@ -23,13 +23,13 @@ class Param:
     """A parameter.
 
     Attributes:
-        type: Its type, such as float.
+        type_: Its type, such as float.
         default: Its value without a campaign.
         min: Its least value; not checked.
         max: Its largest value; not checked.
     """
 
-    type: Any
+    type_: Any
     default: Any = None
     min: Any = None
     max: Any = None
@@ -49,7 +49,7 @@ class ParamsSpec:
         """Return them as JSON."""
         rows = {name: asdict(each) for name, each in self.params.items()}
         for row in rows.values():
-            row["type_name"] = getattr(kind := row.pop("type"), "__name__", str(kind))
+            row["type_name"] = getattr(kind := row.pop("type_"), "__name__", str(kind))
         return json.dumps({"params": rows}, indent=2)
 
 
