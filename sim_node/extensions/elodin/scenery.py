@@ -273,7 +273,9 @@ class Scenery(Entities):
 
     def spawn(self, archetypes: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
         """Add an entity, or a panel. See Entities.spawn."""
-        several = [archetypes] if isinstance(archetypes, Panel) or not isinstance(archetypes, Iterable) else [*archetypes]
+        several = (
+            [archetypes] if isinstance(archetypes, Panel) or not isinstance(archetypes, Iterable) else [*archetypes]
+        )
         entity = super().spawn(several, name, id)
         self.panels += [each for each in several if isinstance(each, Panel)]
         return entity
