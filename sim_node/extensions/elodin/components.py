@@ -138,6 +138,10 @@ class Component:
         layout = layout_of(found)
         return ShapeIndexer(found, np.arange(layout.size).reshape(layout.shape))
 
+    def is_set(self, key: str) -> bool:
+        """Return whether the metadata has "true", or True, for a key."""
+        return str(self.metadata.get(key, "")).lower() == "true"
+
     def labels(self) -> tuple[str, ...]:
         """Return the labels of the numbers: `element_names`, or their indices."""
         layout = layout_of(self)
