@@ -118,6 +118,7 @@ def test_frames_stay_readable_at_their_times_until_truncate() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+@pytest.mark.nightly
 def test_the_last_256_frames_are_kept() -> None:
     found: list[Any] = []
 
@@ -126,7 +127,7 @@ def test_the_last_256_frames_are_kept() -> None:
         if tick == 257:
             found.extend(ctx.read_msg("eye.cam", 10_000 * at) for at in (1, 2, 257))
 
-    run(world(), look, ticks=258)
+    run(world(width=16, height=12), look, ticks=258)
     assert found[0] is None
     assert len(found[1]) == len(found[2])
 
