@@ -139,7 +139,14 @@ class Component:
         return ShapeIndexer(found, np.arange(layout.size).reshape(layout.shape))
 
     def is_set(self, key: str) -> bool:
-        """Return whether the metadata has "true", or True, for a key."""
+        """Return whether the metadata asks for something.
+
+        Args:
+            key: A key of the metadata, such as `external_control`.
+
+        Returns:
+            Whether its value is "true", or True.
+        """
         return str(self.metadata.get(key, "")).lower() == "true"
 
     def labels(self) -> tuple[str, ...]:
