@@ -204,6 +204,40 @@ def test_every_example_of_a_later_version_is_a_world(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+# Runs a script for as many ticks as are given after it.
+BOUNDED = """
+import os, runpy, sys
+import sim_node.extensions.elodin as el
+
+script, ticks = sys.argv[1], int(sys.argv[2])
+run, sys.argv = el.World.run, [script, "run", "--no-s10"]
+el.World.run = lambda *given, **more: run(*given, **{**more, "max_ticks": ticks, "interactive": False})
+sys.path.insert(0, os.path.dirname(script))
+runpy.run_path(script, run_name="__main__")
+print("ran")
+"""
+
+
+def test_every_example_of_a_later_version_runs_for_some_ticks(tmp_path: Path) -> None:
+    """With its import lines changed alone, and without the programs beside it."""
+    folder = os.environ.get("ELODIN_CAMPAIGNS_DIR", "")
+    if not folder:
+        pytest.skip("set ELODIN_CAMPAIGNS_DIR to a checkout of a later version of Elodin's repository")
+    shutil.copytree(Path(folder, "assets"), tmp_path / "assets")
+    names = {each.name for each in Path(folder, "examples").iterdir() if (each / "main.py").exists()}
+    for name in sorted(names - {*ELSEWHERE}):
+        script = copied(Path(folder, "examples", name), tmp_path / "examples" / name, "sim_node.extensions.elodin")
+        done = subprocess.run(
+            [sys.executable, "-c", BOUNDED, script, "50"],
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "MPLBACKEND": "agg"},
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.endswith("ran\n"), name + done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", ["cube-sat", "cube-sat-pysim", "sensor-camera", "rocket-barrowman"])
 def test_an_example_runs_to_its_end_with_its_import_lines_changed(name: str, examples: Path, tmp_path: Path) -> None:
     """All of it, with what is in this package alone: coefficients of gravity, and pictures."""
