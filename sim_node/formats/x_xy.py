@@ -69,11 +69,10 @@ COLOURS: dict[str, tuple[float, float, float]] = {
 }
 
 _ROTATIONS = ("euler", "quat")
-BODY = (
-    ("name", "joint", "pos", "euler", "quat", "pos_min", "pos_max")
-    + ("damping", "armature", "spring_stiff", "spring_zero")
-)  # fmt: skip
-GEOM = ("type", "mass", "dim", "pos", "euler", "quat", "color", "edge_color")
+# Of a joint: a number for each of its degrees of freedom.
+PER_DOF = ("damping", "armature", "spring_stiff")
+BODY = ("name", "joint", "pos", *_ROTATIONS, "pos_min", "pos_max", *PER_DOF, "spring_zero")
+GEOM = ("type", "mass", "dim", "pos", *_ROTATIONS, "color", "edge_color")
 # What each element may have: attributes, children that are allowed once, and children that are allowed repeatedly.
 SCHEMA: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "x_xy": (("model", "name"), ("options", "defaults", "worldbody"), ()),
@@ -438,7 +437,7 @@ class _Model:
         joint = JOINTS[body.choice("joint", joint_names(), "frozen", required=True)]
         axes = joint.draw(self._random) if joint.draw is not None else np.zeros((0, 3))
         per_dof: dict[str, Any] = {}
-        for key in ("damping", "armature", "spring_stiff"):
+        for key in PER_DOF:
             values = body.vector_or_none(key, joint.qd_size, low=0.0)
             per_dof[key] = None if values is None else velocities_from_x_xy(joint, values)
         zero = body.vector_or_none("spring_zero", joint.q_size)

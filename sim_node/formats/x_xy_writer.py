@@ -90,7 +90,7 @@ def _attributes(body: Body) -> Iterator[tuple[str, str]]:
     yield from (("name", body.name), ("joint", body.joint), *_pose(body.pose))
     if body.position_range is not None:
         yield from zip(("pos_min", "pos_max"), map(_numbers, body.position_range), strict=True)
-    for key in ("damping", "armature", "spring_stiff"):
+    for key in x_xy.PER_DOF:
         values = getattr(body, key)
         if values is not None:
             yield key, _numbers(x_xy.velocities_to_x_xy(body.type, values))
@@ -109,7 +109,6 @@ def _chain(body: Body, random: np.random.Generator, taken: set[str]) -> Iterator
         yield body
         return
     pose, q, qd = body.pose, 0, 0
-    per_dof = ("damping", "armature", "spring_stiff")
     for kind, known, axes in _parts(body, drawn):
         turn = np.concatenate([body.anchor, _turn(known, axes)])
         name = f"{body.name}/axis"
@@ -117,7 +116,7 @@ def _chain(body: Body, random: np.random.Generator, taken: set[str]) -> Iterator
             name += "_"
         taken.add(name)
         pose = poses.compose(pose, turn)
-        found = {key: getattr(body, key) for key in (*per_dof, "spring_zero")}
+        found = {key: getattr(body, key) for key in (*x_xy.PER_DOF, "spring_zero")}
         own = {key: values[qd : qd + kind.qd_size] for key, values in found.items() if values is not None}
         if "spring_zero" in own:
             own["spring_zero"] = found["spring_zero"][q : q + kind.q_size]
@@ -125,7 +124,7 @@ def _chain(body: Body, random: np.random.Generator, taken: set[str]) -> Iterator
             own["position_range"] = body.position_range + (pose - body.pose)[:3]
         yield Body(name, body.parent, kind.name, pose, known if kind.open_axes else _NONE, **own)
         pose, q, qd = poses.invert(turn), q + kind.q_size, qd + kind.qd_size
-    plain: dict[str, Any] = dict.fromkeys((*per_dof, "spring_zero", "position_range", "limits"))
+    plain: dict[str, Any] = dict.fromkeys((*x_xy.PER_DOF, "spring_zero", "position_range", "limits"))
     yield replace(body, joint="frozen", axes=_NONE, pose=pose, anchor=np.zeros(3), draws_axes=False, **plain)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
@@ -168,7 +168,7 @@ class Generation:
 
     Args:
         world: The world, assembled or not.
-        sensors: Whether sensors measure.
+        sensors: Whether sensors measure, or the names of those that do.
         split: Splits the groups of sensors further; see `sensors.succession`.
         seed: The run's seed.
 
@@ -185,7 +185,9 @@ class Generation:
         ValueError: No engine knows how the frame of a sensor moves.
     """
 
-    def __init__(self, world: World, *, sensors: bool = True, split: Split = tuple, seed: int = 0) -> None:
+    def __init__(
+        self, world: World, *, sensors: bool | Collection[str] = True, split: Split = tuple, seed: int = 0
+    ) -> None:
         self.world = world = assemble(world)
         layout = lay_out(world)
         self.frames: FrameTable = layout.frames
@@ -211,7 +213,8 @@ class Generation:
         falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         self.gravity = world.physics.gravity if falls else DOWN
         self._fall = free_fall(world, self.gravity)
-        measuring = world if sensors else replace(world, sensors=())
+        names = {each.name for each in world.sensors} if sensors is True else {*(sensors or ())}
+        measuring = replace(world, sensors=tuple(each for each in world.sensors if each.name in names))
         altering = (engine.alterations for engine in self.engines.values() if isinstance(engine, Altering))
         self.suite = Suite(measuring, self.environment, self.gravity, split, seed, next(altering, NO_ALTERATIONS))
         self._truth = self.truth_of(self.suite.frames, self.suite.state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +21,7 @@ from sim_node.simulation.state import State
 from sim_node.simulation.state_transfer import PartState, part_of, put_part
 from sim_node.simulation.verbs import Edit, Motion, Verbs
 from sim_node.simulation.worker import Refused
+from sim_node.text import did_you_mean
 from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
@@ -61,7 +62,7 @@ class Simulation(RunView, Verbs):
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
         seed: Seed of all random numbers.
-        sensors: Whether sensors measure. Without them, hours can be stepped in one go.
+        sensors: Whether sensors measure, or the names of those that do. Without any, hours can be stepped in one go.
 
     Attributes:
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
@@ -75,13 +76,17 @@ class Simulation(RunView, Verbs):
 
     Raises:
         WorldError: The world is invalid.
-        ValueError: No engine knows how the frame of a sensor moves.
+        ValueError: No engine knows how the frame of a sensor moves, or a sensor is named that does not exist.
         TypeError: The seed is no whole number.
     """
 
-    def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
+    def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool | Collection[str] = True) -> None:
         handles = self._handles = RunHandles()
         present = Generation(world if isinstance(world, World) else load(world), sensors=sensors)
+        known = [each.name for each in present.world.sensors]
+        for name in () if isinstance(sensors, bool) else sensors:
+            if name not in known:
+                raise ValueError(f"sensors: there is no sensor {name!r}{did_you_mean(name, known)}")
         self._show(present)
         self._begin_with(present.world)
         self.generation, self.seed, self.remainder_ns = 0, _whole(seed), 0

@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
+from sim_node.viewing.browser.panel import labels_of
 from sim_node.viewing.browser.panels import Curves, signals_of
 from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.framing import DEFAULT_SIZE, RenderError, lenses_of
@@ -30,7 +31,7 @@ from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
 from sim_node.viewing.schematic.model import DataPanel, Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
 from sim_node.viewing.shown_signals import ShownSignals, scene_reference
-from sim_node.world import WorldError, WorldWarning
+from sim_node.world import FrameTable, WorldError, WorldWarning
 from sim_node.world.layout import lay_out
 
 # Between panels, and the least side of a view, pixels.
@@ -126,8 +127,8 @@ def render_panels(
     """Yield pixels (height, width, 3) of the panels of a source's schematic at instants, in order.
 
     Of the request, `size`, `has_time` and `sun_samples` count. Panels of cameras have what the camera sees at the
-    instant. What a panel names that pictures do not know, such as measurements and topics, and panels of lists, cause a
-    WorldWarning: their boxes stay empty.
+    instant. Of a run, formulas name measurements, too, and the sensors that they name measure. What a panel names that
+    pictures do not know, such as topics, and panels of lists, cause a WorldWarning: their boxes stay empty.
 
     Raises:
         RenderError: There are no panels, or the request is invalid.
@@ -137,8 +138,7 @@ def render_panels(
     if schematic is None or not schematic.panels:
         raise RenderError("the world's schematic has no panels")
     check_times(times_ns, source)
-    named = None if source.columns is None else world
-    signals = ShownSignals(frames, world=named, reference=scene_reference(schematic, world))
+    signals = _signals_of(source, frames)
     context = FeedContext(signals, frames, world, str, lambda: None)
     earlier = earlier_instants(source, times_ns)
     history: dict[int, FloatArray] = {}
@@ -167,11 +167,8 @@ def render_panels(
             panes.append((box, _titled(panel.name, lambda pen, time_s: None)))
             warnings.warn(f"not in pictures: {error}", WorldWarning, stacklevel=2)
     columns: dict[int, Mapping[str, Any]] = {}
-    instants = [*earlier, *times_ns]
-    watched = watch(instants, "simulated" if source.name == "world" else "read")
-    for time_ns, posed in zip(instants, source.poses(watched), strict=True):
-        now = {} if source.columns is None else source.columns(signals.columns)
-        history[time_ns], columns[time_ns] = posed, {name: (values, posed) for name, values in now.items()}
+    for time_ns, posed, now in _followed(source, signals, [*earlier, *times_ns], watch):
+        history[time_ns], columns[time_ns] = posed, now
 
     def take(time_ns: int) -> float:
         time_s = (time_ns - source.zero_ns) / 1e9
@@ -198,6 +195,27 @@ def render_panels(
             page.paste(large.reduce(2), at)
         pixels = np.asarray(page)
         yield write_time(pixels, time_s) if request.has_time else pixels
+
+
+def _signals_of(source: PoseSource, frames: FrameTable) -> ShownSignals:
+    world = source.world
+    reference = scene_reference(world.schematic, world)
+    if source.columns is None:
+        return ShownSignals(frames, reference=reference)
+    return ShownSignals(frames, labels_of(world), world, reference=reference)
+
+
+def _followed(
+    source: PoseSource, signals: ShownSignals, instants: Sequence[int], watch: Watch
+) -> Iterator[tuple[int, FloatArray, Mapping[str, Any]]]:
+    """Yield instants, with poses of frames and what else signals read. The sensors that they name measure."""
+    if signals.sensors:
+        assert source.measuring is not None
+        source = source.measuring(signals.sensors)
+    watched = watch(instants, "simulated" if source.name == "world" else "read")
+    for time_ns, posed in zip(instants, source.poses(watched), strict=True):
+        now = {} if source.columns is None else source.columns(signals.columns)
+        yield time_ns, posed, {name: (values, posed) for name, values in now.items()}
 
 
 def _seen_by(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import mujoco
@@ -24,6 +25,7 @@ from sim_node.viewing.framing import (
     size_of,
 )
 from sim_node.viewing.renderer import Renderer
+from sim_node.viewing.shown_signals import SENSOR
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
@@ -139,7 +141,9 @@ class PoseSource:
         start_ns, end_ns: The time range.
         poses: For ascending instants, yields the poses (N, 7) of all frames of `lay_out(world)`, each in its parent.
         zero_ns: Origin of times given by users.
-        columns: Returns columns by name, at the instant whose poses were yielded last; None for what is no run.
+        columns: Returns columns by name, and by SENSOR and name the newest measurements of the sensors that measure, at
+            the instant whose poses were yielded last; None for what is no run.
+        measuring: Returns the same run with these sensors measuring; None for what is no run.
     """
 
     world: World
@@ -149,21 +153,40 @@ class PoseSource:
     zero_ns: int = 0
     name: str = "world"
     columns: Callable[[Iterable[str]], Mapping[str, Array]] | None = None
+    measuring: Callable[[Collection[str]], PoseSource] | None = None
 
 
 def source_of_run(
-    world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapshot] = Simulation.seek
+    world: World,
+    seed: int = 0,
+    seek: Callable[[Simulation, int], Snapshot] = Simulation.seek,
+    sensors: Collection[str] = (),
 ) -> PoseSource:
-    """Return the PoseSource of a run. seek: how it gets to an instant. Raises what a Simulation does."""
-    simulation = Simulation(world, seed, sensors=False)
+    """Return the PoseSource of a run.
+
+    Args:
+        world: The world.
+        seed: Seed of all random numbers.
+        seek: How the run gets to an instant.
+        sensors: The sensors that measure.
+
+    Raises:
+        WorldError: The world is invalid, as for a Simulation.
+    """
+    simulation = Simulation(world, seed, sensors=sensors)
 
     def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
         return (seek(simulation, time_ns).poses for time_ns in times_ns)
 
     def columns(names: Iterable[str]) -> Mapping[str, Array]:
-        return simulation.snapshot(*names).columns
+        found = dict(simulation.snapshot(*names).columns)
+        for name in sensors:
+            if (values := simulation.sensors[name].values) is not None:
+                found[SENSOR + name] = values.copy()
+        return found
 
-    return PoseSource(simulation.world, poses, simulation.world.time.start_ns, columns=columns)
+    measuring = partial(source_of_run, world, seed, seek)
+    return PoseSource(simulation.world, poses, simulation.world.time.start_ns, columns=columns, measuring=measuring)
 
 
 # Iterates over instants and shows progress; the word says what is being done.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import resource
 import signal
@@ -10,7 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
+import jax
 import numpy as np
 import polars
 import pytest
@@ -21,6 +24,7 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
+import sim_node.extensions.elodin as el
 from sim_node.cli.main import main
 from sim_node.extensions.elodin.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.extensions.elodin.dynamics import NewtonEuler, six_dof
@@ -106,6 +110,28 @@ def test_the_bag_has_the_script_and_its_components(fall: Path) -> None:
     assert run["world"] == Path(__file__).stem
     assert run["start_us"] == 0
     assert run["versions"]["jax"]
+
+
+@pytest.mark.parametrize("join", [True, False])
+def test_components_are_exported_as_elodin_db_exports_them(join: bool, tmp_path: Path) -> None:
+    """A file for each entity, or component; columns by element_names or places; times since 1970; no private ones."""
+    state = Annotated[jax.Array, el.Component("state", el.ComponentType(el.PrimitiveType.F64, (2,)))]
+    own = Annotated[jax.Array, el.Component("own", el.ComponentType.F64, metadata={"private": "true"})]
+    world = el.World()
+    motion = el.SpatialMotion(linear=np.array([0.0, 3.0, 0.0]))
+    world.spawn([el.Body(world_vel=motion), el.C((state, own), (np.array([7.0, 8.0]), np.array(1.0)))], "Ball 1")
+    world.run(el.six_dof(), 0.5, max_ticks=2, db_path=tmp_path / "bag", start_timestamp=5_000_000, interactive=False)
+    out = el.monte_carlo.export_db(tmp_path / "bag", tmp_path / "out", join=join, pattern="Ball 1.*")
+    names = {each.stem for each in out.iterdir()}
+    of_body = {"world_pos", "world_vel", "world_accel", "force", "inertia", "state"}
+    assert names == ({"Ball 1"} if join else {f"Ball 1.{each}" for each in of_body})
+    rows = list(csv.DictReader((out / ("Ball 1.csv" if join else "Ball 1.world_pos.csv")).open()))
+    before = "" if join else "Ball 1."
+    assert [int(row["time_ns"]) for row in rows] == [5_000_000_000, 5_500_000_000, 6_000_000_000]
+    assert [float(row[f"{before}world_pos_y"]) for row in rows] == pytest.approx([0.0, 1.5, 3.0])
+    columns = set(rows[0]) if join else {*next(csv.reader((out / "Ball 1.state.csv").open()))}
+    assert {f"{before}state_0", f"{before}state_1"} < columns
+    assert not any("own" in column for column in columns)
 
 
 def test_the_commands_for_bags_work_on_it(fall: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 from waiting import PATIENCE
 
 import sim_node.extensions.elodin as el
+from sim_node.recording.opening import open_bag
 
 # Written for Elodin: only its import line is another one. A drone hovers under a flight controller that is a stub, in
 # lockstep, as the examples of the Elodin Python API do it.
@@ -180,6 +181,23 @@ print("in a callback", flush=True)
 world.run(el.six_dof(sys=gravity), is_canceled=up, db_path="bag", start_timestamp=0)
 print("recorded", flush=True)
 """
+
+
+def test_a_recording_has_the_script_and_the_modules_beside_it(tmp_path: Path) -> None:
+    """As Elodin 0.17 keeps the source of a simulation in its database: of its folder, not of Python or of libraries."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("from . import laws\n")
+    (tmp_path / "lib" / "laws.py").write_text("G = 9.81\n")
+    (tmp_path / "unused.py").write_text("")
+    (tmp_path / "main.py").write_text(
+        "import numpy, lib, sim_node.extensions.elodin as el\nw = el.World()\nw.spawn(el.Body(), 'a')\n"
+        "w.run(el.six_dof(), max_ticks=1, db_path='bag', interactive=False)\n"
+    )
+    subprocess.run([sys.executable, "main.py"], cwd=tmp_path, check=True, timeout=PATIENCE)
+    with open_bag(tmp_path / "bag") as bag:
+        found = {each.name: each.data for each in bag.attachments() if each.name.startswith("world/")}
+    assert set(found) == {"world/main.py", "world/lib/__init__.py", "world/lib/laws.py"}
+    assert found["world/lib/laws.py"] == b"G = 9.81\n"
 
 
 def test_a_signal_ends_a_run_and_the_script_goes_on(tmp_path: Path) -> None:

@@ -118,6 +118,21 @@ def test_frames_stay_readable_at_their_times_until_truncate() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+@pytest.mark.nightly
+def test_the_last_256_frames_are_kept() -> None:
+    found: list[Any] = []
+
+    def look(tick: int, ctx: Any) -> None:
+        ctx.render_camera("eye.cam")
+        if tick == 257:
+            found.extend(ctx.read_msg("eye.cam", 10_000 * at) for at in (1, 2, 257))
+
+    run(world(width=16, height=12), look, ticks=258)
+    assert found[0] is None
+    assert len(found[1]) == len(found[2])
+
+
+@pytest.mark.usefixtures("opengl")
 def test_a_camera_with_a_rate_takes_frames_by_itself(tmp_path: Path) -> None:
     """At 40 Hz in ticks of 10 ms: at each tick that reaches the next 25 ms."""
     made = world(fps=40.0, rot_offset=[0.0, 0.0, 0.0])

@@ -366,6 +366,27 @@ def test_values_are_read_at_the_times_that_they_had(make: Make) -> None:
     assert now > START
 
 
+def test_values_of_the_last_1024_ticks_are_kept(make: Make) -> None:
+    """Beside those of now."""
+    stamps: list[int] = []
+    seen: list[Any] = []
+    context: StepContext
+
+    def post(tick: int, given: StepContext) -> None:
+        nonlocal context
+        context = given
+        stamps.append(given.timestamp)
+        seen.append(given.read_component("a.x"))
+
+    stepper = make(None, post)
+    for _ in range(1050):
+        stepper.step()
+    np.testing.assert_array_equal(context.read_component("a.x", stamps[-1025]), seen[-1025])
+    assert not np.array_equal(seen[-1025], seen[-1024])
+    with pytest.raises(RuntimeError, match=rf"values are kept from {stamps[-1025]} us on"):
+        context.read_component("a.x", stamps[-1026])
+
+
 def test_written_values_are_read_at_the_times_that_they_were_given(make: Make) -> None:
     def writes(context: StepContext) -> list[float]:
         for stamp, value in ((START + 10, 1.0), (START + 20, 2.0), (START + 30, 3.0)):

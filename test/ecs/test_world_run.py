@@ -16,6 +16,7 @@ import sim_node.extensions.elodin as el
 from sim_node.extensions.elodin import capture
 from sim_node.extensions.elodin.session.run import Run
 from sim_node.extensions.elodin.session.settings import RunSettings
+from sim_node.recording.opening import is_bag
 
 X = Annotated[jax.Array, el.Component("x", el.ComponentType.F64)]
 Command = Annotated[jax.Array, el.Component("command", el.ComponentType.F64)]
@@ -59,6 +60,8 @@ def run(**arguments: Any) -> None:
         ({"is_canceled": True}, "is_canceled: True is not a function"),
         ({"start_timestamp": "now"}, "start_timestamp: 'now' is not a whole number"),
         ({"log_level": "inof"}, "log_level: 'inof' is not one of error, warn, info, debug, trace; did you mean info?"),
+        ({"simulation_rate": 120, "telemetry_rate": 50}, "telemetry_rate: 50 Hz does not divide the 120 Hz of the"),
+        ({"simulation_rate": 100, "telemetry_rate": 200}, "telemetry_rate: 200 Hz does not divide the 100 Hz"),
         ({"record_every": 0}, "record_every: 0 is less than 1"),
         ({"db_path": 3}, "db_path: 3 is not a path"),
     ],
@@ -98,9 +101,20 @@ def test_names_of_later_versions_are_the_same_run() -> None:
 def test_compilers_without_effect_are_named_once(capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         run(max_ticks=1, backend="iree-cpu", iree_flags=["-O3"])
+    world().build(follow, db_path="here")
     printed = capfd.readouterr().err
-    assert printed.count("has no effect") == 2  # one of each
+    assert printed.count("has no effect") == 3  # one of each
     assert "backend='iree-cpu' has no effect" in printed
+    assert "db_path='here' has no effect: an Exec records nothing" in printed
+
+
+def test_a_campaign_says_where_a_run_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the environment variable of Elodin's, unless the script says it itself."""
+    monkeypatch.setenv("ELODIN_DB_PATH", str(tmp_path / "of_campaign"))
+    run(max_ticks=1)
+    run(max_ticks=1, db_path=tmp_path / "own")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["of_campaign", "own"]
+    assert is_bag(str(tmp_path / "of_campaign"))
 
 
 def test_a_run_ends_when_it_is_canceled() -> None:

@@ -120,6 +120,17 @@ def test_another_sensor_changes_nothing_for_those_that_are_there(simulate: Calla
     assert together["drone/IMU_MAIN"] == alone["drone/IMU_MAIN"]
 
 
+def test_sensors_that_are_named_measure_alone_and_the_same(simulate: Callable[..., Simulation]) -> None:
+    of_all = simulate("{name: drone/IMU, type: imu}", "{name: drone/GPS, type: gps}", seed=3)
+    alone = Simulation(of_all.world, 3, sensors=["drone/IMU"])
+    for run in (of_all, alone):
+        run.step(100)
+    assert list(alone.sensors) == ["drone/IMU"]
+    assert alone.sensors["drone/IMU"].values.tobytes() == of_all.sensors["drone/IMU"].values.tobytes()  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match="there is no sensor 'drone/IMV'; did you mean drone/IMU"):
+        Simulation(of_all.world, sensors=["drone/IMV"])
+
+
 def test_seeking_to_and_fro_leaves_the_run_as_it_was(simulate: Callable[..., Simulation]) -> None:
     """A seek back starts anew: the readings from there on are those of a fresh run."""
     simulation = simulate(*ALL)

@@ -193,9 +193,50 @@ def test_without_a_campaign_there_are_the_defaults(monkeypatch: pytest.MonkeyPat
         monte_carlo.params_spec(mass=1.5)  # type: ignore[arg-type]
 
 
+READS = """
+import json, os, pathlib, tomllib
+
+name = os.environ["OF_RUN"]
+text = pathlib.Path(name).read_text()
+found = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
+run = pathlib.Path(os.environ["RUN"])
+(run / "raw").mkdir()
+(run / "raw" / "log.bin").write_text("much")
+(run / "trace.bin").write_text("more")
+(run / "result.json").write_text(json.dumps({"square": found["x"] ** 2, "kind": found.get("kind", ""), "of": str(run)}))
+"""
+
+
+@pytest.mark.parametrize("format", ["json", "toml"])
+def test_parameters_are_delivered_in_a_file_and_what_is_not_kept_is_removed(format: str, tmp_path: Path) -> None:
+    """As Elodin 0.18 has params_delivery, prune_on_pass and prune_on_fail."""
+    (tmp_path / "outside.bin").write_text("")
+    delivery = f'[params_delivery]\nfile = "given/{{seed}}.{format}"\nformat = "{format}"\nenv_var = "OF_RUN"\n'
+    more = '[params_delivery.env]\nRUN = "{run_dir}"\n[retention]\nprune_on_pass = ["raw", "*.bin"]\n'
+    more += f'prune_on_fail = ["raw/*"]\n[hooks]\npost_run = "{tmp_path / "score.py"}"\n'
+    plan = 'run_id,seed,param.kind,param.x\none,7,a "b",1.0\ntwo,8,c,2.0\n'
+    files = {"main.py": READS, "score.py": SCORE, "plan.csv": plan, "campaign.toml": delivery + more}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    given = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml"), "--workers", "1"]
+    assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(tmp_path / "out")]) == 0
+    with (tmp_path / "out" / "results.csv").open(newline="") as file:
+        rows = {row["run_id"]: row for row in csv.DictReader(file)}
+    assert [(row["passed"], row["square"]) for row in rows.values()] == [("true", "1.0"), ("false", "4.0")]
+    one, two = (tmp_path / "out" / "runs" / name for name in ("one", "two"))
+    assert (one / "given" / f"7.{format}").exists()
+    assert not (one / "raw").exists()
+    assert not (one / "trace.bin").exists()
+    assert (two / "raw").exists()
+    assert not (two / "raw" / "log.bin").exists()
+    assert (two / "trace.bin").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("campaign.toml", '[retention]\nprune_on_pass = ["../a"]', "'../a' leads out of the folder of a run"),
+        ("campaign.toml", '[params_delivery]\nformat = "yaml"', "params_delivery.format: found 'yaml'; allowed: json"),
         ("campaign.toml", "worker = 3", r"worker: unknown key; did you mean workers\?"),
         ("campaign.toml", "workers = 0", "workers: a whole number of at least 1 is needed, found 0"),
         ("campaign.toml", 'timeout = "soon"', "timeout: found 'soon'; a time such as 90s"),

@@ -29,6 +29,17 @@ frames: [{{name: still, pose: {{rpy_deg: [{roll}, {pitch}, 0]}}}}]
 schematic: |
   {schematic}
 """
+WALL = """
+bodies: [{name: wall, pose: {position: [0, 5, 2]}, geometry: [{box: [1, 1, 1]}]}]
+sensors:
+  - name: base/RANGE
+    parent: base
+    pose: {rpy_deg: [0, 0, 90]}
+    type: rangefinder
+    field_of_view: 0
+    noise: {deviation: 0, resolution: 0}
+  - {name: base/CAM, parent: base, type: camera, width: 64, height: 48}
+"""
 RED, GREEN = (201, 42, 42), (35, 122, 51)
 SKY, EARTH = (74, 144, 217), (138, 103, 66)
 
@@ -71,9 +82,20 @@ def test_shares_are_weights_as_elodins_rc_jet_has_them() -> None:
     assert [found[each].height for each in "ABC"] == pytest.approx([120.0, 40.0, 40.0])
 
 
-def test_a_curve_ends_where_its_value_is() -> None:
-    """Rows are affine in values: -2 at the start, then -1, 0 and 1; and it ends at the right, whenever it is seen."""
-    pictures = pictured(world('graph "base.world_pos.y" y_min=-3 y_max=3'), 1.0, 2.0, 3.0)
+@pytest.mark.parametrize(
+    ("graph", "up"),
+    [
+        ('graph "base.world_pos.y" y_min=-3 y_max=3', 1.0),
+        ('graph "base/RANGE.range" y_min=1 y_max=7', -1.0),
+        ('graph "base/RANGE" y_min=1 y_max=7', -1.0),
+    ],
+)
+def test_a_curve_ends_where_its_value_is(graph: str, up: float) -> None:
+    """Rows are affine in values: -2 at the start, then -1, 0 and 1; and it ends at the right, whenever it is seen.
+
+    A rangefinder on the frame measures how far it is to a wall ahead: 6.5 m, then 5.5, 4.5 and 3.5.
+    """
+    pictures = pictured(loads(WALL + CROSSING.format(schematic=graph, roll=0, pitch=0)), 1.0, 2.0, 3.0)
     rows = []
     for pixels in pictures:
         curve = places(pixels[:, : int(0.9 * SIZE[0])], RED)
@@ -83,7 +105,7 @@ def test_a_curve_ends_where_its_value_is() -> None:
     starts, ends = np.array(rows).T
     assert np.ptp(starts) <= 1.0
     apart = (starts[0] - ends[-1]) / 3.0
-    assert apart > 20.0
+    assert up * apart > 20.0
     np.testing.assert_allclose(starts[0] - ends, apart * np.array([1.0, 2.0, 3.0]), atol=1.5)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.extensions.aerosim.graph import Ellipsoid, SceneEntity, SceneGraph, WorldCoordinate
 from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.model import Origin
+from sim_node.world.model import ORIGIN_RANGES, Origin
 from sim_node.world.problems import Place, Problem, shown_key
 
 WGS84 = Ellipsoid()
@@ -54,9 +54,8 @@ def origin_of(graph: SceneGraph) -> Origin | None:
     AeroSim leaves origin_lla at 0, 0, 0 whatever the origin is; such an origin_lla does not count.
     """
     given = graph.resources.get("origin")
-    keys = ("latitude", "longitude", "altitude")
-    if isinstance(given, dict) and all(isinstance(given.get(key), (int, float)) for key in keys):
-        return Origin(*(float(given[key]) for key in keys))
+    if isinstance(given, dict) and all(isinstance(given.get(key), (int, float)) for key in ORIGIN_RANGES):
+        return Origin(*(float(given[key]) for key in ORIGIN_RANGES))
     found = {
         tuple(each.world_coordinate.origin_lla.tolist())
         for each in graph.entities

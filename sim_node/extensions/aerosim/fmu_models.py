@@ -14,7 +14,7 @@ from sim_node.extensions.fmu.description import Description, FmuFault, descripti
 from sim_node.extensions.fmu.part import NAME, OF_POSE, Fmu, FmuFrame
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
-from sim_node.world.model import MIN_STEP_NS, TimeGrid, World
+from sim_node.world.model import MIN_STEP_NS, ORIGIN_RANGES, TimeGrid, World
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
@@ -29,7 +29,7 @@ KEYS = (
 TOPIC_KEYS = ("topic", "msg_type", "var_prefix")
 STEP = "step_size_ms"
 # Variables that get the origin of the world, if an FMU has all of them.
-_ORIGIN = {f"world_origin_{key}": key for key in ("latitude", "longitude", "altitude")}
+_ORIGIN = {f"world_origin_{key}": key for key in ORIGIN_RANGES}
 # Where messages have the pose of an actor: AeroSim's program, its documentation, and effectors.
 _POSES = ("state.pose", "pose")
 _NUMBERS = dict(zip(OF_POSE, (*(f"position.{x}" for x in "xyz"), *(f"orientation.{x}" for x in "xyzw")), strict=True))

@@ -27,7 +27,7 @@ from sim_node.messages.rotor_frames import RotorFrames
 from sim_node.spatial.frames import Frame, Position, Transform
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.model import Sensor, World
+from sim_node.world.model import ORIGIN_RANGES, Sensor, World
 from sim_node.world.sensor_types import is_optical
 
 
@@ -231,8 +231,7 @@ class SceneLayout:
         origin = self.world.origin
         data: dict[str, Json] = {}
         if origin is not None:
-            keys = ("latitude", "longitude", "altitude")
-            data["origin"] = {key: getattr(origin, key) for key in keys}
+            data["origin"] = {key: getattr(origin, key) for key in ORIGIN_RANGES}
         return {**data, **{each.name: each.value for each in self.world.resources if each.name not in data}}
 
     def _still(self, row: int, id: str) -> SceneEntity:

@@ -110,6 +110,11 @@ class SensorComponent:
     extra: Mapping[str, Json] = field(default_factory=dict)
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 
+    @property
+    def kind(self) -> str:
+        """The last part of its type, in lower case."""
+        return self.type.rpartition("/")[2].lower()
+
 
 @dataclass(frozen=True, slots=True)
 class SceneEntity:

@@ -42,9 +42,13 @@ XYZ, NED_KEYS, LLA_KEYS = ("x", "y", "z"), ("north", "east", "down"), tuple(ORIG
 COORDINATES = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
 # Our spelling, and that of AeroSim's program.
 ID_KEYS = {"effector_id": "id", "relative_path": "usd_relative_path"}
-# AeroSim's program wraps parameters in the name of their class. Its renderers take a camera from every sensor.
+# Sensor types of AeroSim's program, and the classes in whose names it wraps their parameters. Its renderers take a
+# camera from every sensor.
 CAMERA = "RGBCamera"
-WRAPPERS = ("DepthSensor", CAMERA)
+UPSTREAM_SENSORS = {
+    "depth_sensor": ("sensors/depth_sensor", "DepthSensor"),
+    "rgb_camera": ("sensors/cameras/rgb_camera", CAMERA),
+}
 
 
 def scene_graph(text: str, file: str = "<text>") -> SceneGraph:
@@ -293,11 +297,12 @@ def _sensor(value: Value) -> SensorComponent:
     given: dict[str, Json] = {}
     if parameters is not None:
         inner = _entries(parameters)
-        wrapper = next((each for each in WRAPPERS if each in inner), "")
+        wrappers = [each for _, each in UPSTREAM_SENSORS.values()]
+        wrapper = next((each for each in wrappers if each in inner), "")
         of_camera = wrapper != CAMERA or "camera" in text_of(table, "sensor_type").lower()
         if CAMERA in inner:
             plain_of(inner[CAMERA][1])
-        if wrapper and of_camera and inner.keys() <= set(WRAPPERS):
+        if wrapper and of_camera and inner.keys() <= set(wrappers):
             parameters = Value(inner[wrapper][1], parameters.report, wrapper, parameters)
         given = {key: value for key, value in keys_of(parameters).items() if key != CAMERA}
         places |= places_in(parameters)

@@ -86,8 +86,7 @@ def sensor_of(component: SensorComponent) -> Reading:
         Our type and its parameters, which are checked like those of a world file when a run begins. The type is empty
         if there is none like it, or if capture_enabled is false: the sensor is a frame then.
     """
-    short = component.type.rpartition("/")[2].lower()
-    kind = component.type if component.type in SENSOR_TYPES else TYPES.get(short, "")
+    kind = component.type if component.type in SENSOR_TYPES else TYPES.get(component.kind, "")
     if not kind:
         known = ", ".join(dict.fromkeys((*TYPES, *SENSOR_TYPES)))
         return Reading(remark=f"no sensor is like {component.type!r}, so that it is only a frame; known: {known}")

@@ -19,7 +19,8 @@ from sim_node.extensions.aerosim.graph import (
     WorldCoordinate,
 )
 from sim_node.extensions.aerosim.json_text import json_text
-from sim_node.extensions.aerosim.reading import CAMERA, COORDINATES, XYZ
+from sim_node.extensions.aerosim.reading import CAMERA, COORDINATES, ID_KEYS, UPSTREAM_SENSORS, XYZ
+from sim_node.extensions.aerosim.sensor_types import CAPTURE
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Spellings: that of AeroSim's documentation, and that of its program.
@@ -33,15 +34,10 @@ _RESOURCES: Mapping[str, Json] = {
 }
 _CAMERA: Mapping[str, Json] = {
     **{"resolution": [640, 480], "tick_rate": 0.1, "fov": 90.0, "near_clip": 0.1, "far_clip": 1000.0},
-    "capture_enabled": False,
+    CAPTURE: False,
 }
 # The renderer that takes the first camera, where a scene says nothing of renderers.
 _RENDERER = "0"
-# Sensor types of AeroSim's program, and the classes in whose name it wraps their parameters.
-_UPSTREAM_SENSORS = {
-    "rgb_camera": ("sensors/cameras/rgb_camera", CAMERA),
-    "depth_sensor": ("sensors/depth_sensor", "DepthSensor"),
-}
 
 
 def to_json(graph: SceneGraph, dialect: str = "seed", *, compact: bool = False) -> str:
@@ -75,14 +71,9 @@ def graph_data(graph: SceneGraph, dialect: str = "seed") -> dict[str, Json]:
 
 def _resources(graph: SceneGraph) -> dict[str, Json]:
     """Return the resources with those that AeroSim's renderers need, and a viewport of the first camera."""
-    cameras = (each.id for each in graph.entities if each.sensor is not None and _short(each.sensor) == "rgb_camera")
+    cameras = (each.id for each in graph.entities if each.sensor is not None and each.sensor.kind == "rgb_camera")
     viewport = {"renderer_instance": _RENDERER, "active_camera": next(cameras, "")}
     return {**_RESOURCES, "viewport_configs": [viewport], **graph.resources}
-
-
-def _short(sensor: SensorComponent) -> str:
-    """Return the last part of a sensor's type."""
-    return sensor.type.rpartition("/")[2].lower()
 
 
 def components_data(entities: Sequence[SceneEntity], groups: Sequence[str], dialect: str) -> dict[str, Json]:
@@ -120,7 +111,7 @@ def state_data(entity: SceneEntity) -> dict[str, Json]:
 
 def effector_data(effector: Effector, dialect: str = "seed") -> dict[str, Json]:
     """Return an effector."""
-    id, path = ("effector_id", "relative_path") if dialect == "upstream" else ("id", "usd_relative_path")
+    id, path = ID_KEYS if dialect == "upstream" else ID_KEYS.values()
     return {id: effector.id, path: effector.path, "pose": _pose(effector.transform), **effector.extra}
 
 
@@ -147,14 +138,13 @@ def _coordinate(coordinate: WorldCoordinate) -> dict[str, Json]:
 
 def _sensor(sensor: SensorComponent, *, upstream: bool) -> dict[str, Json]:
     kind, parameters = sensor.type, dict(sensor.parameters)
-    short = _short(sensor)
-    if upstream and short in _UPSTREAM_SENSORS:
-        kind, wrapper = _UPSTREAM_SENSORS[short]
+    if upstream and sensor.kind in UPSTREAM_SENSORS:
+        kind, wrapper = UPSTREAM_SENSORS[sensor.kind]
         resolution = parameters.get("resolution")
         if isinstance(resolution, Mapping):
             parameters["resolution"] = [resolution.get("x"), resolution.get("y")]
         if wrapper == CAMERA:
-            parameters = {**_CAMERA, "capture_enabled": True, **parameters}
+            parameters = {**_CAMERA, CAPTURE: True, **parameters}
         parameters = {wrapper: parameters}
     if upstream:
         parameters.setdefault(CAMERA, dict(_CAMERA))

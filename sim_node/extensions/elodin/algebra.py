@@ -186,15 +186,15 @@ class SpatialInertia(Spatial):
         return jnp.asarray(self.arr)[:3]
 
 
-def skew(vector: Any) -> Any:
+def skew(arr: Any) -> Any:
     """Return the matrix of the cross product with a vector: skew(a) @ b is a x b.
 
     Args:
-        vector: The vector (3,).
+        arr: The vector (3,).
 
     Returns:
         The matrix (3, 3).
     """
-    x, y, z = jnp.asarray(vector, float)
+    x, y, z = jnp.asarray(arr, float)
     zero = jnp.zeros_like(x)
     return jnp.stack([jnp.stack([zero, -z, y]), jnp.stack([z, zero, -x]), jnp.stack([-y, x, zero])])

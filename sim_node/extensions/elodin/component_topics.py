@@ -99,6 +99,7 @@ class ComponentTable:
         labels: The labels of its numbers, if it has any.
         once: Whether its values do not change: of edges and assets.
         external: Whether callbacks write it, at times of their own.
+        private: Whether exports leave it out.
         frame: The frame that poses and vectors are in.
     """
 
@@ -109,6 +110,7 @@ class ComponentTable:
     labels: tuple[str, ...] = ()
     once: bool = False
     external: bool = False
+    private: bool = False
     frame: str = FIXED_FRAME
 
     @property
@@ -258,7 +260,8 @@ def tables_of(structure: ComponentStructure, frame: str = FIXED_FRAME) -> tuple[
                 tuple(structure.names[entity] for entity in structure.entities[name]),
                 component.labels() if component.metadata.get("element_names") else (),
                 once=component.asset or name in structure.edges,
-                external=_is_set(component.metadata.get("external_control")),
+                external=component.is_set("external_control"),
+                private=component.is_set("private"),
                 frame=frame,
             )
         )
@@ -320,10 +323,6 @@ def world_frame(tables: Sequence[ComponentTable], frame: str = FIXED_FRAME) -> C
 
 def _is_pose(table: ComponentTable) -> bool:
     return table.name == WORLD_POS and (table.dtype, table.shape) == ("float64", (7,))
-
-
-def _is_set(flag: Any) -> bool:
-    return bool(flag) and str(flag).lower() not in ("false", "0", "no")
 
 
 def _transforms(table: ComponentTable) -> list[ComponentTopic]:

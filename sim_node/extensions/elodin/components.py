@@ -47,7 +47,7 @@ class _Name:
     def __get__(self, component: Component, owner: type) -> str: ...
     def __get__(self, component: Component | None, owner: type) -> Any:
         if component is None:
-            return lambda annotation: carrier_of(annotation).component.name
+            return lambda component: carrier_of(component).component.name
         return component.__dict__["name"]
 
     def __set__(self, component: Component, value: str) -> None:
@@ -98,11 +98,11 @@ class Component:
         return f"Component({self.name!r}, {self.type})"
 
     @staticmethod
-    def of(annotation: Any) -> Component:
+    def of(component: Any) -> Component:
         """Return the component of an annotated class.
 
         Args:
-            annotation: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
+            component: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
 
         Returns:
             The component, with its layout.
@@ -110,33 +110,44 @@ class Component:
         Raises:
             EcsError: The class has no component.
         """
-        return carrier_of(annotation).component
+        return carrier_of(component).component
 
     @staticmethod
-    def id(annotation: Any) -> str:
+    def id(component: Any) -> str:
         """Return the name of an annotated class's component, as `Component.name` does. Deprecated.
 
         Args:
-            annotation: The annotated class, as for `of`.
+            component: The annotated class, as for `of`.
 
         Returns:
             The name.
         """
-        return carrier_of(annotation).component.name
+        return carrier_of(component).component.name
 
     @staticmethod
-    def index(annotation: Any) -> ShapeIndexer:
+    def index(component: Any) -> ShapeIndexer:
         """Return an indexer of an annotated class's component, as in `Component.index(WorldPos)[4:]`.
 
         Args:
-            annotation: The annotated class, as for `of`.
+            component: The annotated class, as for `of`.
 
         Returns:
             An indexer of all its numbers, in the shape of the component's value.
         """
-        component = carrier_of(annotation).component
-        layout = layout_of(component)
-        return ShapeIndexer(component, np.arange(layout.size).reshape(layout.shape))
+        found = carrier_of(component).component
+        layout = layout_of(found)
+        return ShapeIndexer(found, np.arange(layout.size).reshape(layout.shape))
+
+    def is_set(self, key: str) -> bool:
+        """Return whether the metadata asks for something.
+
+        Args:
+            key: A key of the metadata, such as `external_control`.
+
+        Returns:
+            Whether its value is "true", or True.
+        """
+        return str(self.metadata.get(key, "")).lower() == "true"
 
     def labels(self) -> tuple[str, ...]:
         """Return the labels of the numbers: `element_names`, or their indices."""
@@ -245,17 +256,17 @@ class Edge:
         self.left, self.right = EntityId(left), EntityId(right)
 
     @classmethod
-    def from_array(cls, array: Any) -> Edge:
+    def from_array(cls, arr: Any) -> Edge:
         """Return the edge of two numbers.
 
         Args:
-            array: The numbers (2,) of the left and of the right entity. They may be traced, and are not checked.
+            arr: The numbers (2,) of the left and of the right entity. They may be traced, and are not checked.
 
         Returns:
             The edge.
         """
         edge = cls.__new__(cls)
-        edge.left, edge.right = array[0], array[1]
+        edge.left, edge.right = arr[0], arr[1]
         return edge
 
     def asarray(self) -> Any:

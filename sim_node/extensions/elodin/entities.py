@@ -60,11 +60,11 @@ class Entities:
     _numbers: dict[str, EntityId] = field(default_factory=dict)
     _last: int = 0
 
-    def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
+    def spawn(self, archetypes: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
         """Add an entity.
 
         Args:
-            given: Archetypes, one or many.
+            archetypes: One or many.
             name: Its name, unique in the world; by default a number.
             id: Its number, for an entity of a known number; by default the next one.
 
@@ -83,17 +83,17 @@ class Entities:
             raise EcsError(f"the name of an entity is a text without dots; found {name!r}", where, "spawn")
         if name in self._numbers or name == GLOBALS_NAME:
             raise EcsError(f"there is an entity named {name!r} already", where, "spawn")
-        self._set(entity, given, where, name)
+        self._set(entity, archetypes, where, name)
         self.names[entity], self.places[entity], self._numbers[name] = name, where, entity
         self._last = max(self._last, entity)
         return entity
 
-    def insert(self, id: int, given: Values | Iterable[Values]) -> None:
+    def insert(self, id: int, archetypes: Values | Iterable[Values]) -> None:
         """Add components to an entity, or replace their values.
 
         Args:
             id: The entity.
-            given: Archetypes, one or many.
+            archetypes: One or many.
 
         Raises:
             EcsError: There is no such entity, or a value does not fit its component.
@@ -103,7 +103,7 @@ class Entities:
         if entity not in self.names:
             known = f"1 to {int(self._last)}" if self.names else "none yet"
             raise EcsError(f"there is no entity {int(entity)}; known: {known}", where, "insert")
-        self._set(entity, given, where, self.names[entity])
+        self._set(entity, archetypes, where, self.names[entity])
 
     def number(self, name: str) -> EntityId:
         """Return the entity of a name.

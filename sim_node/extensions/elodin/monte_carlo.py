@@ -23,13 +23,13 @@ class Param:
     """A parameter.
 
     Attributes:
-        type: Its type, such as float.
+        type_: Its type, such as float.
         default: Its value without a campaign.
         min: Its least value; not checked.
         max: Its largest value; not checked.
     """
 
-    type: Any
+    type_: Any
     default: Any = None
     min: Any = None
     max: Any = None
@@ -49,7 +49,7 @@ class ParamsSpec:
         """Return them as JSON."""
         rows = {name: asdict(each) for name, each in self.params.items()}
         for row in rows.values():
-            row["type_name"] = getattr(kind := row.pop("type"), "__name__", str(kind))
+            row["type_name"] = getattr(kind := row.pop("type_"), "__name__", str(kind))
         return json.dumps({"params": rows}, indent=2)
 
 
@@ -207,27 +207,61 @@ def result(**values: Any) -> None:
 
 
 def export_db(
-    db_path: str | Path, output: str | Path, *, format: str = "csv", pattern: str | None = None, **later: Any
+    db_path: str | Path,
+    output: str | Path,
+    *,
+    format: str = "csv",
+    flatten: bool = True,
+    join: bool = True,
+    mono_ns: bool = True,
+    pattern: str | None = None,
+    **without_effect: Any,
 ) -> Path:
-    """Write the components of a recording to one file each.
+    """Write the components of a recording to files, with the names and columns of `elodin-db export`.
+
+    Components whose metadata has `private` are left out.
 
     Args:
         db_path: The folder of the recording.
         output: The folder for the files; it is made if it does not exist.
         format: `csv`, `parquet` or `arrow`.
+        flatten: Whether each number has a column, such as world_pos_x. In csv files, it has in any case.
+        join: Whether each entity has one file, and not each component.
+        mono_ns: Whether times are whole numbers `time_ns`, and not dates `time`.
         pattern: Which components, such as "rocket.*"; by default all.
-        **later: Accepted without effect: flatten, join, mono_ns, csv_fast_floats, timeout and elodin_db.
+        **without_effect: csv_fast_floats, timeout and elodin_db.
 
     Returns:
         The folder.
+
+    Raises:
+        BagError: The bag cannot be read, or is not of a world in Python.
+        EcsError: The format is unknown.
+        MissingExtra: Polars is not installed.
     """
-    from sim_node.extensions.elodin.session.exec import write_frame
+    from sim_node.extensions.elodin.session.exec import flattened, write_frame
     from sim_node.extensions.elodin.session.recorded import open_recording
 
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
     with open_recording(db_path) as recorded:
+        tables, files = recorded.components, dict[str, list[str]]()
         for name in recorded.names:
-            if pattern is None or fnmatch(name, pattern):
-                write_frame(recorded.history(name), name, output, format)
+            entity, _, component = name.rpartition(".")
+            if not tables[component].private and (pattern is None or fnmatch(name, pattern)):
+                files.setdefault(entity if join else name, []).append(name)
+
+        def numbered(column: str, at: int) -> str:
+            labels = tables[column.rpartition(".")[2]].labels
+            return f"{column}_{labels[at] if labels else at}"
+
+        for file, names in files.items():
+            frame = recorded.history(names)
+            if mono_ns:
+                frame = frame.with_columns(time=frame["time"].to_physical() * 1000).rename({"time": "time_ns"})
+            if flatten:
+                frame = flattened(frame, numbered)
+            if join:
+                frame = frame.rename({column: column.removeprefix(f"{file}.") for column in frame.columns})
+            write_frame(frame, file, output, format)
     return output

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.elodin.components import Component, layout_of
-from sim_node.extensions.elodin.structure import ComponentStructure, is_set
+from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.text import did_you_mean, nearest, shown
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -23,7 +23,7 @@ def identifier(name: str) -> str:
 
 def is_own(component: Component) -> bool:
     """Return whether only callbacks write a component, and the run does not: metadata `external_control`."""
-    return is_set(component, "external_control")
+    return component.is_set("external_control")
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,17 +49,17 @@ class NamedParts:
     arr: Any
 
     @classmethod
-    def from_array(cls: type[V], array: Any) -> V:
+    def from_array(cls: type[V], arr: Any) -> V:
         """Return an object of an array.
 
         Args:
-            array: The numbers, in the order of the class. They may be traced, and are not checked.
+            arr: The numbers, in the order of the class. They may be traced, and are not checked.
 
         Returns:
             The object.
         """
         made = cls.__new__(cls)
-        made.arr = array
+        made.arr = arr
         return made
 
     def asarray(self) -> Any:

@@ -271,9 +271,11 @@ class Scenery(Entities):
         self.cameras: dict[str, SensorCamera] = {}
         self.schematics: list[tuple[str, str | None, Where, bool]] = []
 
-    def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
+    def spawn(self, archetypes: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
         """Add an entity, or a panel. See Entities.spawn."""
-        several = [given] if isinstance(given, Panel) or not isinstance(given, Iterable) else list(given)
+        several = (
+            [archetypes] if isinstance(archetypes, Panel) or not isinstance(archetypes, Iterable) else [*archetypes]
+        )
         entity = super().spawn(several, name, id)
         self.panels += [each for each in several if isinstance(each, Panel)]
         return entity

@@ -198,6 +198,15 @@ def _imported_from(folder: Path, known: set[str]) -> Iterator[tuple[str, Path]]:
             yield name, Path(file)
 
 
+def modules_beside(script: Path) -> tuple[Path, ...]:
+    """Return the files of the modules that a script has imported from its folder; none if it is not the program."""
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    if main is None or not Path(main).exists() or not script.samefile(main):
+        return ()
+    found = _imported_from(script.resolve().parent, {"__main__"})
+    return tuple(file for _, file in found if file.suffix == ".py")
+
+
 @contextmanager
 def _signals_raise() -> Iterator[None]:
     """Let signals raise KeyboardInterrupt while a block runs, where they would only be noted."""

@@ -94,10 +94,5 @@ def without_effect(structure: ComponentStructure) -> list[str]:
     return [
         f"component {name!r}: wait_for_write has no effect: no other program writes components, only callbacks"
         for name, component in structure.components.items()
-        if is_set(component, "wait_for_write")
+        if component.is_set("wait_for_write")
     ]
-
-
-def is_set(component: Component, key: str) -> bool:
-    """Return whether the metadata of a component has "true", or True, for a key."""
-    return str(component.metadata.get(key, "")).lower() == "true"

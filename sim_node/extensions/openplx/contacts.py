@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from sim_node.extensions.openplx.interactions import above, is_interaction
+from sim_node.extensions.openplx.interactions import above, damping_of, is_interaction, relaxation_of
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import line_of, place_of, value_of
@@ -186,7 +186,7 @@ def _fields(model: Object, materials: tuple[Any, ...], note: Note) -> dict[str, 
         fields["stiffness"] = min(stiffness, MAX_STIFFNESS)
     if restitution is None:
         return fields if stiffness is None else fields | {"damping": _damping(model, materials, stiffness)}
-    if _relaxation(model) is not None:
+    if relaxation_of(model, "dissipation") is not None:
         note(model, "normal_restitution determines the damping; dissipation is ignored")
     shortest = MAX_TIMESTEP_NS / 1e9 / largest_timestep(restitution, 1.0, "rk4")
     return fields | {"restitution": restitution, "contact_time": max(DEFAULT_CONTACT_TIME, shortest)}
@@ -246,22 +246,11 @@ def _stiffness(model: Object, materials: tuple[Any, ...], note: Note) -> float |
 
 def _damping(model: Object, materials: tuple[Any, ...], stiffness: float) -> float:
     """Return the damping of a contact point, N s/m: without one, the largest relaxation time of its materials."""
-    own = _relaxation(model)
-    if own is not None:
-        constant, time = own
-        return stiffness * time if constant is None else constant
-    times = [found[1] for of in materials if of.is_a(ELASTIC) and (found := _relaxation(of)) is not None]
+    if relaxation_of(model, "dissipation") is not None:
+        return damping_of(model, "dissipation", stiffness)
+    found = [relaxation_of(each, "dissipation") for each in materials if each.is_a(ELASTIC)]
+    times = [each[1] for each in found if each is not None]
     return stiffness * max(times, default=RELAXATION)
-
-
-def _relaxation(of: Object) -> tuple[float | None, float] | None:
-    """Return the damping constant (N s/m) or the relaxation time (s) of a dissipation; None for the default."""
-    dissipation = of.value("dissipation")
-    if is_interaction(dissipation, "Dissipation.MechanicalDamping"):
-        return above(dissipation, "damping_constant"), 0.0
-    if is_interaction(dissipation, "Dissipation.ConstraintRelaxationTimeDamping"):
-        return None, above(dissipation, "relaxation_time")
-    return None
 
 
 def _positive(of: Object, name: str) -> float:

@@ -116,12 +116,18 @@ def stiffness_of(of: Object, name: str) -> float:
 
 def damping_of(of: Object, name: str, stiffness: float) -> float:
     """Return the damping of an attribute that is a dissipation beside a stiffness, N s/m or N m s/rad."""
+    constant, time = relaxation_of(of, name) or (None, RELAXATION)
+    return time * stiffness if constant is None else constant
+
+
+def relaxation_of(of: Object, name: str) -> tuple[float | None, float] | None:
+    """Return the damping constant (N s/m, N m s/rad) or the relaxation time (s) of a dissipation; None for neither."""
     dissipation = of.value(name)
     if is_interaction(dissipation, "Dissipation.MechanicalDamping"):
-        return above(dissipation, "damping_constant")
+        return above(dissipation, "damping_constant"), 0.0
     if is_interaction(dissipation, "Dissipation.ConstraintRelaxationTimeDamping"):
-        return above(dissipation, "relaxation_time") * stiffness
-    return RELAXATION * stiffness
+        return None, above(dissipation, "relaxation_time")
+    return None
 
 
 # Laws, between two connectors in space

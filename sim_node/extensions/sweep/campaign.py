@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.extensions.elodin.monte_carlo import CONTEXT, port_variable
-from sim_node.extensions.sweep.campaign_files import Campaign, PlanRow, write_plan
+from sim_node.extensions.sweep.campaign_files import DELIVERED, Campaign, PlanRow, write_plan
 from sim_node.simulation.programs import end_session
 
 # Time between two looks at a process, and after which one that was asked to end is killed, s.
@@ -157,6 +157,8 @@ class CampaignRuns:
         keep = self._campaign.keep_run_db
         if keep == "never" or (keep == "on-fail" and outcome.has_passed):
             shutil.rmtree(database, ignore_errors=True)
+        for glob in self._campaign.prune_on_pass if outcome.has_passed else self._campaign.prune_on_fail:
+            _remove(folder, glob)
         _write_json(folder / "metrics.json", _metrics(outcome))
         return outcome
 
@@ -203,7 +205,26 @@ class CampaignRuns:
             "ELODIN_MONTE_CARLO_RUN_DIR": str(folder),
             **seed,
             **{port_variable(name): str(port) for name, port in ports.items()},
+            **self._delivered(row, folder, database),
         }
+
+    def _delivered(self, row: PlanRow, folder: Path, database: Path) -> dict[str, str]:
+        """Write the parameters of a run to the file that the campaign names. Return the variables that it names."""
+        delivery = self._campaign.params_delivery
+        if delivery is None:
+            return {}
+        own = {"seed": row.seed, "run_id": row.run_id, "db_path": database.resolve(), "run_dir": folder.resolve()}
+
+        def filled(text: str) -> str:
+            for name, value in own.items():
+                text = text.replace(f"{{{name}}}", "" if value is None else str(value))
+            return text
+
+        path = folder.resolve() / filled(delivery.file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(DELIVERED[delivery.format](row.params), encoding="utf-8")
+        named = {} if delivery.env_var is None else {delivery.env_var: str(path)}
+        return {**named, **{name: filled(value) for name, value in delivery.env.items()}}
 
     def _process(self, env: Mapping[str, str], log: Path) -> tuple[str, str]:
         """Run the script, and what it starts, as a group of processes. Return how it ended, and why it failed."""
@@ -300,6 +321,15 @@ class CampaignRuns:
             "max_run_wall_ms": max(wall),
             "hook_metrics": metrics,
         }
+
+
+def _remove(folder: Path, glob: str) -> None:
+    """Remove what a glob finds in a folder, and nothing that links lead to outside of it."""
+    for path in [*folder.glob(glob)]:
+        if path.is_dir() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.parent.resolve().is_relative_to(folder.resolve()):
+            path.unlink(missing_ok=True)
 
 
 # Runs a function of a file with the content of a file as an object, and writes what it returns beside that.

@@ -21,9 +21,9 @@ from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError
 KEPT = ("always", "never", "on-fail")
 # Keys of Elodin's campaigns that have no effect here.
 WITHOUT_EFFECT = {
-    "": ("scratch_dir", "rampup", "params_delivery", "quality"),
+    "": ("scratch_dir", "rampup", "quality"),
     "resources": ("bind_ip",),
-    "retention": ("prune_on_pass", "prune_on_fail", "compact_run_db"),
+    "retention": ("compact_run_db",),
 }
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -36,6 +36,32 @@ class PlanRow:
     seed: int | None
     params: Mapping[str, Any]
     meta: Mapping[str, Any]
+
+
+# Write the parameters of a run. TOML has texts, numbers, truth values and lists as JSON has them.
+DELIVERED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "json": lambda params: json.dumps(params, indent=2),
+    "toml": lambda params: "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in params.items()),
+}
+
+
+@dataclass(frozen=True)
+class ParamsDelivery:
+    """A file with the parameters of a run, for scripts that do not ask for them.
+
+    In texts, {seed}, {run_id}, {db_path} and {run_dir} stand for those of the run.
+
+    Attributes:
+        file: Its path from the folder of the run.
+        format: One of DELIVERED.
+        env_var: The variable that has its path, or None.
+        env: Further variables.
+    """
+
+    file: str = "params.json"
+    format: str = "json"
+    env_var: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,7 +77,9 @@ class Campaign:
         db_port: The port of a run's own, and of another run that many more; None for a free one.
         port_stride: The distance of the ports of two workers.
         ports: Further ports by name; None for a free one.
+        params_delivery: The file with the parameters of a run, or None.
         keep_run_db: Of which runs recordings are kept, one of KEPT.
+        prune_on_pass, prune_on_fail: Globs of what is removed from the folder of a run that passed, or did not.
         post_run: A file whose function `post_run` scores each run.
         post_campaign: A file whose function `post_campaign` reports the campaign.
         continue_on_error: Whether runs go on after one has failed.
@@ -68,7 +96,10 @@ class Campaign:
     db_port: int | None = 2240
     port_stride: int = 20
     ports: Mapping[str, int | None] = field(default_factory=lambda: {"state": None, "command": None})
+    params_delivery: ParamsDelivery | None = None
     keep_run_db: str = "always"
+    prune_on_pass: Sequence[str] = ()
+    prune_on_fail: Sequence[str] = ()
     post_run: Path | None = None
     post_campaign: Path | None = None
     continue_on_error: bool = True
@@ -80,7 +111,14 @@ class Campaign:
 def read_campaign(path: Path) -> Campaign:
     """Read campaign.toml. Raises WorldError."""
     table = _Table(path, _toml(path))
-    resources, hooks, retention = (table.inner(name) for name in ("resources", "hooks", "retention"))
+    inner = ("resources", "hooks", "retention", "params_delivery")
+    resources, hooks, retention, delivery = map(table.inner, inner)
+    delivered = ParamsDelivery(
+        delivery.get("file", str, ParamsDelivery.file),
+        delivery.get("format", _one_of(DELIVERED), ParamsDelivery.format),
+        delivery.get("env_var", str, None),
+        {name: str(value) for name, value in delivery.inner("env").rows.items()},
+    )
     ports = resources.inner("ports")
     plain = Campaign()
     named = {name: ports.get(name, _port, None) for name in ports.rows} if "ports" in resources.rows else plain.ports
@@ -93,7 +131,10 @@ def read_campaign(path: Path) -> Campaign:
         db_port=resources.get("db_port", _port, plain.db_port),
         port_stride=resources.get("port_stride", _whole(1), plain.port_stride),
         ports=named,
+        params_delivery=delivered if "params_delivery" in table.rows else None,
         keep_run_db=retention.get("keep_run_db", _one_of(KEPT), plain.keep_run_db),
+        prune_on_pass=retention.get("prune_on_pass", _globs, ()),
+        prune_on_fail=retention.get("prune_on_fail", _globs, ()),
         post_run=hooks.get("post_run", lambda value: _hook(value, path), None),
         post_campaign=hooks.get("post_campaign", lambda value: _hook(value, path), None),
         continue_on_error=table.get("continue_on_error", _flag, True),
@@ -101,7 +142,7 @@ def read_campaign(path: Path) -> Campaign:
         build=[_command(path, each) for each in table.rows.get("build", [])],
         notes=[f"{path}: {note} has no effect here" for each in (table, resources, retention) for note in each.notes],
     )
-    for each, known in ((table, ("resources", "hooks", "retention", "env", "build")), (resources, ("ports",))):
+    for each, known in ((table, (*inner, "env", "build")), (resources, ("ports",)), (delivery, ("env",))):
         each.only(known)
     for each in (hooks, retention):
         each.only(())
@@ -341,6 +382,13 @@ def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(f"a list is needed, found {value!r}")
     return value
+
+
+def _globs(value: Any) -> list[str]:
+    for each in map(Path, _list(value)):
+        if each.is_absolute() or ".." in each.parts:
+            raise ValueError(f"{str(each)!r} leads out of the folder of a run")
+    return [str(each) for each in value]
 
 
 def _flag(value: Any) -> bool:

@@ -10,7 +10,8 @@ from pathlib import Path
 from sim_node.extensions.elodin.component_sink import in_namespace, published_tables
 from sim_node.extensions.elodin.component_topics import ComponentTable, topics_of_tables
 from sim_node.extensions.elodin.frame_names import WORLD_POS
-from sim_node.recording.worlds import Attached, library, run_attachments
+from sim_node.extensions.elodin.script import modules_beside
+from sim_node.recording.worlds import Attached, files_below, library, run_attachments
 from sim_node.world import World
 
 # The attachment that has what a reader needs.
@@ -48,9 +49,10 @@ def described(
 
 
 def with_script(script: str | Path | None, components: Attached, start_us: int) -> tuple[tuple[Attached, ...], str]:
-    """Return the attachments of a script's own recording, and the name of its world."""
+    """Return the attachments of a script's own recording, with the modules beside it, and the name of its world."""
     path = None if script is None else Path(script)
-    contents = [(f"world/{path.name}", path.read_bytes())] if path is not None and path.is_file() else []
+    files = files_below((path, *modules_beside(path))) if path is not None and path.is_file() else ()
+    contents = [(f"world/{name}", file.read_bytes()) for name, file in files]
     name = "world" if path is None else path.stem
     return (*run_attachments(name, contents, {"start_us": start_us}), components), name
 

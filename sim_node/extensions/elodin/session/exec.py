@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 # Names of formats, and the suffix of their files.
-FORMATS = {"arrow": "arrow", "arrow_ipc": "arrow", "parquet": "parquet", "pq": "parquet", "csv": "csv"}
+FORMATS = {
+    **dict.fromkeys(("arrow", "arrow_ipc", "arrow-ipc"), "arrow"),
+    "parquet": "parquet",
+    "pq": "parquet",
+    "csv": "csv",
+}
 
 
 class ComponentHistory:
@@ -119,7 +124,7 @@ class ComponentHistory:
 
 
 def write_frame(frame: polars.DataFrame, name: str, folder: str | Path, format: str) -> None:
-    """Write the frame of a pair to a file of its own in a folder. Raises EcsError for an unknown format."""
+    """Write a frame to a file of its own in a folder, as NAME.FORMAT. Raises EcsError for an unknown format."""
     suffix = FORMATS.get(format)
     if suffix is None:
         raise EcsError(f"unknown format {format!r}; known: {', '.join(FORMATS)}", caller(), "save_archive")
@@ -131,18 +136,19 @@ def write_frame(frame: polars.DataFrame, name: str, folder: str | Path, format: 
     elif suffix == "parquet":
         frame.write_parquet(file)
     else:
-        _numbers(frame, name).write_csv(file)
+        flattened(frame, lambda column, at: f"{column}[{at}]").write_csv(file)
 
 
-def _numbers(frame: polars.DataFrame, name: str) -> polars.DataFrame:
-    """Return a frame whose column of arrays is one column for each number."""
+def flattened(frame: polars.DataFrame, named: Callable[[str, int], str]) -> polars.DataFrame:
+    """Return a frame whose columns of arrays are one column for each number, named after the column and its place."""
     import polars
 
-    kind = frame.schema[name]
-    if not isinstance(kind, polars.Array):
-        return frame
-    parts = [frame[name].arr.get(at).alias(f"{name}[{at}]") for at in range(kind.size)]
-    return frame.drop(name).with_columns(parts)
+    columns: list[polars.Series] = []
+    for column in frame:
+        kind = column.dtype
+        parts = range(kind.size) if isinstance(kind, polars.Array) else ()
+        columns += [column.arr.get(at).alias(named(column.name, at)) for at in parts] or [column]
+    return polars.DataFrame(columns)
 
 
 # Ticks of at least this many show their progress in a terminal.

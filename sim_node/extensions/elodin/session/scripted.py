@@ -8,19 +8,14 @@ from typing import Any
 from sim_node.extensions.elodin.coupling import FileSystems, steps_per_tick
 from sim_node.extensions.elodin.engine import EcsEngine
 from sim_node.extensions.elodin.part import PythonWorld
+from sim_node.extensions.elodin.session.settings import RunSettings
 from sim_node.extensions.elodin.structure import without_effect
 from sim_node.session.run_parts import Attendant
 from sim_node.simulation import Simulation, Sink, Snapshot
 from sim_node.simulation.programs import Supervisor
 
-# Arguments that only a run of the script itself uses, and the values that ask for nothing.
-_ONLY_OF_SCRIPTS = {
-    "run_time_step": None,
-    "default_playback_speed": 1.0,
-    "db_path": None,
-    "log_level": "info",
-    "record_every": 1,
-}
+# Arguments that only a run of the script itself uses.
+_ONLY_OF_SCRIPTS = ("run_time_step", "default_playback_speed", "db_path", "log_level", "record_every")
 
 
 class Scripted(Attendant):
@@ -44,10 +39,11 @@ class Scripted(Attendant):
         self.duration_ns = ticks * per_tick * time.step_ns if ticks and not endless else None
         self._engines = [each for each in simulation.engines.values() if isinstance(each, (EcsEngine, FileSystems))]
         self._is_canceled: Callable[[], Any] | None = settings.get("is_canceled")
+        nothing = RunSettings().mapping()
         unused = [
             f"{name}={str(settings[name])!r}" if name == "db_path" else f"{name}={settings[name]!r}"
-            for name, nothing in _ONLY_OF_SCRIPTS.items()
-            if settings.get(name, nothing) != nothing
+            for name in _ONLY_OF_SCRIPTS
+            if settings.get(name, nothing[name]) != nothing[name]
         ]
         self.notes: list[str] = without_effect(structure)
         if ticks and endless:

@@ -18,8 +18,14 @@ from sim_node.world.problems import Where
 LOG_LEVELS = ("error", "warn", "info", "debug", "trace")
 # Names of later versions of the API: they replace sim_time_step and run_time_step, and thin what is recorded.
 LATER = ("simulation_rate", "generate_real_time", "telemetry_rate")
-# Accepted, because scripts pass them: they choose compilers, and steps are compiled by JAX here.
-WITHOUT_EFFECT = ("backend", "iree_flags")
+# How far ticks between two recorded ones may be from a whole number.
+WHOLE = 1e-9
+# Accepted, because scripts pass them, and why they have no effect.
+WITHOUT_EFFECT = {
+    "backend": "steps are compiled by JAX",
+    "iree_flags": "steps are compiled by JAX",
+    "db_path": "an Exec records nothing; save_archive writes its history",
+}
 _reported: set[str] = set()
 
 
@@ -96,7 +102,11 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     if later.get("generate_real_time"):
         values["run_time_step"] = step
     if later.get("telemetry_rate") is not None:
-        values["record_every"] = max(1, round(1.0 / (step * checked("telemetry_rate", later["telemetry_rate"]))))
+        every = 1.0 / (step * checked("telemetry_rate", later["telemetry_rate"]))
+        values["record_every"] = round(every)
+        if abs(every - round(every)) > WHOLE or every < 1.0 - WHOLE:
+            rates = f"{later['telemetry_rate']:g} Hz does not divide the {1.0 / step:g} Hz of the simulation"
+            raise EcsError(f"telemetry_rate: {rates}", where, method)
     values["log_level"] = values.get("log_level") or "info"
     for name in _CHECKS:
         if values.get(name) is not None:
@@ -106,7 +116,7 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     for name in WITHOUT_EFFECT:
         if later.get(name) is not None and name not in _reported:
             _reported.add(name)
-            settings.say("warn", f"{where}: {name}={later[name]!r} has no effect: steps are compiled by JAX")
+            settings.say("warn", f"{where}: {name}={later[name]!r} has no effect: {WITHOUT_EFFECT[name]}")
     return settings
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -241,11 +242,13 @@ class World(Scenery):
         except KeyError as error:
             raise EcsError(error.args[0], caller(), "entity") from None
 
-    def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None) -> EntityId:
+    def spawn(
+        self, archetypes: Values | Iterable[Values], name: str | None = None, id: int | str | None = None
+    ) -> EntityId:
         """Add an entity.
 
         Args:
-            given: Archetypes, one or many.
+            archetypes: One or many.
             name: Its name, unique in the world; by default a number. Components are also found by it in snake case.
             id: Its number, or another name by which its components are known.
 
@@ -256,8 +259,8 @@ class World(Scenery):
             EcsError: The name or the number is in use, or a value does not fit its component.
         """
         if isinstance(id, str):
-            return super().spawn(given, id)
-        return super().spawn(given, name, id)
+            return super().spawn(archetypes, id)
+        return super().spawn(archetypes, name, id)
 
     def recipe(self, recipe: PyRecipe) -> None:
         """Add a process that `run` starts, and ends with the run. The option --no-s10 of the script prevents it.
@@ -312,7 +315,8 @@ class World(Scenery):
             is_canceled: Called before each tick; the run ends when it returns True.
             pre_step: Called before each tick with its number, from 0, and a StepContext.
             post_step: Called after each tick.
-            db_path: A folder for a recording, a bag of ROS 2; None for no recording.
+            db_path: A folder for a recording, a bag of ROS 2; by default that of the environment variable
+                ELODIN_DB_PATH, which runs of campaigns have; without either, there is no recording.
             interactive: Whether to pause after `max_ticks`, until Ctrl-C. Only where standard input is a terminal:
                 a script in a pipe or a test ends.
             start_timestamp: The time of the start, us since 1970; None for now.
@@ -325,6 +329,7 @@ class World(Scenery):
             EcsError: An argument is unknown or not allowed, or a system does not fit the world.
         """
         where = caller()
+        db_path = os.environ.get("ELODIN_DB_PATH") if db_path is None else db_path
         given = {name: value for name, value in locals().items() if name not in ("self", "system", "later", "where")}
         settings = self._settings(given, later, where, "run")
         program = self.program(system, settings.sim_time_step)
@@ -374,7 +379,7 @@ class World(Scenery):
             optimize: No effect: steps are always optimized.
             batch: Values at the start of many worlds that are run at once: for each name `entity.component` as many
                 values as worlds, (batch, *shape).
-            **later: Names of other versions, as of `run`.
+            **later: Names of other versions, as of `run`; db_path has no effect.
 
         Returns:
             The compiled world, before its first tick.
