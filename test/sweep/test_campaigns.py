@@ -236,6 +236,8 @@ def test_parameters_are_delivered_in_a_file_and_what_is_not_kept_is_removed(form
     ("name", "text", "message"),
     [
         ("campaign.toml", '[retention]\nprune_on_pass = ["../a"]', "'../a' leads out of the folder of a run"),
+        ("campaign.toml", '[retention]\nprune_on_fail = ["**"]', "'\\*\\*' is the folder of a run itself"),
+        ("campaign.toml", '[params_delivery]\nfile = "/etc/x.json"', "'/etc/x.json' leads out of the folder of a run"),
         ("campaign.toml", '[params_delivery]\nformat = "yaml"', "params_delivery.format: found 'yaml'; allowed: json"),
         ("campaign.toml", "worker = 3", r"worker: unknown key; did you mean workers\?"),
         ("campaign.toml", "workers = 0", "workers: a whole number of at least 1 is needed, found 0"),

@@ -114,7 +114,7 @@ def read_campaign(path: Path) -> Campaign:
     inner = ("resources", "hooks", "retention", "params_delivery")
     resources, hooks, retention, delivery = map(table.inner, inner)
     delivered = ParamsDelivery(
-        delivery.get("file", str, ParamsDelivery.file),
+        delivery.get("file", _inside, ParamsDelivery.file),
         delivery.get("format", _one_of(DELIVERED), ParamsDelivery.format),
         delivery.get("env_var", str, None),
         {name: str(value) for name, value in delivery.inner("env").rows.items()},
@@ -384,11 +384,20 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
+def _inside(value: Any) -> str:
+    """Return a path or a glob of what is in the folder of a run."""
+    if not isinstance(value, str):
+        raise TypeError(f"a path is needed, found {value!r}")
+    path = Path(value)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"{str(path)!r} leads out of the folder of a run")
+    if path.name in ("", "**"):
+        raise ValueError(f"{value!r} is the folder of a run itself")
+    return str(path)
+
+
 def _globs(value: Any) -> list[str]:
-    for each in map(Path, _list(value)):
-        if each.is_absolute() or ".." in each.parts:
-            raise ValueError(f"{str(each)!r} leads out of the folder of a run")
-    return [str(each) for each in value]
+    return [_inside(each) for each in _list(value)]
 
 
 def _flag(value: Any) -> bool:
