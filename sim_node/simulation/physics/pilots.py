@@ -73,7 +73,8 @@ class PilotBank:
         """Use rows of the state of all pilots. now: returns the run's time, s."""
         own = (array[rows] for array in state)
         self._controller.integrals, self._memory, self._commands, self._modes, self._held = own
-        self._by_hand, self._now = self._modes.data, now  # looked at without numpy's overhead
+        self._by_hand, self._now = self._modes.data.cast("B"), now  # looked at without numpy's overhead
+        self._on_missions = bytes(self._by_hand.nbytes)
 
     def command(self, states: FloatArray, commands: FloatArray) -> None:
         """Write the commands (R,) of the vehicles' rotors from their states (V, 13)."""
@@ -87,7 +88,7 @@ class PilotBank:
             self._setpoints,
             self._running,
         )
-        if any(self._by_hand):
+        if self._by_hand.tobytes() != self._on_missions:
             by_hand.fly_by_hand(
                 states,
                 self._limits,
