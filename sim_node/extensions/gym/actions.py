@@ -140,6 +140,7 @@ class Tracker:
         self._goal: FloatArray | None = None
         self._state, self._setpoint, self._demand = np.zeros((1, 13)), np.zeros((1, 11)), np.zeros((1, 5))
         self._running = np.array([1])
+        self._track = self._controller.flying(self._state, self._setpoint, self._running, vehicle.command)
 
     def aim(self, numbers: FloatArray) -> None:
         """Track a setpoint (4,) from now on."""
@@ -185,7 +186,7 @@ class Tracker:
         else:
             setpoint[:3], setpoint[3:6] = state[:3], (first, second, third)
             setpoint[9], setpoint[10] = _heading(state[3:7]), fourth
-        self._controller.fly(self._state, self._setpoint, self._running, self._vehicle.command)
+        self._track()
 
     def _attitude(self, roll: float, pitch: float, yaw_rate: float, thrust: float, now: FloatArray) -> FloatArray:
         """Return the demand (5,) of a roll and pitch at the present heading, and a part of the thrust."""
