@@ -185,8 +185,8 @@ def move_to_joints(
 ) -> None:
     """Write what wrenches (B, 6) of floating bodies do to their joints, of forces and torques apart, and clear them.
 
-    MuJoCo does the same for a body by a general Jacobian, which takes a sixth of a timestep. Its arrays are of the world
-    and the bodies (B, ...), or of the degrees of freedom (6 (B - 1), ...); `mj_step2` subtracts qfrc_bias from
+    MuJoCo does the same for each body by a general Jacobian, which takes a sixth of a timestep. Its arrays are of the
+    world and the bodies (B, ...), or of the degrees of freedom (6 (B - 1), ...). `mj_step2` subtracts qfrc_bias from
     qfrc_passive, where of_forces stands, and then adds qfrc_applied, where of_torques stands: in its own order, with
     the same bytes.
     """
