@@ -236,7 +236,17 @@ class Controller:
     def flying(
         self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
     ) -> Callable[[], None]:
-        """Return what `fly` does with these arrays and the present `integrals`, for calls that follow."""
+        """Return what `fly` does with these arrays, and with the present `integrals`, for many calls.
+
+        Args:
+            states: As in `fly`.
+            setpoints: As in `fly`.
+            running: As in `fly`.
+            commands: As in `fly`.
+
+        Returns:
+            The function; it takes no arguments.
+        """
         return bound(control, *self._arguments(states, setpoints, running, commands))
 
     def _arguments(
