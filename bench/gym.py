@@ -4,7 +4,9 @@ Run from the repository: python -m bench.gym [--out bench/results/gym.json]
 
 A step of cart_pole and of hover is measured beside raw `mj_step` of the same model for the same time, and beside a
 gymnasium.Env written by hand that sets `ctrl`, calls `mj_step`, and returns qpos and qvel. The ratio is their time over
-ours: 1 would be no overhead. The hand-written hover pushes the body with constant forces: it has no rotors.
+ours: 1 would be no overhead. The hand-written hover pushes the body with constant forces: it has no rotors. A step of
+eight environments by `gymnasium.make_vec`, one after the other, is measured beside mujoco.rollout of as many states
+without threads.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
+from mujoco import rollout
 
 from bench.pairs import Pairs
 from sim_node.extensions.gym import Environment
 from sim_node.extensions.gym.draws import Restarts, draws_of
+from sim_node.extensions.gym.shipped import SHIPPED
 
-# Ratios to reach: of raw MuJoCo, and of the environment written by hand.
-TARGETS = {"cart_pole": (0.6, 0.7), "hover": (0.25, 0.3)}
+# Ratios to reach: of raw MuJoCo, of the environment written by hand, and of mujoco.rollout.
+TARGETS = {"cart_pole": (0.6, 0.7, 0.7), "hover": (0.25, 0.3, 0.15)}
+ENVIRONMENTS = 8
 
 
 class ByHand(gymnasium.Env[Any, Any]):  # type: ignore[misc]
@@ -70,7 +75,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("bench/results/gym.json"))
     arguments = parser.parse_args()
     pairs = Pairs()
-    for name, (of_raw, of_hand) in TARGETS.items():
+    for name, (of_raw, of_hand, of_rollout) in TARGETS.items():
         environment = Environment(name)
         engine: Any = environment.task.simulation.engines["rigid_bodies"]
         model = engine.model
@@ -88,9 +93,25 @@ def main() -> int:
         clock = time.thread_time
         pairs.measure(f"a step of {name} ({steps} timesteps)", ours, {"raw mj_step": raw}, target=of_raw, clock=clock)
         pairs.measure(f"a step of {name}", ours, {"Env by hand": hand}, target=of_hand, clock=clock)
+        together(pairs, name, engine, steps, of_rollout)
     resets(pairs)
     pairs.save(arguments.out)
     return 1 if pairs.missed else 0
+
+
+def together(pairs: Pairs, name: str, engine: Any, steps: int, target: float) -> None:
+    """A step of several environments, one after the other, beside as many rollouts from the engine's present state."""
+    vector = gymnasium.make_vec(SHIPPED[name], num_envs=ENVIRONMENTS, vectorization_mode="sync")
+    vector.reset(seed=0)
+    actions = np.zeros(vector.action_space.shape, dtype=np.float32)
+    model, kind = engine.model, mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.empty(mujoco.mj_stateSize(model, kind))
+    mujoco.mj_getState(model, engine.data, state, kind)
+    models, data, states = [model] * ENVIRONMENTS, [mujoco.MjData(model)], np.tile(state, (ENVIRONMENTS, 1))
+    with rollout.Rollout(nthread=0) as alone:
+        theirs = {"mujoco.rollout": lambda: alone.rollout(models, data, states, nstep=steps)}
+        what = f"a step of {ENVIRONMENTS} of {name}"
+        pairs.measure(what, lambda: vector.step(actions), theirs, target=target, clock=time.thread_time)
 
 
 def resets(pairs: Pairs) -> None:

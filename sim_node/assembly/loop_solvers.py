@@ -47,17 +47,17 @@ def starts(of: LoopMechanism, free: Mask, start: FloatArray) -> Iterator[FloatAr
 
 def newton(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
     """Gauss-Newton with the shortest step each time, which finds the nearest of several solutions."""
-    x = np.array(start)
+    x, places = np.array(start), np.flatnonzero(free)
     residual, matrix = of.evaluate(loops, x)
     worst = float(np.abs(residual).max(initial=0.0))
-    for _ in range(MAX_NEWTON_STEPS):
-        if worst <= LAST_DIGITS or not free.any():
+    for _ in range(MAX_NEWTON_STEPS if len(places) else 0):
+        if worst <= LAST_DIGITS:
             break
-        step = np.linalg.lstsq(matrix[:, free], -residual, rcond=RANK)[0]
+        step = np.linalg.lstsq(matrix.take(places, axis=1), -residual, rcond=RANK)[0]
         # Beyond this the linearisation is useless.
         step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
-        there = np.array(x)
-        there[free] += step
+        there = x.copy()
+        there[places] += step
         residual_there, matrix_there = of.evaluate(loops, there)
         worst_there = float(np.abs(residual_there).max())
         if worst <= of.tolerance and worst_there >= worst:

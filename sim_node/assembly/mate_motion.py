@@ -49,6 +49,7 @@ def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:
     return link_pose(poses.IDENTITY, joints, by_joint(joints, q))
 
 
+@cache
 def as_joint(mate: MateType) -> JointType:
     """Return a mate's parts as a joint from the first connector's frame to the second's."""
     return JointType(mate.name, mate.parts)

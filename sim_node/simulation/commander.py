@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sim_node.simulation import control  # its Controller needs numba, and few worlds need that
 from sim_node.simulation.columns import Columns
-from sim_node.simulation.control import Controller
 from sim_node.simulation.latest_commands import CommandRefused, LatestCommands, Trials, Undone, warn_undone
 from sim_node.simulation.simulation import Simulation
 from sim_node.spatial.geometry import quaternions
@@ -245,10 +245,10 @@ class _Flown:
         self._timeout = commands.timeout or math.inf
         self._slowest, self._span = airframe.slowest, airframe.fastest - airframe.slowest
         self._lift = airframe.lift / airframe.mass
-        self._controller: Controller | None = None
+        self._controller: control.Controller | None = None
         if "attitude" in commands.accept:
             try:
-                self._controller = Controller([airframe], np.array([[1.0, MAX_YAW_RATE]]), step_s)
+                self._controller = control.Controller([airframe], np.array([[1.0, MAX_YAW_RATE]]), step_s)
             except ValueError as error:
                 raise _world_error(commands.place, str(error)) from None
         self._demand: FloatArray | None = None

@@ -55,6 +55,31 @@ print(solved(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 5.0])), sum(solv
 """
 
 
+BOUND = """
+import numpy as np
+from sim_node.spatial.geometry.kernel import bound, kernel
+
+
+@kernel()
+def scaled(x, by, out):
+    for k in range(len(x)):
+        out[k] = by * x[k]
+
+
+x, out = np.array([1.0, 2.0]), np.zeros(2)
+call = bound(scaled, x, 3.0, out)
+call()
+print(*out)
+x[0] = 5.0
+call()
+print(*out)
+try:
+    bound(scaled, x, 3.0)
+except TypeError:
+    print("TypeError")
+"""
+
+
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "script.py"
@@ -200,3 +225,9 @@ def test_what_the_compiler_needs_is_loaded_where_a_kernel_is_compiled_alone(tmp_
         assert first == ["3.0", "False", str(not kept)]
         assert float(second) == pytest.approx(9.4)
         assert hits == str(int(kept))
+
+
+def test_a_bound_kernel_reads_what_arrays_hold_when_it_is_called(script: Path) -> None:
+    script.write_text(BOUND)
+    ran = run(script)
+    assert ran.stdout.splitlines() == ["3.0 6.0", "15.0 6.0", "TypeError"], ran.stderr

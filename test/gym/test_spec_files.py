@@ -71,6 +71,7 @@ def test_the_example_is_valid(tmp_path: Path) -> None:
         ),
         ("low: -10", "low: 20", "8:10: actions.force: low 20.0 is not below high 10.0"),
         ("low: -10", "low: [1, 2]", "8:10: actions.force: low [1.0, 2.0] needs one finite number, or 1 of them"),
+        ("low: -10", "low: -1e12", "8:10: actions.force: low or high is out of range; allowed: -1e+09 to 1e+09"),
         (
             "[x, angle]",
             "[x, angel]",

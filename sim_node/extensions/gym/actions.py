@@ -22,8 +22,10 @@ from sim_node.extensions.gym.readers import check_choice, multirotors, refuse, r
 from sim_node.simulation import Simulation
 from sim_node.simulation.control import Controller
 from sim_node.simulation.physics import BodyHandle, VehicleHandle
+from sim_node.simulation.physics.engine import records_of
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bounds import fault
 
 Apply = Callable[[FloatArray], None]
 # Yaw rate to which setpoints limit a multirotor, rad/s, and its speed, m/s, where it is given a position.
@@ -61,28 +63,21 @@ class Applied:
 def _joint(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     check_choice("value", action.value, JOINT_ACTIONS, action.place)
     require("joint", action.joint, simulation.joints, action.place)
-    joint = simulation.joints[action.joint]
+    if wrong := fault(f"{action.value} target", np.hstack([action.low, action.high])):
+        refuse(action.place, f"low or high {wrong}")
+    # The engine's own access, as of readers: the handle would check again, which costs more than all else of a step.
+    record = records_of(simulation.engines, "joints")[action.joint]
+    drive = record.drives.get(action.value)
+    if drive is not None:
+        return 1, lambda numbers: drive.set(float(numbers[0]))
+    if action.value != "effort":
+        listed = ", ".join(simulation.joints[action.joint].targets) or "none"
+        refuse(action.place, f"joint {action.joint!r} has no {action.value} actuator (it has: {listed})")
     try:
-        targets = joint.targets
-        size = len(joint.velocity)
-        if action.value == "effort" and "effort" not in targets:
-            joint.effort = np.zeros(size)  # raises where an effort cannot be applied
-
-            def push(numbers: FloatArray) -> None:
-                joint.effort = numbers
-
-            return size, push
-        if action.value not in targets:
-            listed = ", ".join(targets) or "none"
-            refuse(action.place, f"joint {action.joint!r} has no {action.value} actuator (it has: {listed})")
+        record.set_effort(np.zeros(record.qd_size))
     except ValueError as error:
         refuse(action.place, str(error))
-    kind = action.value
-
-    def aim(numbers: FloatArray) -> None:
-        joint.set_targets(**{kind: numbers})
-
-    return 1, aim
+    return record.qd_size, record.set_effort
 
 
 def _body(simulation: Simulation, action: Any) -> tuple[int, Apply]:
@@ -145,6 +140,7 @@ class Tracker:
         self._goal: FloatArray | None = None
         self._state, self._setpoint, self._demand = np.zeros((1, 13)), np.zeros((1, 11)), np.zeros((1, 5))
         self._running = np.array([1])
+        self._track = self._controller.flying(self._state, self._setpoint, self._running, vehicle.command)
 
     def aim(self, numbers: FloatArray) -> None:
         """Track a setpoint (4,) from now on."""
@@ -190,7 +186,7 @@ class Tracker:
         else:
             setpoint[:3], setpoint[3:6] = state[:3], (first, second, third)
             setpoint[9], setpoint[10] = _heading(state[3:7]), fourth
-        self._controller.fly(self._state, self._setpoint, self._running, self._vehicle.command)
+        self._track()
 
     def _attitude(self, roll: float, pitch: float, yaw_rate: float, thrust: float, now: FloatArray) -> FloatArray:
         """Return the demand (5,) of a roll and pitch at the present heading, and a part of the thrust."""

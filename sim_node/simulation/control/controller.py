@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from sim_node.simulation.control.airframe import MAX_TILT, MIN_HOVER, Airframe, allocation, gains
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
-from sim_node.spatial.geometry.kernel import kernel
+from sim_node.spatial.geometry.kernel import bound, kernel
 from sim_node.spatial.geometry.pose_kernels import axes
 
 _SLOPE = math.tan(MAX_TILT)
@@ -231,7 +231,28 @@ class Controller:
             running: Whether each vehicle's motors run (V,), 0 or 1; without them its commands are 0.
             commands: Where to write the motor commands (R,), in [0, 1].
         """
-        control(
+        control(*self._arguments(states, setpoints, running, commands))
+
+    def flying(
+        self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
+    ) -> Callable[[], None]:
+        """Return what `fly` does with these arrays, and with the present `integrals`, for many calls.
+
+        Args:
+            states: As in `fly`.
+            setpoints: As in `fly`.
+            running: As in `fly`.
+            commands: As in `fly`.
+
+        Returns:
+            The function; it takes no arguments.
+        """
+        return bound(control, *self._arguments(states, setpoints, running, commands))
+
+    def _arguments(
+        self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
+    ) -> tuple[object, ...]:
+        return (
             *(states, setpoints, self.gains, self._gravity, self._period, running, self.integrals, self._demands),
             *(self._inertias, self._wrenches, self.first, self._rotors, commands),
         )

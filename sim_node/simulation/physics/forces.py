@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from sim_node.simulation.physics.force_elements import CompiledForces, force_ele
 from sim_node.simulation.physics.force_geometry import forces_of, lead, levers, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import bound
 from sim_node.world.bodies import Body
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag
 from sim_node.world.layout import Layout
@@ -40,7 +40,7 @@ def open_ball_springs(
     stiffness = np.array([stiff for _, _, stiff, _ in springs])
     zeros = np.array([zero[[3, 0, 1, 2]] for _, _, _, zero in springs])
     views = data.qpos, data.qvel, data.qfrc_applied
-    return CompiledForces(partial(kernels.turn_by_springs, addresses, stiffness, zeros, lead(world, model), *views))
+    return CompiledForces(bound(kernels.turn_by_springs, addresses, stiffness, zeros, lead(world, model), *views))
 
 
 def unequal_springs(body: Body) -> Iterator[tuple[int, FloatArray, FloatArray]]:
@@ -78,7 +78,7 @@ def open_buoyancy(
         },
     )
     views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
-    return CompiledForces(partial(kernels.push_buoyancy, bodies, table, lead(world, compiled.model), *views))
+    return CompiledForces(bound(kernels.push_buoyancy, bodies, table, lead(world, compiled.model), *views))
 
 
 @force_element("constant")
@@ -139,7 +139,7 @@ def open_drag(
     before = columns.add(Column("drag/velocity", names, (6,), unit="m/s, rad/s", meaning=meaning))
     views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
     rates = ahead, ahead / model.opt.timestep
-    return CompiledForces(partial(kernels.push_drag, bodies, table, wind.air, *rates, before, *views), before)
+    return CompiledForces(bound(kernels.push_drag, bodies, table, wind.air, *rates, before, *views), before)
 
 
 @force_element("gravity")
@@ -154,7 +154,7 @@ def open_point_gravity(
     bodies = np.stack([moving, model.body_rootid[moving]], axis=1).astype(np.int64)
     table = np.array([[*each.center, each.mu, each.acceleration] for each in world.gravity_fields])
     rest = lead(world, model), data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
-    return CompiledForces(partial(kernels.push_gravity, bodies, np.array(model.body_mass), table, *rest))
+    return CompiledForces(bound(kernels.push_gravity, bodies, np.array(model.body_mass), table, *rest))
 
 
 def _table(

@@ -15,6 +15,9 @@ import mujoco
 import numpy as np
 
 from sim_node.simulation.physics.force_elements import Divisible, ForceElement
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import kernel
+from sim_node.spatial.geometry.pose_kernels import cross
 from sim_node.world.physics import Physics
 
 # Of a group: with fewer, a thread costs more than it saves.
@@ -131,14 +134,16 @@ class Group:
         # Whether MuJoCo computes their motion in the same way.
         self.fits = all(np.array_equal(*each) for each in pairs(_METHODS))
         self.refresh()
+        own = self.data
         # As bytes: numpy's own copy would take three times as long.
         state = [
-            (_bytes(self.data.qpos), _bytes(data.qpos[positions])),
-            (_bytes(self.data.qvel), _bytes(data.qvel[velocities])),
-            (_bytes(self.data.xfrc_applied[1:]), _bytes(data.xfrc_applied[rows])),
+            (_bytes(own.qpos), _bytes(data.qpos[positions])),
+            (_bytes(own.qvel), _bytes(data.qvel[velocities])),
         ]
-        self._taken = state
-        self._given = [*state, (_bytes(self.data.qacc_warmstart), _bytes(data.qacc_warmstart[velocities]))]
+        self._wrenches = _bytes(own.xfrc_applied[1:]), _bytes(data.xfrc_applied[rows])
+        self._taken = [*state, self._wrenches]
+        self._given = [*state, (_bytes(own.qacc_warmstart), _bytes(data.qacc_warmstart[velocities]))]
+        self._moved = own.cdof, own.xipos, own.subtree_com, own.xfrc_applied, own.qfrc_passive, own.qfrc_applied
         self._acts: list[Callable[[], None]] = []
 
     def divide(self, element: Divisible) -> bool:
@@ -161,9 +166,41 @@ class Group:
         mujoco.mj_step1(self._model, self.data)
         for act in self._acts:
             act()
+        own, run = self._wrenches
+        run[:] = own
+        move_to_joints(*self._moved)
         mujoco.mj_step2(self._model, self.data)
         for own, run in self._given:
             run[:] = own
+
+
+@kernel(nogil=True)
+def move_to_joints(
+    cdof: FloatArray,
+    xipos: FloatArray,
+    subtree_com: FloatArray,
+    wrenches: FloatArray,
+    of_forces: FloatArray,
+    of_torques: FloatArray,
+) -> None:
+    """Write what wrenches (B, 6) of floating bodies do to their joints, of forces and torques apart, and clear them.
+
+    MuJoCo does the same for each body by a general Jacobian, which takes a sixth of a timestep. Its arrays are of the
+    world and the bodies (B, ...), or of the degrees of freedom (6 (B - 1), ...). `mj_step2` subtracts qfrc_bias from
+    qfrc_passive, where of_forces stands, and then adds qfrc_applied, where of_torques stands: in its own order, with
+    the same bytes.
+    """
+    for d in range(len(cdof)):
+        b = 1 + d // 6
+        x, y, z = cdof[d, 0], cdof[d, 1], cdof[d, 2]
+        # About the centre of mass of the tree, which is the body alone; rounding may set the two apart.
+        ox, oy, oz = cross(
+            x, y, z, xipos[b, 0] - subtree_com[b, 0], xipos[b, 1] - subtree_com[b, 1], xipos[b, 2] - subtree_com[b, 2]
+        )
+        w = wrenches[b]
+        of_forces[d] = (cdof[d, 3] + ox) * w[0] + (cdof[d, 4] + oy) * w[1] + (cdof[d, 5] + oz) * w[2]
+        of_torques[d] = x * w[3] + y * w[4] + z * w[5]
+    wrenches[:] = 0.0
 
 
 def _model_of(whole: mujoco.MjModel, bodies: range) -> mujoco.MjModel:

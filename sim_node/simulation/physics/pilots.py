@@ -18,6 +18,7 @@ from sim_node.simulation.physics.groups import body_ranges
 from sim_node.simulation.physics.handles import PilotRecord
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import bound
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError
@@ -73,35 +74,30 @@ class PilotBank:
         """Use rows of the state of all pilots. now: returns the run's time, s."""
         own = (array[rows] for array in state)
         self._controller.integrals, self._memory, self._commands, self._modes, self._held = own
-        self._by_hand, self._now = self._modes.data, now  # looked at without numpy's overhead
+        self._now = now
 
-    def command(self, states: FloatArray, commands: FloatArray) -> None:
-        """Write the commands (R,) of the vehicles' rotors from their states (V, 13)."""
-        fly_missions(
-            states,
-            self._pilots,
-            self._first,
-            self._waypoints,
-            self._period,
-            self._memory,
-            self._setpoints,
-            self._running,
+    def commanding(self, states: FloatArray, commands: FloatArray) -> Callable[[], None]:
+        """Return what writes the commands (R,) of the vehicles' rotors from their states (V, 13)."""
+        follow = bound(
+            fly_missions,
+            *(states, self._pilots, self._first, self._waypoints, self._period),
+            *(self._memory, self._setpoints, self._running),
         )
-        if any(self._by_hand):
-            by_hand.fly_by_hand(
-                states,
-                self._limits,
-                self._commands,
-                self._now() + _EPSILON_S,
-                self._period,
-                self._controller.integrals,
-                self._memory,
-                self._modes,
-                self._held,
-                self._setpoints,
-                self._running,
-            )
-        self._controller.fly(states, self._setpoints, self._running, commands)
+        fly = self._controller.flying(states, self._setpoints, self._running, commands)
+        modes = self._modes.data.cast("B")  # looked at without numpy's overhead
+        on_missions = bytes(modes.nbytes)
+
+        def command() -> None:
+            follow()
+            if modes.tobytes() != on_missions:
+                by_hand.fly_by_hand(
+                    *(states, self._limits, self._commands, self._now() + _EPSILON_S, self._period),
+                    *(self._controller.integrals, self._memory, self._modes, self._held),
+                    *(self._setpoints, self._running),
+                )
+            fly()
+
+        return command
 
 
 def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[PilotBank, ...]:

@@ -311,10 +311,12 @@ class RigidBodyEngine:
             The function; it takes no arguments and writes pose, twist and acceleration.
         """
         from sim_node.simulation.physics.kinematics import write_frame_motion
+        from sim_node.spatial.geometry.kernel import bound
 
         carriers = self.compiled.carriers[rows]
         roots = self.model.body_rootid[carriers].astype(np.int64)
-        arguments = (
+        write = bound(
+            write_frame_motion,
             *(self.data.xpos, self.data.xquat, self.data.cvel, self.data.cacc, self.data.subtree_com),
             *(np.array(self.model.opt.gravity), carriers, roots, self.compiled.offsets[rows], places),
             *(state.pose, state.twist, state.acceleration),
@@ -322,7 +324,7 @@ class RigidBodyEngine:
 
         def observe() -> None:
             self._evaluate()
-            write_frame_motion(*arguments)
+            write()
 
         return observe
 

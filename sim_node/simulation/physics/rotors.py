@@ -146,11 +146,14 @@ class RotorFailures:
 
     Args:
         rotors: The table (R, 17) of all rotors, which is changed in place; see `rotor_rows`.
+
+    Attributes:
+        commands: What motors follow while a rotor fails (R,).
     """
 
     def __init__(self, rotors: FloatArray) -> None:
         self._rotors, self._blades = rotors, rotors[:, _BLADES].copy()
-        self._commands = np.zeros(len(rotors))
+        self.commands: FloatArray = np.zeros(len(rotors))
         self._gains, self._stuck = np.ones(len(rotors)), np.full(len(rotors), np.nan)
         self._some = False
 
@@ -167,14 +170,13 @@ class RotorFailures:
         self._rotors[rotor, _BLADES] = blades * self._blades[rotor]
         self._some = True
 
-    def followed(self, commands: FloatArray, rotors: slice) -> FloatArray:
-        """Return the commands (R,) that motors follow of those that they are given (R,), for some of the rotors."""
-        if not self._some:
-            return commands
-        followed, stuck = self._commands[rotors], self._stuck[rotors]
-        np.multiply(commands[rotors], self._gains[rotors], out=followed)
-        np.copyto(followed, stuck, where=~np.isnan(stuck))
-        return self._commands
+    def change(self, commands: FloatArray, rotors: slice) -> bool:
+        """Return whether any rotor fails, and if so write `commands`, of those (R,) given, for some of the rotors."""
+        if self._some:
+            followed, stuck = self.commands[rotors], self._stuck[rotors]
+            np.multiply(commands[rotors], self._gains[rotors], out=followed)
+            np.copyto(followed, stuck, where=~np.isnan(stuck))
+        return self._some
 
     def clear(self) -> None:
         """Let all rotors be sound."""

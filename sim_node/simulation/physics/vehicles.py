@@ -37,7 +37,7 @@ class Vehicles:
     ) -> None:
         # Imported here: worlds without vehicles do not need compiled kernels.
         from sim_node.simulation.physics.pilots import airframe_of, declare_pilots, mission_of, pilot_banks
-        from sim_node.simulation.physics.rotors import RotorFailures, observe, push, rotor_rows
+        from sim_node.simulation.physics.rotors import RotorFailures, rotor_rows
 
         model, timestep = compiled.model, float(compiled.model.opt.timestep)
         ids = [model.body(vehicle.body).id for vehicle in world.vehicles]
@@ -70,7 +70,6 @@ class Vehicles:
             self._memory += [*state, count]
         self._banks, self._ids, self._first, self._drags, self._rotors = banks, ids, first, drags, rotors
         self._commands, self._speeds, self._failures = commands, speeds, RotorFailures(rotors)
-        self._observe, self._push = observe, push
         self.act = self._acting(data, bodies, range(len(ids)), counts=True)
         self.vehicles = {
             vehicle.name: VehicleRecord(
@@ -113,35 +112,41 @@ class Vehicles:
 
     def _acting(self, data: MjData, bodies: IntArray, vehicles: range, *, counts: bool) -> Callable[[], None]:
         """Return what acts on some vehicles, the bodies (V, 2) of data; see `observe`."""
+        from sim_node.simulation.physics.rotors import observe, push
+        from sim_node.spatial.geometry.kernel import bound
+
         rows = slice(vehicles.start, vehicles.stop)
         states, air, first = self._states[rows], self._air[rows], self._first[rows.start : rows.stop + 1]
         rotors = slice(int(first[0]), int(first[-1]))
         observed = data.xipos, data.xquat, data.cvel, data.subtree_com, bodies, states
         pushed = *observed, air, self._drags[rows], first, self._rotors
         pilots = [
-            (bank.every, bank.command, self._states[bank.rows], self._commands[bank.rotors])
+            (bank.every, bank.commanding(self._states[bank.rows], self._commands[bank.rotors]))
             for bank in self._banks
             if bank.rows.start in vehicles
         ]
-        observe, push, followed, wind = self._observe, self._push, self._failures.followed, self._wind
-        all_commands, pushing = self._commands, (self._speeds, data.xfrc_applied)
+        commands, failures, wind = self._commands, self._failures, self._wind
+        see = bound(observe, *observed)
+        push_sound, push_failing = (
+            bound(push, *pushed, each, self._speeds, data.xfrc_applied) for each in (commands, failures.commands)
+        )
         # Not self: a cycle would hold the model.
         done, sheared = self._timesteps if pilots else memoryview(b""), self._sheared
 
         def act() -> None:
             if pilots:
                 timesteps = done[0]
-                for every, command, their_states, commands in pilots:
+                for every, command in pilots:
                     if timesteps % every == 0:
-                        observe(*observed)
-                        command(their_states, commands)
+                        see()
+                        command()
                 if counts:
                     done[0] = timesteps + 1
             if sheared:
-                observe(*observed)
+                see()
                 air[:] = wind.velocity(states[:, :3])
             elif wind.blows:
                 air[:] = wind.current
-            push(*pushed, followed(all_commands, rotors), *pushing)
+            (push_failing if failures.change(commands, rotors) else push_sound)()
 
         return act

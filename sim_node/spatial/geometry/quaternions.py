@@ -246,6 +246,8 @@ def wrapped(angle: FloatArray) -> FloatArray:
 
 def _checked_square(rows: FloatArray, what: str) -> FloatArray:
     square = _dot(rows, rows)
+    if rows.ndim == 1 and _MIN_NORMAL <= square < np.inf:  # of one, many times faster than arrays of truth values
+        return square
     usable = (square >= _MIN_NORMAL) & (square < np.inf)
     if not usable.all():
         first = tuple(np.argwhere(~usable)[0].tolist())
