@@ -150,6 +150,7 @@ class Panels:
 
     Attributes:
         text: What a page has laid out; empty for the panels of the schematic.
+        roots: Poses (7,) of the fixed frame on the pages of viewports whose camera moves it, by their clients.
     """
 
     def __init__(
@@ -183,6 +184,7 @@ class Panels:
         self._fed: list[tuple[int, Any]] = []
         self._feed_due = 0.0
         self._sent: dict[int, int] = {}
+        self.roots: dict[int, FloatArray] = {}
         self._drawing = ObjectDrawing((), (), {})
         self._batches: Batches | None = None
         self._markers = PageMarkers(server.scene)
@@ -293,7 +295,7 @@ class Panels:
             self._feeds, self._fed = feeds, [(0, None)] * len(feeds)
             self._problem = ""
             self._version += 1
-            self._sent = {}
+            self._sent, self.roots = {}, {}
         self._feed()
 
     def clear(self) -> None:
@@ -458,6 +460,7 @@ class Panels:
         """Send each viewport's page where its camera is."""
         clients: Mapping[int, viser.ClientHandle] = self._server.get_clients()
         connections = self._server.connections()
+        self.roots = {number: root for number, root in self.roots.items() if number in clients}
         for number, client in clients.items():
             viewport = viewport_of(connections.get(number))
             if viewport is None or viewport >= len(self._viewports):
@@ -482,7 +485,7 @@ class Panels:
         if sight is not None:
             if begins:
                 _lens(client, viewport, float(np.linalg.norm(sight.target - sight.position)))
-            placed = poses.invert(pose_of(sight))
+            placed = self.roots[client.client_id] = poses.invert(pose_of(sight))
             self._server.place_for(client, ROOT, placed)
             # It is as far away in all directions, and turns about the camera.
             self._server.place_for(client, SKY, np.concatenate([np.zeros(3), placed[3:]]))

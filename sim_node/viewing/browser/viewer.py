@@ -404,8 +404,10 @@ class Viewer:
             return
         self._slow_due = now + SLOW_S
         self.scene.trails.show()
-        written = [] if self.panels is None else self.panels.labels()
-        self._page_labels.show([*self.scene.labels(), *written], self.scene.root_pose)
+        panels, written, roots = self.panels, self.scene.drawings.placed(), {}
+        if panels is not None:
+            written, roots = [*written, *panels.labels()], panels.roots
+        self._page_labels.show([*self.scene.names.placed(), *written], self.scene.root_pose, written, roots)
         self._plots.show()
         self._lookup.show(self._instant.poses)
         self._picked.show(self._instant.time_ns, self.scene.in_root)
