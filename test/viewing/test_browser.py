@@ -378,6 +378,9 @@ def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
         points: np.ndarray
 
     class FakeScene:
+        def add_frame(self, node: str, **more: object) -> SimpleNamespace:
+            return SimpleNamespace(position=more.get("position"))
+
         def add_line_segments(self, node: str, points: np.ndarray, colours: np.ndarray, **more: object) -> Lines:
             assert colours.shape == points.shape
             return Lines()
@@ -395,6 +398,7 @@ def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
     assert segments[-1, 1] == pytest.approx(circle[-1, 0, :3], abs=1e-6)
     assert np.linalg.norm(segments, axis=-1) == pytest.approx(1.0, abs=1e-6)
     assert segments[1:, 0] == pytest.approx(segments[:-1, 1])
+    assert [end.position for end in trails._ends] == [pytest.approx(circle[-1, 0, :3], abs=1e-6)]
 
 
 def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
