@@ -176,7 +176,7 @@ def own_page(page: str, title: str, script: str) -> str:
     body = _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), body, count=1)
     added = (
         _CONTRAST
-        + _scripts("quality.js", "together.js", "camera.js", "triad.js")
+        + _scripts("quality.js", "together.js", "night.js", "camera.js", "triad.js")
         + b"<script>%b</script></head>" % script.replace("</", "<\\/").encode()
     )
     return body.replace(b"</head>", added, 1).decode()
