@@ -88,6 +88,8 @@ class Plot:
         self.source, self.rows, self.name, self.signal = source, rows, name, signal
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
+        # What the sample of this time was computed with, if there is one.
+        self._last: tuple[FloatArray, float] | None = None
         self._time = 0.0
         self._scales = _SCALES
         series = [{"label": "s"}] + [
@@ -105,14 +107,24 @@ class Plot:
         )
 
     def sample(self, time_s: float, values: FloatArray) -> None:
-        """Add a sample, in the order of time, unless there is one near; the farthest ones are forgotten."""
+        """Add a sample, in the order of time, unless there is one near; the farthest ones are forgotten.
+
+        That of the instant before, again, is replaced.
+        """
         gone, apart = time_s - self._time, APART_S * (1.0 - 1e-6)
+        if self._before is not None and gone == 0.0:  # more is known of the instant than before, as after a seek
+            if self._last is not None:
+                self._samples[self._samples[:, 0] == time_s, 1:] = self.signal.read(values, *self._last)
+            self._before = np.array(values, dtype=np.float64)
+            return
         if self._before is not None and 0.0 <= gone < apart:
             return
         place = int(np.searchsorted(self._samples[:, 0], time_s))
         beside = np.abs(self._samples[max(place - 1, 0) : place + 1, 0] - time_s)
+        self._last = None
         if self._before is not None and gone > 0.0 and not (beside < apart).any():
-            sample = np.concatenate([[time_s], self.signal.read(values, self._before, gone)])
+            self._last = self._before, gone
+            sample = np.concatenate([[time_s], self.signal.read(values, *self._last)])
             samples = np.insert(self._samples, place, sample, axis=0)
             later = samples[-1, 0] - time_s > time_s - samples[0, 0]
             self._samples = samples[:SAMPLES] if later else samples[-SAMPLES:]
@@ -120,7 +132,7 @@ class Plot:
 
     def clear(self) -> None:
         """Forget all samples."""
-        self._samples, self._before, self._time = self._samples[:0], None, 0.0
+        self._samples, self._before, self._last, self._time = self._samples[:0], None, None, 0.0
 
     def show(self) -> None:
         """Send the samples."""
