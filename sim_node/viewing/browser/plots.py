@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from threading import RLock
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,12 @@ _SCALES: dict[str, Any] = {"x": {"time": False}}
 
 class PlottedSignal(NamedTuple):
     """Labels of the numbers of a signal, and their computation: from the values of its source now, from those of the
-    last sample, and from the seconds between.
+    last sample, and from the seconds between. Their unit, where its name does not say it.
     """
 
     labels: tuple[str, ...]
     read: Callable[[FloatArray, FloatArray, float], FloatArray]
+    unit: str = ""
 
 
 # Of a frame, from its pose (7,) in the fixed frame.
@@ -54,8 +56,11 @@ DIFFERENCES: dict[str, PlottedSignal] = {
 }
 
 
-def signals_of(labels: tuple[str, ...]) -> dict[str, PlottedSignal]:
-    """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`."""
+def signals_of(labels: tuple[str, ...], units: Mapping[str, str] = MappingProxyType({})) -> dict[str, PlottedSignal]:
+    """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`.
+
+    units: By label. Those of a signal with several have none.
+    """
     groups: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
         stem = label.rpartition("_")[0] or label.rpartition(" ")[0] or label
@@ -65,7 +70,9 @@ def signals_of(labels: tuple[str, ...]) -> dict[str, PlottedSignal]:
         together = [numbers] if 1 < len(numbers) <= len(COLOURS) else [[number] for number in numbers]
         for some in together:
             chosen = tuple(labels[number] for number in some)
-            found[stem if len(some) > 1 else chosen[0]] = PlottedSignal(chosen, _reader(some))
+            of_all = {units.get(label, "") for label in chosen}
+            unit = of_all.pop() if len(of_all) == 1 else ""
+            found[stem if len(some) > 1 else chosen[0]] = PlottedSignal(chosen, _reader(some), unit)
     return found
 
 
@@ -99,7 +106,7 @@ class Plot:
         self.handle = gui.add_uplot(
             tuple(np.zeros(0) for _ in series),
             tuple(series),
-            title=f"{source}: {name}",
+            title=f"{source}: {name}" + (f" ({signal.unit})" if signal.unit else ""),
             aspect=1.6,
             scales=self._scales,
             # Numbers at the upper end are not cut off.
@@ -151,6 +158,7 @@ class Plots:
         scene: The scene.
         lock: Held while the scene is changed.
         sensors: Labels of the numbers of sensors, by name.
+        units: Their units, by name and label.
         ghosts: What the frames of ghosts are the ghosts of. How the one that is followed first differs, is plotted.
     """
 
@@ -160,9 +168,11 @@ class Plots:
         scene: PageScene,
         lock: RLock,
         sensors: Mapping[str, tuple[str, ...]],
+        units: Mapping[str, Mapping[str, str]],
         ghosts: Mapping[str, str],
     ) -> None:
         self._gui, self._scene, self._lock, self._sensors, self._ghosts = gui, scene, lock, dict(sensors), ghosts
+        self._units = units
         self._plots: list[Plot] = []
         self._source = gui.add_dropdown("Plot", self._names(), hint="a frame or a sensor")
         self._signal = gui.add_dropdown("Signal", tuple(self._signals(self._source.value)))
@@ -177,9 +187,11 @@ class Plots:
             for name in DIFFERENCES:
                 self._plot(ghost, name)
 
-    def change(self, sensors: Mapping[str, tuple[str, ...]], ghosts: Mapping[str, str]) -> None:
+    def change(
+        self, sensors: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]], ghosts: Mapping[str, str]
+    ) -> None:
         """Follow a change of the scene: plots of what stays go on, others are removed."""
-        before, self._sensors, self._ghosts = self._sensors, dict(sensors), ghosts
+        before, self._sensors, self._units, self._ghosts = self._sensors, dict(sensors), units, ghosts
         kept = []
         for plot in self._plots:
             name = plot.source
@@ -242,7 +254,8 @@ class Plots:
         """Return the signals of a frame, a sensor, or of both, if a sensor's frame has its name."""
         of_frame = SIGNALS if source in self._scene.frames.names else {}
         of_ghost = DIFFERENCES if source in self._ghosts else {}
-        return {**signals_of(self._sensors.get(source, ())), **of_frame, **of_ghost}
+        of_sensor = signals_of(self._sensors.get(source, ()), self._units.get(source, {}))
+        return {**of_sensor, **of_frame, **of_ghost}
 
     def _rows(self, source: str, name: str) -> list[int]:
         """Return the rows of a frame for a signal, as of a Plot."""
