@@ -26,7 +26,7 @@ from sim_node.world import load
 # (sim_node.viewing.browser.start.PAGE) or a smaller one, what is on it once it is there, colours, and its settings.
 LAYOUT = """hsplit {
     scene share=0.55
-    vsplit {
+    vsplit share=0.45 {
         graph "drone/base_link.world_pos.linear()" name=Position
         hsplit {
             component_monitor component_name="drone/base_link.world_pos" name=Pose
@@ -71,8 +71,9 @@ def draw(
     with Session(world, view=0, paused=True) if settings else _Looped(world) as run:
         run.start()
         # Before the page opens: with software rendering, it would hold the run up.
+        steps = round(100_000_000 / run.loop.simulation.world.time.step_ns)
         for _ in range(round(seconds * 10)):
-            run.loop.step(10)
+            run.loop.step(steps)
             # Graphs and trails have what was shown, and a busy machine leaves instants out.
             while run.viewer._instant is None or run.viewer._instant.time_ns < run.loop.simulation.time_ns:
                 time.sleep(0.002)

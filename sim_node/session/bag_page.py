@@ -13,6 +13,7 @@ from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.ghosts import Ghost
 from sim_node.viewing.browser.panels_page import own_page
 from sim_node.viewing.browser.stream import Instant
+from sim_node.viewing.browser.surroundings import night
 from sim_node.viewing.browser.viewer import Viewer
 
 # Pictures per second of the page, and how many of them have trails of their own.
@@ -77,8 +78,8 @@ def page_of(
             if message.topic in sends:
                 sends[message.topic](message.data)
         view.clock(due_ns)
-        opening = json.dumps(viewer.opening())
-        return own_page(serializer.as_html(), title, f"window.simCamera.take({opening});")
+        script = f"window.simNight({json.dumps(night())}); window.simCamera.take({json.dumps(viewer.opening())});"
+        return own_page(serializer.as_html(), title, script)
     finally:
         bag.close()
         view.close()

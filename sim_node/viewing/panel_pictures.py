@@ -154,7 +154,7 @@ def render_panels(
             continue
         try:
             if isinstance(panel, GraphPanel) and panel.style != "table":
-                curves.append(Curves(panel, signals_of(panel, signals)))
+                curves.append(Curves(panel, signals_of(panel, signals), {}))
                 panes.append((box, _titled(panel.name, _graph(curves[-1]))))
             elif (paint := _PAINTERS.get(getattr(panel, "kind", ""))) is not None:
                 feed = feed_of(panel, context)  # type: ignore[arg-type]

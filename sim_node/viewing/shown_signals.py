@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -189,21 +190,35 @@ def velocity(before: FloatArray, after: FloatArray, seconds: float) -> FloatArra
     return np.concatenate([quaternions.log(turned), after[:3] - before[:3]]) / seconds
 
 
-def unit_of(tree: Tree) -> str:
-    """Return the unit of a formula of poses and velocities, their sums and norms; empty if it has none, or many."""
+Units = Mapping[str, Mapping[str, str]]
+
+
+def unit_of(tree: Tree, sensors: Units = MappingProxyType({})) -> str:
+    """Return the unit of a formula of poses, velocities and measurements, their sums and norms; empty for none or many.
+
+    sensors: Units of the numbers of sensors, by name and label, in the order of the labels.
+    """
     if isinstance(tree, Sum):
-        left = unit_of(tree.left) if tree.operator in "+-" else ""
-        return left if left == unit_of(tree.right) else ""
+        left = unit_of(tree.left, sensors) if tree.operator in "+-" else ""
+        return left if left == unit_of(tree.right, sensors) else ""
+    if isinstance(tree, NameNode) and (measured := sensors.get(".".join(tree.parts))) is not None:
+        units = set(measured.values())
+        return units.pop() if len(units) == 1 else ""
+    if isinstance(tree, NameNode) and (measured := sensors.get(".".join(tree.parts[:-1]))) is not None:
+        return measured.get(tree.parts[-1], "")
     if isinstance(tree, NameNode):
         return _unit_in(tree.parts[-2] if len(tree.parts) > 1 else "", linear=tree.parts[-1] in VELOCITY_LABELS[3:])
     if isinstance(tree, IndexNode):
+        if isinstance(tree.of, NameNode) and (measured := sensors.get(".".join(tree.of.parts))) is not None:
+            return [*measured.values(), ""][min(tree.index, len(measured))]
         component = _component(tree.of)
-        return _unit_in(component, linear=tree.index >= (4 if component == WORLD_POS else 3)) or unit_of(tree.of)
+        linear = tree.index >= (4 if component == WORLD_POS else 3)
+        return _unit_in(component, linear=linear) or unit_of(tree.of, sensors)
     if not isinstance(tree, CallNode):
         return ""
     if tree.name in ("linear", "angular"):
         return _unit_in(_component(tree.of), linear=tree.name == "linear")
-    return unit_of(tree.of) if tree.name in ("abs", "norm") else ""
+    return unit_of(tree.of, sensors) if tree.name in ("abs", "norm") else ""
 
 
 def _component(tree: Tree) -> str:

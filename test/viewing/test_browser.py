@@ -360,6 +360,12 @@ def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
     assert len(time_s) == SAMPLES
     assert time_s[-1] == pytest.approx(0.1 * (2 * SAMPLES - 1))
     assert np.stack(velocity, axis=1) == pytest.approx(np.tile([3.0, 0.0, -1.0], (SAMPLES, 1)))
+    # Of the same instant, as after a seek, the last word counts.
+    plot.sample(time_s[-1], np.array([0.3 * (2 * SAMPLES - 1) + 0.2, 0, -0.1 * (2 * SAMPLES - 1), 0, 0, 0, 1.0]))
+    plot.show()
+    time_s, *velocity = plot.handle.data
+    assert len(time_s) == SAMPLES
+    assert [each[-1] for each in velocity] == pytest.approx([5.0, 0.0, -1.0])
     first = time_s[0]
     for back_s in (first + 0.03, first + 1.0):  # looked back at: there are samples near
         plot.sample(back_s, np.array([0, 0, 0, 0, 0, 0, 1.0]))
@@ -378,6 +384,9 @@ def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
         points: np.ndarray
 
     class FakeScene:
+        def add_frame(self, node: str, **more: object) -> SimpleNamespace:
+            return SimpleNamespace(position=more.get("position"))
+
         def add_line_segments(self, node: str, points: np.ndarray, colours: np.ndarray, **more: object) -> Lines:
             assert colours.shape == points.shape
             return Lines()
@@ -395,6 +404,7 @@ def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
     assert segments[-1, 1] == pytest.approx(circle[-1, 0, :3], abs=1e-6)
     assert np.linalg.norm(segments, axis=-1) == pytest.approx(1.0, abs=1e-6)
     assert segments[1:, 0] == pytest.approx(segments[:-1, 1])
+    assert [end.position for end in trails._ends] == [pytest.approx(circle[-1, 0, :3], abs=1e-6)]
 
 
 def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:

@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.markers import arrow
-from sim_node.viewing.browser.panel import without_noise
+from sim_node.viewing.browser.panel import labels_of, table, units_of, without_noise
+from sim_node.viewing.browser.plots import signals_of
 from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.schematic.eql import formula
 from sim_node.viewing.shown_signals import ShownSignals, unit_of
@@ -195,6 +196,59 @@ def test_an_arrow_goes_from_its_origin_along_its_vector() -> None:
 )
 def test_graphs_have_the_unit_that_all_of_a_formula_has(text: str, expected: str) -> None:
     assert unit_of(formula(text).tree) == expected
+
+
+# Their units as sensor_msgs documents the fields of Imu, MagneticField, FluidPressure, NavSatFix and BatteryState.
+MEASURED = """
+world: test
+origin: {latitude: 0, longitude: 0, altitude: 0}
+frames: [{name: mast/base_link}]
+sensors:
+  - {name: mast/imu, type: imu}
+  - {name: mast/mag, type: magnetometer}
+  - {name: mast/baro, type: barometer}
+  - {name: mast/gps, type: gps}
+  - {name: mast/power, type: battery}
+  - {name: mast/truth, type: ground_truth}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("'mast/imu'.rate_y", "rad/s"),
+        ("'mast/imu'.force_z", "m/s²"),
+        ("'mast/imu'[3]", "m/s²"),
+        ("'mast/imu'", ""),
+        ("'mast/mag'", "T"),
+        ("'mast/mag'.norm()", "T"),
+        ("'mast/baro'", "Pa"),
+        ("'mast/gps'.latitude", "°"),
+        ("'mast/gps'.altitude", "m"),
+        ("'mast/gps'.velocity_up", "m/s"),
+        ("'mast/power'.voltage", "V"),
+        ("'mast/power'.charge", "Ah"),
+        ("'mast/power'.percentage", ""),
+        ("'mast/truth'.vx", "m/s"),
+        ("'mast/truth'.qw", ""),
+        ("'mast/truth'.z - drone.world_pos.z", "m"),
+    ],
+)
+def test_graphs_have_the_units_of_measurements(text: str, expected: str) -> None:
+    assert unit_of(formula(text).tree, units_of(loads(MEASURED))) == expected
+
+
+def test_monitors_and_plots_have_the_units_of_measurements() -> None:
+    world = loads(MEASURED)
+    frames, units, labels = lay_out(world).frames, units_of(world), labels_of(world)
+    signals = ShownSignals(frames, labels, world)
+    (panel,) = read_schematic('component_monitor component_name="mast/gps"').data_panels()
+    feed = feed_of(panel, FeedContext(signals, frames, world, str, lambda: None, units=units))
+    assert feed is not None
+    assert [unit for _, _, unit in feed()] == ["°", "°", "m", "m/s", "m/s", "m/s"]
+    plotted = {name: signal.unit for name, signal in signals_of(labels["mast/imu"], units["mast/imu"]).items()}
+    assert plotted == {"rate": "rad/s", "force": "m/s²"}
+    assert "| altitude | 5 | m |" in table(labels["mast/gps"], np.array([0.0, 0, 5, 0, 0, 0]), units["mast/gps"])
 
 
 def test_a_velocity_is_that_of_a_turn_about_a_fixed_axis_and_unknown_after_a_jump() -> None:

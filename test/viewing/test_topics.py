@@ -205,7 +205,10 @@ def test_texts_of_messages_and_names_of_arrows_lie_on_no_other_label(tmp_path: P
     lines += [("/notes", 0.1 * number, text) for number, text in enumerate(texts)]
     bag = written(tmp_path / "run", lines)
     viewer = Viewer(0, "run")
-    viewer.schematic = read_schematic('vector_arrow "(-0.1, -0.09, -0.08)" name=wind')
+    viewer.schematic = read_schematic("""
+        vector_arrow "(-0.1, -0.09, -0.08)" name=wind
+        hsplit { viewport pos="(20, 18, 16)" look_at="(0, 0, 0)"; viewport pos="(0.6, -0.4, 0)" look_at="(0, 0, 0)"; }
+    """)
     view = BagView(bag, viewer, print)
     try:
         view.start(paused=True)
@@ -226,5 +229,18 @@ def test_texts_of_messages_and_names_of_arrows_lie_on_no_other_label(tmp_path: P
             page.until(lambda page: len(hidden(page)) == 2)
             page.send(camera((0.6, -0.4, 0.0), (0.0, 0.0, 0.0)))
             page.until(lambda page: not hidden(page))
+        # The cameras of viewports are at the origin and look along x; the scene lies in front of them.
+        origin, ahead = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
+        with (
+            opened(f"{viewer.url}/viewport/0", origin, ahead) as far,
+            opened(f"{viewer.url}/viewport/1", origin, ahead) as near,
+        ):
+            for page in (far, near):
+                page.until(written_all)
+            far.until(lambda page: len(hidden(page)) == 2)
+            # The label of the topic is where text 0 is.
+            near.until(lambda page: page.has("SetPositionMessage", name="/world") and hidden(page) == {"text 0"})
+            near.come_to_rest()
+            assert hidden(near) == {"text 0"}
     finally:
         view.close()

@@ -54,6 +54,7 @@ class Battery(SensorType):
     current: Noise = group(Noise(), "A", "current")
 
     channels: ClassVar = ("voltage", "current", "charge", "percentage", "status")
+    units: ClassVar = ("V", "A", "Ah", "", "")
 
     def in_world(self, mounting: Sensor, world: World) -> Battery:
         """Return the sensor with the names of its joints. Raises ValueError for an unknown joint."""

@@ -37,6 +37,7 @@ class Gps(SensorType):
     velocity: Noise = group(Noise(deviation=0.05), "m/s", "velocity", axes=3)
 
     channels: ClassVar = ("latitude", "longitude", "altitude", "velocity_east", "velocity_north", "velocity_up")
+    units: ClassVar = ("°", "°", "m", "m/s", "m/s", "m/s")
 
     @property
     def needs_origin(self) -> bool:

@@ -37,6 +37,7 @@ class JointStates(SensorType):
     effort: Noise = group(Noise(), "N m or N", "effort")
 
     channels: ClassVar = ("position", "velocity", "effort")
+    units: ClassVar = ("", "", "")  # by the type of each joint
 
     def in_world(self, mounting: Sensor, world: World) -> JointStates:
         """Return the sensor with the names of all joints that it measures. Raises ValueError for an unknown joint."""

@@ -18,6 +18,9 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
+# Of a pose and a twist.
+_UNITS = (*["m"] * 3, *[""] * 4, *["m/s"] * 3, *["rad/s"] * 3)
+
 
 @sensor("odometry")
 @declared
@@ -38,6 +41,7 @@ class Odometry(SensorType):
         *("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z"),
         *("variance_x", "variance_y", "variance_z", "variance_roll", "variance_pitch", "variance_yaw"),
     )
+    units: ClassVar = (*_UNITS, *["m²"] * 3, *["rad²"] * 3)
 
     def quantities(self) -> Quantities:
         """Return the twist, and the time between two measurements, which has no noise."""
@@ -150,6 +154,7 @@ class GroundTruth(SensorType):
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
 
     channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
+    units: ClassVar = _UNITS
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return a nav_msgs/Odometry in the fixed frame, with covariances of zero."""

@@ -102,6 +102,13 @@ def axes_of(kind: type[Any], noise: type[Any]) -> dict[str, int]:
     return {name: held.axes for name, held in groups if isinstance(held, ParameterGroup) and held.kind is noise}
 
 
+def units_of(kind: type[Any], noise: type[Any]) -> tuple[str, ...]:
+    """Return the units of the measured values that have the noises of a dataclass, one after the other."""
+    groups = (spec.holds for _, _, spec in plan_of(kind).fields)
+    of_noise = (held for held in groups if isinstance(held, ParameterGroup) and held.kind is noise)
+    return tuple(held.unit for held in of_noise for _ in range(held.axes))
+
+
 def names_in(kind: type[Any]) -> tuple[str, ...]:
     """Return the parameters of a dataclass that list names in the world."""
     return tuple(name for name, _, spec in plan_of(kind).fields if _lists(spec.holds, FrameName))

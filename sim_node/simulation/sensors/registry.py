@@ -14,7 +14,7 @@ from sim_node.registry import Registry
 from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Noise, NoiseBank, Quantities
-from sim_node.simulation.sensors.parameters import axes_of, names_in, parameter, topics
+from sim_node.simulation.sensors.parameters import axes_of, names_in, parameter, topics, units_of
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, keys_of
@@ -145,6 +145,7 @@ class SensorType(ABC):
     """Base of sensor types: a frozen dataclass of parameters, declared with `parameter` and `group`.
 
     channels: names of the numbers of a measurement. needs_package: a package that must be installed, or empty.
+    units: of the channels, empty for none; None where these are the units of their noises, one after the other.
     optical: whether it has a second frame, NAME_optical, with the z axis ahead and the x axis to the right (REP 103).
     """
 
@@ -153,6 +154,7 @@ class SensorType(ABC):
     topics: tuple[str, ...] = topics()
 
     channels: ClassVar[tuple[str, ...]]
+    units: ClassVar[tuple[str, ...] | None] = None
     needs_package: ClassVar[str] = ""
     optical: ClassVar[bool] = False
 
@@ -201,6 +203,12 @@ class SensorType(ABC):
         Returns:
             One Message for each topic.
         """
+
+    @classmethod
+    def channel_units(cls) -> tuple[str, ...]:
+        """Return the unit of each channel; empty where it has none, or it is not known."""
+        units = units_of(cls, Noise) if cls.units is None else cls.units
+        return (*units, *[""] * len(cls.channels))[: len(cls.channels)]
 
     def shape(self) -> tuple[int, ...]:
         """Return the shape of one measurement: (C,), a number for each channel, unless overridden."""

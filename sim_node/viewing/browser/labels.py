@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,23 +35,42 @@ class PageLabels:
         self._sent: dict[int, dict[str, tuple[Any, bool]]] = {}
         self._updates: Counter[int] = Counter()
 
-    def show(self, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
-        """Arrange the labels on all pages; root: pose (7,) of the fixed frame there."""
+    def show(
+        self,
+        labels: Sequence[PlacedLabel],
+        root: FloatArray,
+        in_viewports: Sequence[PlacedLabel] = (),
+        roots: Mapping[int, FloatArray] = MappingProxyType({}),
+    ) -> None:
+        """Arrange the labels on all pages.
+
+        Args:
+            labels: The labels of pages with a camera of their own.
+            root: Pose (7,) of the fixed frame there.
+            in_viewports: Those of them that viewports show.
+            roots: Poses (7,) of the fixed frame on the pages of viewports whose camera moves it, by their clients.
+        """
         clients, connections = self._server.get_clients(), self._server.connections()
         self._sent = {number: sent for number, sent in self._sent.items() if number in clients}
-        places = pose_math.apply(root, np.array([label.place for label in labels]).reshape(-1, 3))
         for number, client in clients.items():
-            if viewport_of(connections.get(number)) is not None or (view := _view_of(client.camera)) is None:
+            if (view := _view_of(client.camera)) is None:
                 continue
-            shown = apart(view, labels, places)
-            sent = self._sent.setdefault(number, {})
-            begins = self._updates[number] < _TELLS
-            self._updates[number] += begins
-            for row, label in enumerate(labels):
-                now = label.handle, row in shown
-                if sent.get(label.handle.name, (label.handle, True)) != now or (begins and row not in shown):
-                    self._server.set_visible_for(client, label.handle.name, visible=row in shown)
-                sent[label.handle.name] = now
+            if viewport_of(connections.get(number)) is None:
+                self._arrange(number, client, view, labels, root)
+            else:
+                self._arrange(number, client, view, in_viewports, roots.get(number, root))
+
+    def _arrange(self, number: int, client: Any, view: View, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
+        """Hide those of a page's labels that would lie on others, and show the others."""
+        shown = apart(view, labels, pose_math.apply(root, np.array([each.place for each in labels]).reshape(-1, 3)))
+        sent = self._sent.setdefault(number, {})
+        begins = self._updates[number] < _TELLS
+        self._updates[number] += begins
+        for row, label in enumerate(labels):
+            now = label.handle, row in shown
+            if sent.get(label.handle.name, (label.handle, True)) != now or (begins and row not in shown):
+                self._server.set_visible_for(client, label.handle.name, visible=row in shown)
+            sent[label.handle.name] = now
 
 
 def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> set[int]:

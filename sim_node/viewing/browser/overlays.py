@@ -350,17 +350,22 @@ COLOURS = ((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 1
 
 
 class Trails:
-    """One line object for all trails, recreated when others are chosen.
+    """One line object for all trails, made anew when others are chosen, and a node at the end of each trail.
 
-    Each trail is a ring buffer of POINTS positions (3,), initially full of the first one: its memory never grows.
+    Each trail is a ring buffer of POINTS positions (3,), initially full of the first one: its memory never grows. Lines
+    are sent more rarely than poses, and a page draws them a picture later. So its script draws the last line of each
+    trail to the node at its end: see together.js.
     """
 
     def __init__(self, scene: Any, node: str, radius: float) -> None:
         self._scene, self._node, self._apart = scene, node, APART * radius
+        scene.add_frame(node, show_axes=False)
         self._rows = np.zeros(0, dtype=np.intp)
         self._names: list[str] = []
         self._points = np.zeros((0, POINTS, 3), np.float32)
+        self._made = 0
         self._handle: Any = None
+        self._ends: list[Any] = []
         self._changed = False
 
     def choose(self, rows: Sequence[int], names: Sequence[str], in_root: FloatArray) -> None:
@@ -375,23 +380,15 @@ class Trails:
         for trail, name in enumerate(self._names):
             if name in before:
                 self._points[trail] = before[name]
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
-        if len(self._rows):
-            colours = linear(np.array([COLOURS[k % len(COLOURS)] for k in range(len(self._rows))]) / 255.0)
-            self._handle = self._scene.add_line_segments(
-                self._node,
-                self._segments(),
-                np.repeat(colours, 2 * (POINTS - 1), axis=0).reshape(-1, 2, 3),
-                thickness=2.0,
-                thickness_units="screen",
-            )
+        self.show()
 
     def clear(self, in_root: FloatArray) -> None:
-        """Restart all trails at their frames."""
+        """Restart all trails at their frames, as other lines: the end of one that is there would be drawn to them."""
         self._points = np.repeat(in_root[self._rows, None, :3], POINTS, axis=1).astype(np.float32)
         self._changed = True
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle, self._ends = None, []
 
     def follow(self, in_root: FloatArray) -> None:
         """Add the current positions of frames."""
@@ -399,6 +396,8 @@ class Trails:
             return
         here = in_root[self._rows, :3].astype(np.float32)
         gone = np.flatnonzero(np.linalg.norm(here - self._points[:, -2], axis=1) > self._apart)
+        for end, position in zip(self._ends, here, strict=False):
+            end.position = position
         self._points[:, -1] = here
         if len(gone):
             self._points[gone, :-1] = self._points[gone, 1:]
@@ -406,9 +405,26 @@ class Trails:
 
     def show(self) -> None:
         """Send the trails if they have grown."""
-        if self._changed and self._handle is not None:
+        if not self._changed or not len(self._rows):
+            return
+        self._changed = False
+        if self._handle is not None:
             self._handle.points = self._segments()
-            self._changed = False
+            return
+        colours = linear(np.array([COLOURS[k % len(COLOURS)] for k in range(len(self._rows))]) / 255.0)
+        self._made += 1
+        node = f"{self._node}/{self._made}"
+        self._handle = self._scene.add_line_segments(
+            node,
+            self._segments(),
+            np.repeat(colours, 2 * (POINTS - 1), axis=0).reshape(-1, 2, 3),
+            thickness=2.0,
+            thickness_units="screen",
+        )
+        self._ends = [
+            self._scene.add_frame(f"{node}/{trail}", show_axes=False, position=points[-1])
+            for trail, points in enumerate(self._points)
+        ]
 
     def _segments(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return np.stack([self._points[:, :-1], self._points[:, 1:]], axis=2).reshape(-1, 2, 3)

@@ -99,6 +99,15 @@
         break;
       }
     }
+    // The bar of a folded panel is no list of tabs, which would have nothing but these: all in it unfold the panel.
+    for (const bar of document.querySelectorAll('[data-dock-bar][role="tablist"]')) {
+      for (const name of ["role", "aria-orientation"]) bar.removeAttribute(name);
+      for (const label of bar.querySelectorAll('[role="tab"]')) {
+        label.setAttribute("role", "button");
+        label.setAttribute("aria-expanded", "false");
+        label.removeAttribute("aria-selected");
+      }
+    }
     // What scrolls is scrolled by keys, too: of a folded panel, nothing else has the focus.
     for (const scrolls of document.querySelectorAll("[data-scrollarea-viewport]")) scrolls.tabIndex = 0;
     for (const image of document.querySelectorAll("img:not([alt])")) image.alt = "image of the camera";

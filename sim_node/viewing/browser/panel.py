@@ -26,20 +26,20 @@ NOISE = 1e-12
 class Readouts:
     """A tab that shows the numbers of a sensor's last measurement.
 
-    labels: of the numbers of each sensor, by its name; one or more sensors.
+    labels: of the numbers of each sensor, by its name; one or more sensors. units: by sensor and label.
     """
 
-    def __init__(self, gui: Any, labels: Mapping[str, tuple[str, ...]]) -> None:
-        self._labels = labels
+    def __init__(self, gui: Any, labels: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]]) -> None:
+        self._labels, self._units = labels, units
         self._last: dict[str, npt.NDArray[Any]] = {}
         self._sensor = gui.add_dropdown("Sensor", tuple(labels))
         self._answer = gui.add_markdown("")
         self._shown_text = ""
 
-    def change(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+    def change(self, labels: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]]) -> None:
         """Show other sensors: one or more. The chosen one stays if it is among them."""
         self._last = {name: values for name, values in self._last.items() if labels.get(name) == self._labels[name]}
-        self._labels = labels
+        self._labels, self._units = labels, units
         if tuple(labels) != self._sensor.options:
             self._sensor.options = tuple(labels)
 
@@ -52,7 +52,9 @@ class Readouts:
     def show(self) -> None:
         """Show the numbers of the chosen sensor."""
         name = self._sensor.value
-        text = table(self._labels[name], self._last[name]) if name in self._last else "no measurement yet"
+        text = "no measurement yet"
+        if name in self._last:
+            text = table(self._labels[name], self._last[name], self._units.get(name, {}))
         if text != self._shown_text:
             self._shown_text = self._answer.content = text
 
@@ -67,10 +69,23 @@ def labels_of(world: World) -> dict[str, tuple[str, ...]]:
     }
 
 
-def table(labels: tuple[str, ...], values: npt.NDArray[Any]) -> str:
-    """Return one row per number, with six digits."""
-    rows = [f"| {label} | {value:.6g} |" for label, value in zip(labels, without_noise(values).tolist(), strict=True)]
-    return "\n".join(["| channel | value |", "|---|---|", *rows])
+def units_of(world: World) -> dict[str, dict[str, str]]:
+    """Return the units of the numbers of sensors by their labels, by the names of sensors whose labels are channels."""
+    return {
+        name: dict(zip(sensor.channels, sensor.channel_units(), strict=True))
+        for group in groups_of(world)
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+        if sensor.shape() == (len(sensor.channels),)
+    }
+
+
+def table(labels: tuple[str, ...], values: npt.NDArray[Any], units: Mapping[str, str]) -> str:
+    """Return one row per number, with six digits and the unit of its label."""
+    rows = [
+        f"| {label} | {value:.6g} | {units.get(label, '')} |"
+        for label, value in zip(labels, without_noise(values).tolist(), strict=True)
+    ]
+    return "\n".join(["| channel | value | |", "|---|---|---|", *rows])
 
 
 def without_noise(values: npt.ArrayLike) -> FloatArray:

@@ -21,6 +21,7 @@ from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.markers import PageMarkers
 from sim_node.viewing.browser.messages_tab import MessagesTab
 from sim_node.viewing.browser.overlays import PlacedLabel
+from sim_node.viewing.browser.panel import units_of
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.stream import Instant
@@ -41,7 +42,7 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, scene_reference, unit_of
+from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, Units, scene_reference, unit_of
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -59,6 +60,11 @@ _REPEATS = 40
 class Curves:
     """The samples of a graph.
 
+    Args:
+        graph: The graph.
+        signals: Of its formulas.
+        sensors: Units of the numbers of sensors, by name and label.
+
     Attributes:
         graph: The graph.
         labels: Of the curves.
@@ -69,7 +75,7 @@ class Curves:
         epoch: A number that changes when pages begin anew.
     """
 
-    def __init__(self, graph: GraphPanel, signals: list[FormulaSignal]) -> None:
+    def __init__(self, graph: GraphPanel, signals: list[FormulaSignal], sensors: Units) -> None:
         self.graph, self._signals = graph, signals
         named = len(signals) > 1
         self.labels = [
@@ -77,7 +83,7 @@ class Curves:
             for formula, signal in zip(graph.curves, signals, strict=True)
             for label in signal.labels
         ]
-        units = {unit_of(formula.tree) for formula in graph.curves}
+        units = {unit_of(formula.tree, sensors) for formula in graph.curves}
         self.unit = units.pop() if len(units) == 1 else ""
         self.clear()
 
@@ -150,6 +156,7 @@ class Panels:
 
     Attributes:
         text: What a page has laid out; empty for the panels of the schematic.
+        roots: Poses (7,) of the fixed frame on the pages of viewports whose camera moves it, by their clients.
     """
 
     def __init__(
@@ -183,6 +190,7 @@ class Panels:
         self._fed: list[tuple[int, Any]] = []
         self._feed_due = 0.0
         self._sent: dict[int, int] = {}
+        self.roots: dict[int, FloatArray] = {}
         self._drawing = ObjectDrawing((), (), {})
         self._batches: Batches | None = None
         self._markers = PageMarkers(server.scene)
@@ -270,7 +278,8 @@ class Panels:
             for number, viewport in enumerate(viewports)
             if viewport.pos is not None
         }
-        curves = [Curves(graph, signals_of(graph, signals)) for graph in schematic.graphs()]
+        units = {} if self._shown_world is None else units_of(self._shown_world)
+        curves = [Curves(graph, signals_of(graph, signals), units) for graph in schematic.graphs()]
         context = FeedContext(
             signals,
             frames,
@@ -280,6 +289,7 @@ class Panels:
             self._messages,
             self._shown_world,
             world is not None and self._can_set(),
+            units,
         )
         feeds = [feed_of(panel, context) for panel in schematic.data_panels()]
         self._markers.change(schematic.markers, signals)
@@ -293,7 +303,7 @@ class Panels:
             self._feeds, self._fed = feeds, [(0, None)] * len(feeds)
             self._problem = ""
             self._version += 1
-            self._sent = {}
+            self._sent, self.roots = {}, {}
         self._feed()
 
     def clear(self) -> None:
@@ -458,6 +468,7 @@ class Panels:
         """Send each viewport's page where its camera is."""
         clients: Mapping[int, viser.ClientHandle] = self._server.get_clients()
         connections = self._server.connections()
+        self.roots = {number: root for number, root in self.roots.items() if number in clients}
         for number, client in clients.items():
             viewport = viewport_of(connections.get(number))
             if viewport is None or viewport >= len(self._viewports):
@@ -482,7 +493,7 @@ class Panels:
         if sight is not None:
             if begins:
                 _lens(client, viewport, float(np.linalg.norm(sight.target - sight.position)))
-            placed = poses.invert(pose_of(sight))
+            placed = self.roots[client.client_id] = poses.invert(pose_of(sight))
             self._server.place_for(client, ROOT, placed)
             # It is as far away in all directions, and turns about the camera.
             self._server.place_for(client, SKY, np.concatenate([np.zeros(3), placed[3:]]))

@@ -162,12 +162,12 @@ def _page() -> bytes:
 
 @cache
 def _script() -> bytes:
-    return _CONTRAST + _scripts("quality.js", "camera.js", "triad.js", "foot.js", "page.js") + b"</head>"
+    return _CONTRAST + _scripts("quality.js", "together.js", "camera.js", "triad.js", "foot.js", "page.js") + b"</head>"
 
 
 @cache
 def _viewport_script() -> bytes:
-    return _HIDDEN + _scripts("quality.js") + b"</head>"
+    return _HIDDEN + _scripts("quality.js", "together.js") + b"</head>"
 
 
 def own_page(page: str, title: str, script: str) -> str:
@@ -176,7 +176,7 @@ def own_page(page: str, title: str, script: str) -> str:
     body = _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), body, count=1)
     added = (
         _CONTRAST
-        + _scripts("quality.js", "camera.js", "triad.js")
+        + _scripts("quality.js", "together.js", "night.js", "camera.js", "triad.js")
         + b"<script>%b</script></head>" % script.replace("</", "<\\/").encode()
     )
     return body.replace(b"</head>", added, 1).decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from threading import RLock
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,12 @@ _SCALES: dict[str, Any] = {"x": {"time": False}}
 
 class PlottedSignal(NamedTuple):
     """Labels of the numbers of a signal, and their computation: from the values of its source now, from those of the
-    last sample, and from the seconds between.
+    last sample, and from the seconds between. Their unit, where its name does not say it.
     """
 
     labels: tuple[str, ...]
     read: Callable[[FloatArray, FloatArray, float], FloatArray]
+    unit: str = ""
 
 
 # Of a frame, from its pose (7,) in the fixed frame.
@@ -54,8 +56,11 @@ DIFFERENCES: dict[str, PlottedSignal] = {
 }
 
 
-def signals_of(labels: tuple[str, ...]) -> dict[str, PlottedSignal]:
-    """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`."""
+def signals_of(labels: tuple[str, ...], units: Mapping[str, str] = MappingProxyType({})) -> dict[str, PlottedSignal]:
+    """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`.
+
+    units: By label. Those of a signal with several have none.
+    """
     groups: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
         stem = label.rpartition("_")[0] or label.rpartition(" ")[0] or label
@@ -65,7 +70,9 @@ def signals_of(labels: tuple[str, ...]) -> dict[str, PlottedSignal]:
         together = [numbers] if 1 < len(numbers) <= len(COLOURS) else [[number] for number in numbers]
         for some in together:
             chosen = tuple(labels[number] for number in some)
-            found[stem if len(some) > 1 else chosen[0]] = PlottedSignal(chosen, _reader(some))
+            of_all = {units.get(label, "") for label in chosen}
+            unit = of_all.pop() if len(of_all) == 1 else ""
+            found[stem if len(some) > 1 else chosen[0]] = PlottedSignal(chosen, _reader(some), unit)
     return found
 
 
@@ -88,6 +95,8 @@ class Plot:
         self.source, self.rows, self.name, self.signal = source, rows, name, signal
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
+        # What the sample of this time was computed with, if there is one.
+        self._last: tuple[FloatArray, float] | None = None
         self._time = 0.0
         self._scales = _SCALES
         series = [{"label": "s"}] + [
@@ -97,7 +106,7 @@ class Plot:
         self.handle = gui.add_uplot(
             tuple(np.zeros(0) for _ in series),
             tuple(series),
-            title=f"{source}: {name}",
+            title=f"{source}: {name}" + (f" ({signal.unit})" if signal.unit else ""),
             aspect=1.6,
             scales=self._scales,
             # Numbers at the upper end are not cut off.
@@ -105,14 +114,24 @@ class Plot:
         )
 
     def sample(self, time_s: float, values: FloatArray) -> None:
-        """Add a sample, in the order of time, unless there is one near; the farthest ones are forgotten."""
+        """Add a sample, in the order of time, unless there is one near; the farthest ones are forgotten.
+
+        That of the instant before, again, is replaced.
+        """
         gone, apart = time_s - self._time, APART_S * (1.0 - 1e-6)
+        if self._before is not None and gone == 0.0:  # more is known of the instant than before, as after a seek
+            if self._last is not None:
+                self._samples[self._samples[:, 0] == time_s, 1:] = self.signal.read(values, *self._last)
+            self._before = np.array(values, dtype=np.float64)
+            return
         if self._before is not None and 0.0 <= gone < apart:
             return
         place = int(np.searchsorted(self._samples[:, 0], time_s))
         beside = np.abs(self._samples[max(place - 1, 0) : place + 1, 0] - time_s)
+        self._last = None
         if self._before is not None and gone > 0.0 and not (beside < apart).any():
-            sample = np.concatenate([[time_s], self.signal.read(values, self._before, gone)])
+            self._last = self._before, gone
+            sample = np.concatenate([[time_s], self.signal.read(values, *self._last)])
             samples = np.insert(self._samples, place, sample, axis=0)
             later = samples[-1, 0] - time_s > time_s - samples[0, 0]
             self._samples = samples[:SAMPLES] if later else samples[-SAMPLES:]
@@ -120,7 +139,7 @@ class Plot:
 
     def clear(self) -> None:
         """Forget all samples."""
-        self._samples, self._before, self._time = self._samples[:0], None, 0.0
+        self._samples, self._before, self._last, self._time = self._samples[:0], None, None, 0.0
 
     def show(self) -> None:
         """Send the samples."""
@@ -139,6 +158,7 @@ class Plots:
         scene: The scene.
         lock: Held while the scene is changed.
         sensors: Labels of the numbers of sensors, by name.
+        units: Their units, by name and label.
         ghosts: What the frames of ghosts are the ghosts of. How the one that is followed first differs, is plotted.
     """
 
@@ -148,9 +168,11 @@ class Plots:
         scene: PageScene,
         lock: RLock,
         sensors: Mapping[str, tuple[str, ...]],
+        units: Mapping[str, Mapping[str, str]],
         ghosts: Mapping[str, str],
     ) -> None:
         self._gui, self._scene, self._lock, self._sensors, self._ghosts = gui, scene, lock, dict(sensors), ghosts
+        self._units = units
         self._plots: list[Plot] = []
         self._source = gui.add_dropdown("Plot", self._names(), hint="a frame or a sensor")
         self._signal = gui.add_dropdown("Signal", tuple(self._signals(self._source.value)))
@@ -165,9 +187,11 @@ class Plots:
             for name in DIFFERENCES:
                 self._plot(ghost, name)
 
-    def change(self, sensors: Mapping[str, tuple[str, ...]], ghosts: Mapping[str, str]) -> None:
+    def change(
+        self, sensors: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]], ghosts: Mapping[str, str]
+    ) -> None:
         """Follow a change of the scene: plots of what stays go on, others are removed."""
-        before, self._sensors, self._ghosts = self._sensors, dict(sensors), ghosts
+        before, self._sensors, self._units, self._ghosts = self._sensors, dict(sensors), units, ghosts
         kept = []
         for plot in self._plots:
             name = plot.source
@@ -230,7 +254,8 @@ class Plots:
         """Return the signals of a frame, a sensor, or of both, if a sensor's frame has its name."""
         of_frame = SIGNALS if source in self._scene.frames.names else {}
         of_ghost = DIFFERENCES if source in self._ghosts else {}
-        return {**signals_of(self._sensors.get(source, ())), **of_frame, **of_ghost}
+        of_sensor = signals_of(self._sensors.get(source, ()), self._units.get(source, {}))
+        return {**of_sensor, **of_frame, **of_ghost}
 
     def _rows(self, source: str, name: str) -> list[int]:
         """Return the rows of a frame for a signal, as of a Plot."""

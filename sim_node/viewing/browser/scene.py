@@ -18,7 +18,6 @@ from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
 from sim_node.viewing.browser.overlays import (
     AxesOverlay,
     NameOverlays,
-    PlacedLabel,
     Trails,
     bare_rows,
     lengths,
@@ -90,6 +89,7 @@ class PageScene:
     Attributes:
         main: Rows of the most important frames.
         drawings: Topics of a bag or of the graph.
+        names: Those of frames.
         shapes: The shapes on its frames.
         own: How many of the frames are no ghost's.
         field_of_view: Of pages, vertical, rad.
@@ -277,10 +277,6 @@ class PageScene:
         self.drawings.carry(in_root)
         if self._followed is not None:
             place(self._root, self.root_pose)
-
-    def labels(self) -> list[PlacedLabel]:
-        """Return all labels."""
-        return [*self.names.placed(), *self.drawings.placed()]
 
     @property
     def root_pose(self) -> FloatArray:

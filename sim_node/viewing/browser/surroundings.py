@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -136,6 +137,17 @@ class PageSurroundings:
             position=pose[:3],
             wxyz=pose[WXYZ],
         )
+
+
+def night() -> dict[str, Any]:
+    """Return what a page without a server needs to become dark, for JSON: properties of viser's grids, and of the sky.
+
+    The colours of night replace those of any world.
+    """
+    sky = dome(*(np.array(colour) for colour in (DARK.zenith, DARK.horizon, DARK.ground)))
+    grid = {"plane_color": DARK.ground, "cell_color": DARK.lines, "section_color": DARK.bold_lines}
+    colours = {name: _bytes(colour) for name, colour in grid.items()}
+    return {"grid": colours, "sky": base64.b64encode(sky).decode(), "sky_node": SKY}
 
 
 def dome(zenith: FloatArray, horizon: FloatArray, ground: FloatArray) -> bytes:

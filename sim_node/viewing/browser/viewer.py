@@ -23,7 +23,7 @@ from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
-from sim_node.viewing.browser.panel import Lookup, Readouts, labels_of
+from sim_node.viewing.browser.panel import Lookup, Readouts, labels_of, units_of
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
@@ -155,6 +155,7 @@ class Viewer:
         sky, viewpoint = (None, None) if look is None else (look.sky, look.camera)
         if viewpoint is not None and viewpoint.follow not in (None, *frames.names):
             viewpoint = None
+        units = {} if look is None else units_of(look)
         content = Content(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint, own)
         with self.lock, self.server.atomic():
             scene = self.scene
@@ -164,13 +165,13 @@ class Viewer:
                 if self.panels is not None:
                     self.panels.forget_drawn()
                 scene = self.scene = PageScene(self.server.scene, content)
-                self._add_panel(scene, labels)
+                self._add_panel(scene, labels, units)
             else:
                 self._instant = None
                 scene.change(content)
                 if world is not None:
                     self.note("note", "the world changed")
-                self._plots.change(labels, self.ghosts.of)
+                self._plots.change(labels, units, self.ghosts.of)
                 for tab in (self._look, self._switches, self._lookup, self._drive):
                     if tab is not None:
                         tab.change()
@@ -189,7 +190,7 @@ class Viewer:
                     lambda: self.editor is not None,
                 )
             numbers = {name: each for name, each in labels.items() if name not in topic_views}
-            self._set_tabs(scene, numbers, sources, _cameras(topic_views, sources))
+            self._set_tabs(scene, numbers, units, sources, _cameras(topic_views, sources))
             self.panels.change(frames, in_root, labels, world, look)
             self.server.panels_page.layout.laid_out = self.panels.laid_out
             first = not list(self.layout)
@@ -279,7 +280,9 @@ class Viewer:
             self.server.stop()
             self.ghosts.close()
 
-    def _add_panel(self, scene: PageScene, labels: Mapping[str, tuple[str, ...]]) -> None:
+    def _add_panel(
+        self, scene: PageScene, labels: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]]
+    ) -> None:
         gui = self.server.gui
         acts = {"Follow": self._follow, "Hide": self._hide, "Plot": self._plot}
         self._picked = Picked(self.server, scene, self.lock, self.editor, self._velocity, self._focus, acts)
@@ -296,7 +299,7 @@ class Viewer:
             self._picked.double,
         )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
-            self._plots = Plots(gui, scene, self.lock, labels, self.ghosts.of)
+            self._plots = Plots(gui, scene, self.lock, labels, units, self.ghosts.of)
         with self._tabs.add_tab("Frames", viser.Icon.HIERARCHY):
             self._lookup = Lookup(gui, scene)
             self._switches = Switches(gui, scene, self.lock)
@@ -381,13 +384,14 @@ class Viewer:
         self,
         scene: PageScene,
         labels: Mapping[str, tuple[str, ...]],
+        units: Mapping[str, Mapping[str, str]],
         types: Mapping[str, str],
         cameras: tuple[str, ...],
     ) -> None:
         """Add, change or remove the tabs of sensors, sources and images. Sources that are switched off stay so."""
         gui, sources = self.server.gui, self._sources.content
-        make = (lambda: Readouts(gui, labels)) if labels else None
-        self._readouts.set(self._tabs, make, lambda tab: tab.change(labels))
+        make = (lambda: Readouts(gui, labels, units)) if labels else None
+        self._readouts.set(self._tabs, make, lambda tab: tab.change(labels, units))
         if sources is None or not sources.has(types):
             hidden = set() if sources is None else sources.hidden
             self._sources.set(
@@ -404,8 +408,10 @@ class Viewer:
             return
         self._slow_due = now + SLOW_S
         self.scene.trails.show()
-        written = [] if self.panels is None else self.panels.labels()
-        self._page_labels.show([*self.scene.labels(), *written], self.scene.root_pose)
+        panels, written, roots = self.panels, self.scene.drawings.placed(), {}
+        if panels is not None:
+            written, roots = [*written, *panels.labels()], panels.roots
+        self._page_labels.show([*self.scene.names.placed(), *written], self.scene.root_pose, written, roots)
         self._plots.show()
         self._lookup.show(self._instant.poses)
         self._picked.show(self._instant.time_ns, self.scene.in_root)
