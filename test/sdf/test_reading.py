@@ -98,6 +98,9 @@ class TestIncludes:
             load(path)
         monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
         assert [body.name for body in load(path).bodies] == ["box/l"]
+        # Gazebo's tests have this, too: an address of a file that is none of the root.
+        path = write(tmp_path / "worlds", {"f.sdf": sdf("<include><uri>file://box</uri></include>")})
+        assert [body.name for body in load(path).bodies] == ["box/l"]
 
     def test_an_include_says_where_models_are(self, tmp_path: Path) -> None:
         write(tmp_path, {"parts/crate/model.sdf": f'<sdf version="1.9">{model(link("l"), "box")}</sdf>'})
@@ -156,7 +159,9 @@ class TestIncludes:
         assert "'Playground' is on the network, which is not asked" in said
         assert len(said.splitlines()) == 1
 
-    @pytest.mark.parametrize("uri", ["../secret.sdf", "/etc/passwd", "file:///etc/passwd", "model://../secret"])
+    @pytest.mark.parametrize(
+        "uri", ["../secret.sdf", "/etc/passwd", "file:///etc/passwd", "file://../secret.sdf", "model://../secret"]
+    )
     def test_nothing_outside_of_the_folders_is_read(self, tmp_path: Path, uri: str) -> None:
         write(tmp_path, {"secret.sdf": f'<sdf version="1.9">{model(link("l"))}</sdf>'})
         path = write(tmp_path / "inner", {"w.sdf": sdf(f"<include><uri>{uri}</uri></include>")})

@@ -77,7 +77,7 @@ def _motor(plugin: SdfPlugin) -> None:
         time_constant_up=max(up, 0.0),
         time_constant_down=max(down, 0.0),
     )
-    _fly(plugin, base, int(plugin.number("motorNumber", 0.0)), made)
+    _fly(plugin, base, plugin.whole("motorNumber", 0), made)
 
 
 def stop_turning(found: SdfMechanism, rotor: str) -> None:
