@@ -155,8 +155,7 @@ def _lidar(reading: SdfReading, element: Element) -> dict[str, Any]:
     fan = {key: child(of, "scan", key) for key in ("horizontal", "vertical")}
     reach = child(of, "range")
     samples = {
-        key: reading.whole(scan, "samples", default=640 if key == "horizontal" else 1)
-        for key, scan in fan.items()
+        key: reading.whole(scan, "samples", default=640 if key == "horizontal" else 1) for key, scan in fan.items()
     }
     across = [reading.number(fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
     found = {
