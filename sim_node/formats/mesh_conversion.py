@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.text import did_you_mean
 from sim_node.world.image_files import Colour, mean_colour
 from sim_node.world.image_textures import downwards
+from sim_node.world.problems import quoted, shown_key
 
 # Of a binary STL file, MuJoCo reads no more.
 MAX_STL_FACES = 200_000
@@ -94,16 +97,52 @@ def stl_part(data: bytes) -> MeshPart | None:
     return _merged(np.array(corners).astype(np.float64))
 
 
-def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[MeshPart]:
+def obj_part(data: bytes, name: str) -> MeshPart:
+    """Return the triangles of the objects and groups of an OBJ file that have a name, polygons as fans.
+
+    Raises:
+        ValueError: The file is damaged, or has nothing of this name.
+    """
+    vertices: list[list[float]] = []
+    faces: list[list[int]] = []
+    names, current = [""], ""
+    for line in data.decode("utf-8", "replace").splitlines():
+        key, *words = line.split() or [""]
+        if key == "v":
+            vertices.append([float(word) for word in words[:3]])
+        elif key in ("o", "g"):
+            current = " ".join(words)
+            names.append(current)
+        elif key == "f" and current == name:
+            corners = [int(word.partition("/")[0]) for word in words]
+            rows = [corner - 1 if corner > 0 else len(vertices) + corner for corner in corners]
+            faces += [[rows[0], *pair] for pair in pairwise(rows[1:])]
+    if not faces:
+        raise ValueError(no_submesh(name, names))
+    used, rows_used = np.unique(np.array(faces), return_inverse=True)
+    if used[0] < 0 or used[-1] >= len(vertices):
+        raise ValueError(f"no vertex {used[0] if used[0] < 0 else used[-1]}; there are {len(vertices)}")
+    return MeshPart(np.array(vertices).reshape(-1, 3)[used], rows_used.reshape(-1, 3))
+
+
+def no_submesh(name: str, names: Iterable[str]) -> str:
+    """Return what is said of a name that no part of a mesh file has."""
+    known = sorted(set(filter(None, names)))
+    listed = f"{', '.join(map(shown_key, known[:10]))}{', ...' if len(known) > 10 else ''}" or "none"
+    return f"no submesh {quoted(name)}{did_you_mean(name, known)} (known: {listed})"
+
+
+def collada_parts(path: Path, image: Callable[[str], Path | None], node: str = "") -> list[MeshPart]:
     """Return the triangles of a COLLADA file by look, as rviz has them: in metres, whatever its up axis.
 
     Args:
         path: The file.
         image: Gives the file of a texture; None where there is none.
+        node: The name of the nodes that are wanted; empty for all.
 
     Raises:
         ImportError: pycollada is not installed.
-        ValueError: The file is damaged, or has no triangles.
+        ValueError: The file is damaged, or has no triangles, or no such node.
     """
     import collada
     from defusedxml.ElementTree import fromstring
@@ -113,11 +152,15 @@ def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[MeshP
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             scene = collada.Collada(str(path), ignore=[collada.DaeError])
-            found = list(_primitives(scene, image))
+            drawn = list(_drawn(scene))
+            wanted = [bound for name, bound in drawn if node in ("", name)]
+            found = list(_primitives(scene, wanted, image))
     except (ImportError, OSError):
         raise
     except Exception as error:  # the parsers raise nearly anything for damaged files
         raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
+    if not wanted and node:
+        raise ValueError(no_submesh(node, [name for name, _ in drawn]))
     by_look: dict[Any, list[MeshPart]] = {}
     for part in found:
         by_look.setdefault((part.colour, part.texture, part.uv is None), []).append(part)
@@ -131,18 +174,37 @@ def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[MeshP
     return parts
 
 
-def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[MeshPart]:
-    """Yield what a COLLADA scene draws, in metres."""
-    import collada
+def _drawn(scene: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a COLLADA scene draws, with the name of its node: that of the first one above it that has a name."""
     from collada.controller import BoundSkin
+    from collada.scene import Node, NodeNode
+
+    def below(node: Any, kind: str, name: str, matrix: Any) -> Iterator[tuple[str, Any]]:
+        while isinstance(node, NodeNode):
+            node = node.node
+        if isinstance(node, Node):
+            name = node.xmlnode.get("name") or name
+            matrix = node.matrix if matrix is None else matrix @ node.matrix
+            for each in node.children:
+                yield from below(each, kind, name, matrix)
+        else:
+            yield from ((name, each) for each in node.objects(kind, matrix))
+
+    for root in () if scene.scene is None else scene.scene.nodes:
+        yield from below(root, "geometry", "", None)
+    for root in () if scene.scene is None else scene.scene.nodes:
+        for name, each in below(root, "controller", "", None):
+            if isinstance(each, BoundSkin):  # drawn as it is bound to its joints, where none of them has moved
+                yield name, each.geometry
+
+
+def _primitives(scene: Any, drawn: list[Any], image: Callable[[str], Path | None]) -> Iterator[MeshPart]:
+    """Yield the triangles of what a COLLADA scene draws, in metres."""
+    import collada
 
     metre = float(scene.assetInfo.unitmeter or 1.0) if scene.assetInfo is not None else 1.0
-    if scene.scene is None:
-        return
-    # A skin is drawn as it is bound to its joints, where none of them has moved.
-    skins = (each.geometry for each in scene.scene.objects("controller") if isinstance(each, BoundSkin))
-    for drawn in (*scene.scene.objects("geometry"), *skins):
-        for primitive in drawn.primitives():
+    for bound in drawn:
+        for primitive in bound.primitives():
             if isinstance(primitive, collada.polylist.BoundPolylist | collada.polygons.BoundPolygons):
                 primitive = primitive.triangleset()
             if not isinstance(primitive, collada.triangleset.BoundTriangleSet) or primitive.vertex is None:

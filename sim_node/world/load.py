@@ -187,7 +187,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _shown(value: Any, name: str) -> str:
     """Format a value as in a world file."""
-    if value is None:
+    if value is None or (isinstance(value, tuple) and not value):
         return "none"
     if name.endswith("_ns"):
         return f"{value / 1e9:.9g} s"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node import Simulation
-from sim_node.world import loads
+from sim_node.world import WorldError, loads
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.transmissions import Transmission
@@ -270,6 +270,31 @@ class TestSensors:
         wanted = {"samples": 90, "angle_min": -0.5, "angle_max": 0.5, "range_min": 0.2, "range_max": 9.0}
         assert {key: found.parameters[key] for key in wanted} == wanted
         assert found.parameters.get("rings", 1) == samples
+
+    def test_a_distortion_that_reaches_no_pixel_at_the_corners_is_left_out(self) -> None:
+        """That of Gazebo's test/worlds/camera_distortion.sdf: r (1 - 0.1349 r^2 - 0.51868 r^4) is 0.57 at most."""
+        bent = "<k1>-0.1349</k1><k2>-0.51868</k2><k3>-0.001</k3>"
+        for angle, kept in ((0.7, True), (0.927295218, False)):  # corners at 0.46, and at 0.625 of the focal length
+            camera = f"<camera><horizontal_fov>{angle}</horizontal_fov><distortion>{bent}</distortion></camera>"
+            text = model(f'<link name="l"><sensor name="s" type="camera">{camera}</sensor></link>')
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                (sensor,) = loads(f'<sdf version="1.9"><world name="w">{text}</world></sdf>', ".sdf").sensors
+            assert ("distortion" in sensor.parameters) == kept
+            said = [text for each in caught if "folds" in (text := str(each.message))]
+            assert len(said) == (not kept)
+            assert all(text.endswith(": some pixel is met by no ray; the camera has none") for text in said)
+
+    @pytest.mark.parametrize(
+        ("kind", "inside", "key"),
+        [
+            ("camera", "<camera><image><width>inf</width></image></camera>", "width"),
+            ("gpu_lidar", "<lidar><scan><vertical><samples>-inf</samples></vertical></scan></lidar>", "samples"),
+        ],
+    )
+    def test_a_number_of_pixels_or_rays_is_finite(self, kind: str, inside: str, key: str) -> None:
+        with pytest.raises(WorldError, match=rf"1:\d+: {key}: a finite number is needed, found -?inf"):
+            self.sensor(f'<sensor name="s" type="{kind}">{inside}</sensor>')
 
     def test_every_type_is_simulated(self) -> None:
         from sim_node.extensions.sdf.sensors import TYPES

@@ -98,6 +98,9 @@ class TestIncludes:
             load(path)
         monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
         assert [body.name for body in load(path).bodies] == ["box/l"]
+        # Gazebo's tests have this, too: an address of a file that is none of the root.
+        path = write(tmp_path / "worlds", {"f.sdf": sdf("<include><uri>file://box</uri></include>")})
+        assert [body.name for body in load(path).bodies] == ["box/l"]
 
     def test_an_include_says_where_models_are(self, tmp_path: Path) -> None:
         write(tmp_path, {"parts/crate/model.sdf": f'<sdf version="1.9">{model(link("l"), "box")}</sdf>'})
@@ -110,6 +113,45 @@ class TestIncludes:
         with pytest.raises(WorldError, match="no model 'box'; did you mean boxes\\?"):
             load(path)
 
+    @pytest.mark.parametrize(
+        ("world", "place"),
+        [
+            ("include: [w.sdf]", (47.0, 8.0, 400.0)),
+            ("include: [{file: w.sdf, prefix: a}]", (47.0, 8.0, 400.0)),
+            ("include: [{file: w.sdf, pose: {position: [0, 0, 1]}, prefix: a}]", None),
+            ("include: [middle.yaml]", None),
+            ("include: [w.sdf]\norigin: {latitude: 1, longitude: 2, altitude: 3}", (1.0, 2.0, 3.0)),
+        ],
+    )
+    def test_an_included_world_says_where_on_earth_it_is(
+        self, tmp_path: Path, world: str, place: tuple[float, ...] | None
+    ) -> None:
+        earth = "<latitude_deg>47</latitude_deg><longitude_deg>8</longitude_deg><elevation>400</elevation>"
+        own = f"<spherical_coordinates>{earth}</spherical_coordinates>{model(link('l'))}"
+        write(tmp_path, {"w.sdf": sdf(f"<gravity>0 0 -9.81</gravity>{own}"), "middle.yaml": "include: [w.sdf]"})
+        path = write(tmp_path, {"w.yaml": world})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            origin = load(path).origin
+        assert (None if origin is None else (origin.latitude, origin.longitude, origin.altitude)) == place
+        here = "none" if place is None else "another"
+        unused = f"w.sdf:1:64: spherical_coordinates: is not used in an included file; {path} has {here}"
+        assert [str(each.message).removeprefix(f"{tmp_path}/") for each in caught] == [unused] * (place != (47, 8, 400))
+
+    def test_what_an_included_world_says_of_the_whole_is_told(self, tmp_path: Path) -> None:
+        inside = (
+            "<physics name='p' type='x'><max_step_size>0.005</max_step_size></physics>"
+            "<wind><linear_velocity>1 0 0</linear_velocity></wind><scene><ambient>1 1 1</ambient></scene>"
+            "<light name='sun' type='point'/>"
+        )
+        path = write(tmp_path, {"w.yaml": "include: [w.sdf]", "w.sdf": sdf(inside)})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load(path)
+        said = [str(each.message).removeprefix(f"{tmp_path}/").partition(f"; {path} has ") for each in caught]
+        told = {"gravity": "[0, 0, -9.81]", "wind": "none", "max_step_size": "0.01 s", "sky": "none", "sun": "none"}
+        assert [(where.split(": ")[1], here) for where, _, here in said] == list(told.items())
+
     @pytest.mark.parametrize("end", ["", "/3", "/tip", "/3/files/meshes/swing.dae"])
     def test_nothing_is_fetched(self, end: str) -> None:
         address = f"https://fuel.gazebosim.org/1.0/OpenRobotics/models/Playground{end}"
@@ -117,7 +159,9 @@ class TestIncludes:
         assert "'Playground' is on the network, which is not asked" in said
         assert len(said.splitlines()) == 1
 
-    @pytest.mark.parametrize("uri", ["../secret.sdf", "/etc/passwd", "file:///etc/passwd", "model://../secret"])
+    @pytest.mark.parametrize(
+        "uri", ["../secret.sdf", "/etc/passwd", "file:///etc/passwd", "file://../secret.sdf", "model://../secret"]
+    )
     def test_nothing_outside_of_the_folders_is_read(self, tmp_path: Path, uri: str) -> None:
         write(tmp_path, {"secret.sdf": f'<sdf version="1.9">{model(link("l"))}</sdf>'})
         path = write(tmp_path / "inner", {"w.sdf": sdf(f"<include><uri>{uri}</uri></include>")})

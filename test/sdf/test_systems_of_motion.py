@@ -11,7 +11,7 @@ import pytest
 
 from sim_node import Simulation
 from sim_node.extensions.sdf.waypoints import WaypointForce
-from sim_node.world import WorldError, loads
+from sim_node.world import WorldError, WorldWarning, loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
 from sim_node.world.writers.yaml import to_yaml
@@ -114,6 +114,43 @@ class TestWheelSlip:
         )
         with pytest.warns(UserWarning, match="slips to the side here as it does along its way"):
             loads(f'<sdf version="1.9"><model name="m">{wheel}{plugin}</model></sdf>', ".sdf")
+
+
+class TestSpeeds:
+    """The `velocity` of a joint's limit: MuJoCo has none, so that it bounds what its actuators do."""
+
+    @staticmethod
+    def text(system: str, more: str = "") -> str:
+        """Return a world with a disc of 0.05 kg m^2 on a vertical axis that is to turn at 2 rad/s at most."""
+        joint = (
+            '<joint name="j" type="revolute"><parent>world</parent><child>disc</child><axis><xyz>0 0 1</xyz>'
+            "<limit><velocity>2</velocity></limit></axis></joint>"
+        )
+        plugin = f'<plugin filename="x" name="gz::sim::systems::{system}"><joint_name>j</joint_name>{more}</plugin>'
+        model = f'<model name="m"><link name="disc">{mass(1.0, 0.05)}</link>{joint}{plugin}</model>'
+        return f'<sdf version="1.9"><world name="w">{model}</world></sdf>'
+
+    @pytest.mark.parametrize("more", ["", "<use_force_commands>1</use_force_commands><p_gain>0.5</p_gain>"])
+    def test_a_controller_drives_no_faster(self, more: str) -> None:
+        faster = self.text("JointController", f"<initial_velocity>10</initial_velocity>{more}")
+        simulation = Simulation(loads(faster, ".sdf"))
+        simulation.run(2.0)
+        assert simulation.joints["m/disc"].velocity[0] == pytest.approx(2.0, rel=1e-3)
+
+    def test_a_torque_accelerates_up_to_it(self) -> None:
+        simulation = Simulation(loads(self.text("ApplyJointForce"), ".sdf"))
+        disc = simulation.joints["m/disc"]
+        disc.effort = [0.1]
+        simulation.run(0.5)
+        assert disc.velocity[0] == pytest.approx(0.1 / 0.05 * 0.5, rel=1e-2)
+        simulation.run(2.0)
+        assert disc.velocity[0] == pytest.approx(2.0, rel=1e-2)
+
+    def test_what_it_does_not_bound_is_said(self) -> None:
+        with pytest.warns(WorldWarning, match=r"1:\d+: velocity: .*: a position controller has none here"):
+            loads(self.text("JointPositionController", "<p_gain>1</p_gain><i_gain>0</i_gain>"), ".sdf")
+        with pytest.warns(WorldWarning, match=r"1:\d+: velocity: .*: a joint of no speed has none here"):
+            loads(self.text("JointController").replace("<velocity>2<", "<velocity>0<"), ".sdf")
 
 
 def follower(inside: str, pose: str = "0 0 0 0 0 0", weight: float = 2.0) -> World:

@@ -26,6 +26,7 @@ from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.mavlink.ports import is_locked, px4_lock
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames.altitudes import coarse_geoid_undulation
+from sim_node.spatial.geometry import poses
 from sim_node.world import load
 
 # Metres per degree there, by WGS84's radii of curvature.
@@ -173,8 +174,11 @@ class Flight:
     @property
     def place(self) -> np.ndarray:
         """Metres east, north, up of where it stood, in truth."""
-        position = self.simulation.snapshot().poses[self._row][:3]
-        return np.asarray(position - [0.0, 0.0, self.kind.stands])
+        # Below an include with a pose, its frame has a parent besides the world.
+        (pose, row), frames, now = (poses.IDENTITY, self._row), self.simulation.frames, self.simulation.snapshot().poses
+        while row >= 0:
+            pose, row = poses.compose(now[row], pose), frames.parents[row]
+        return np.asarray(pose[:3] - [0.0, 0.0, self.kind.stands])
 
     @property
     def path(self) -> list[np.ndarray]:

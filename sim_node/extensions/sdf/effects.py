@@ -66,7 +66,7 @@ _WHY: Mapping[str, Mapping[str, str]] = {
         "imu": "orientation_reference_frame enable_orientation",
         "contact": "bullet",
     },
-    "joints have no largest speed in MuJoCo": {"limit": "velocity"},
+    "MuJoCo has no limits of speeds, and nothing drives the joint": {"limit": "velocity"},
     "of URDF": {"link": "must_be_base_link"},
     "plug-ins are known by name": {"plugin": "filename"},
     "the declaration of a name": {"sdf": "xmlns:xacro"},

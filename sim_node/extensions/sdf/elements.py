@@ -112,6 +112,15 @@ class SdfReading:
         value = self.numbers(child(element, *tags), 1)
         return default if value is None else float(value[0])
 
+    def whole(self, element: Element | None, *tags: str, default: int) -> int:
+        """Return the whole number of a descendant; the default if there is none, or with a fault recorded."""
+        value = self.number(element, *tags, default=float(default))
+        if math.isfinite(value):
+            return int(value)
+        assert element is not None
+        self.error(child(element, *tags) or element, f"a finite number is needed, found {value:g}")
+        return default
+
     def amount(self, element: Element | None, *tags: str, default: float, positive: bool = False) -> float:
         """Return a finite number that must be zero or more, or above zero; the default if there is none."""
         value = self.number(element, *tags, default=default)

@@ -58,6 +58,7 @@ class Joint:
         damping, friction, stiffness, rest: A number for each axis.
         limits: [low, high] of each axis (K, 2), m or rad.
         effort: The largest force or torque of each axis, infinite for none.
+        limit: The element of each axis that has them; what drives the joint reads its largest speed there.
         pitch: Of a screw, m per turn.
         ratio: Of a gearbox, how far its child turns back for what its parent turns.
         mimics: What its axes follow: joint and axis (0 or 1), multiplier and offset; None for nothing.
@@ -76,6 +77,7 @@ class Joint:
     rest: list[float] = field(default_factory=list)
     limits: list[tuple[float, float]] = field(default_factory=list)
     effort: list[float] = field(default_factory=list)
+    limit: list[Element | None] = field(default_factory=list)
     pitch: float = 0.0
     ratio: float = 1.0
     mimics: list[tuple[str, int, float, float] | None] = field(default_factory=list)
@@ -166,6 +168,7 @@ def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> Floa
     joint.limits.append((low, high))
     effort = reading.number(limit, "effort", default=-1.0)
     joint.effort.append(effort if effort >= 0.0 else math.inf)
+    joint.limit.append(limit)
     joint.mimics.append(None if axis is None else _mimic(reading, axis))
     return np.asarray(quaternions.rotate(turn, direction / length))
 

@@ -42,6 +42,10 @@ class SdfPlugin:
         """Return one of its numbers."""
         return self.reading.number(self.element, key, default=default)
 
+    def whole(self, key: str, default: int) -> int:
+        """Return one of its whole numbers."""
+        return self.reading.whole(self.element, key, default=default)
+
     def text(self, key: str, default: str = "") -> str:
         """Return one of its texts."""
         return text(self.element, key, default=default)

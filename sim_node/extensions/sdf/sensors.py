@@ -15,6 +15,8 @@ from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, relative, world_pose
 from sim_node.messages.sensor_topics import ros_name, topic_of
 from sim_node.simulation.sensors.air_data import Barometer
+from sim_node.simulation.sensors.camera import MAX_PIXELS
+from sim_node.simulation.sensors.distortion import Distortion, optics
 from sim_node.simulation.sensors.dvl import LEAST_BEAMS
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world.declared import holder_of
@@ -28,6 +30,8 @@ NO_NOISE = {
     **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
 }
 XYZ = "x y z"
+# Of an image, pixels.
+SIZE = {"width": 320, "height": 240}
 GAUSS = 1e-4  # T
 # Of SDF's <magnetic_field>, T.
 MAGNETIC_FIELD = (5.5645e-6, 22.8758e-6, -42.3884e-6)
@@ -124,15 +128,22 @@ def _gps(reading: SdfReading, element: Element) -> dict[str, Any]:
 def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "camera")
     image, clip = child(of, "image"), child(of, "clip")
+    width, height = (reading.whole(image, key, default=usual) for key, usual in SIZE.items())
+    fov = min(max(reading.number(of, "horizontal_fov", default=1.047), 0.01), 3.0)
     lens: dict[str, Any] = {}
     if (bent := child(of, "distortion")) is not None:
-        terms = [reading.number(bent, key, default=0.0) for key in ("k1", "k2", "p1", "p2", "k3")]
-        lens = {"distortion": {"coefficients": terms}} if any(terms) else {}
+        terms = tuple(reading.number(bent, key, default=0.0) for key in ("k1", "k2", "p1", "p2", "k3"))
+        try:
+            if any(terms) and 0 < width <= MAX_PIXELS and 0 < height <= MAX_PIXELS:
+                optics(Distortion(coefficients=terms), width, height, float(0.5 * width / np.tan(0.5 * fov)))
+                lens = {"distortion": {"coefficients": list(terms)}}
+        except ValueError as wrong:  # which Gazebo draws with black corners, or crops
+            reading.leave_out(bent, f"{wrong}; the camera has none")
     near = reading.number(clip, "near", default=0.1)
     return {
-        "width": int(reading.number(image, "width", default=320.0)),
-        "height": int(reading.number(image, "height", default=240.0)),
-        "horizontal_fov": min(max(reading.number(of, "horizontal_fov", default=1.047), 0.01), 3.0),
+        "width": width,
+        "height": height,
+        "horizontal_fov": fov,
         "near": max(near, 1e-4),
         "far": max(reading.number(clip, "far", default=100.0), near * 2.0),
         **lens,
@@ -144,8 +155,7 @@ def _lidar(reading: SdfReading, element: Element) -> dict[str, Any]:
     fan = {key: child(of, "scan", key) for key in ("horizontal", "vertical")}
     reach = child(of, "range")
     samples = {
-        key: int(reading.number(scan, "samples", default=640.0 if key == "horizontal" else 1.0))
-        for key, scan in fan.items()
+        key: reading.whole(scan, "samples", default=640 if key == "horizontal" else 1) for key, scan in fan.items()
     }
     across = [reading.number(fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
     found = {

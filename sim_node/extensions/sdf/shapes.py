@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sim_node.extensions.sdf.elements import (
     text_of,
 )
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, relative
-from sim_node.formats.mesh_conversion import collada_parts, stl_part
+from sim_node.formats.mesh_conversion import collada_parts, obj_part, stl_part
 from sim_node.packages import how_to_install
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -76,12 +76,23 @@ class SdfSolid:
         return Geometry(self.shape, self.size, pose=at, file=self.file, triangles=self.triangles, **fields)
 
 
+class Submesh(NamedTuple):
+    """What is wanted of a mesh file: the name of nodes or objects, all without one; whether their box is centred."""
+
+    name: str = ""
+    centred: bool = False
+
+
+WHOLE = Submesh()
+NAMED = (".dae", ".obj")
+
+
 class Shapes:
     """Reads the geometries of files, each mesh once."""
 
     def __init__(self, reading: SdfReading) -> None:
         self.reading = reading
-        self._meshes: dict[tuple[Path, tuple[float, ...], bool], list[SdfSolid]] = {}
+        self._meshes: dict[tuple[Path, tuple[float, ...], bool, Submesh], list[SdfSolid]] = {}
         self._masks: dict[int, str] = {}
 
     def collisions(
@@ -243,12 +254,15 @@ class Shapes:
             return []
         try:
             path = uris.find(text_of(uri), reading.file_of(element), reading.roots)
+            of = WHOLE
             if submesh is not None:
-                text(submesh, "name"), reading.flag(submesh, "center")
-                reading.approximate(submesh, "a submesh stands for the whole mesh here")
-            key = (path, tuple(scale.tolist()), visual)
+                of = Submesh(text(submesh, "name"), reading.flag(submesh, "center"))
+                if of.name and path.suffix.lower() not in NAMED:
+                    reading.approximate(submesh, f"a submesh of {path.suffix} stands for the whole mesh here")
+                    of = WHOLE
+            key = (path, tuple(scale.tolist()), visual, of)
             if key not in self._meshes:
-                self._meshes[key] = self._file(path, scale, visual=visual)
+                self._meshes[key] = self._file(path, scale, visual=visual, of=of)
             return self._meshes[key]
         except ImportError as error:
             fault = f"COLLADA needs pycollada, {how_to_install(error)}"
@@ -260,18 +274,20 @@ class Shapes:
             reading.error(uri, fault)
         return []
 
-    def _file(self, path: Path, scale: FloatArray, *, visual: bool) -> list[SdfSolid]:
-        """Return what a mesh file has. Raises ValueError, OSError, ImportError."""
+    def _file(self, path: Path, scale: FloatArray, *, visual: bool, of: Submesh = WHOLE) -> list[SdfSolid]:
+        """Return what a mesh file has, or its submesh. Raises ValueError, OSError, ImportError."""
         suffix = path.suffix.lower()
         allowed = (*MESHES, ".dae", *(MESHES_SHOWN if visual else ()))
         if suffix not in allowed:
             raise ValueError(f"{quoted(path.name)} is not a supported mesh; allowed: {', '.join(allowed)}")
         mirrored = bool((scale < 0.0).any())
-        if suffix in MESHES_SHOWN or (suffix != ".dae" and not mirrored and not mesh_fault(path)):
+        if suffix in MESHES_SHOWN or (suffix != ".dae" and not of.name and not mirrored and not mesh_fault(path)):
             self.reading.report.read.append(path)
             return [SdfSolid("mesh", np.abs(scale), file=path)]
         if suffix == ".dae":
-            parts = collada_parts(path, lambda name: _texture(path.parent / name) if visual else None)
+            parts = collada_parts(path, lambda name: _texture(path.parent / name) if visual else None, of.name)
+        elif of.name:
+            parts = [obj_part(path.read_bytes(), of.name)]
         else:
             one = stl_part(path.read_bytes()) if suffix == ".stl" else None
             if one is None:
@@ -280,10 +296,12 @@ class Shapes:
                 )
             parts = [one]
         self.reading.report.read.append(path)
+        ends = [end for part in parts for end in (part.vertices.min(axis=0), part.vertices.max(axis=0))]
+        middle = (np.min(ends, axis=0) + np.max(ends, axis=0)) / 2.0 if of.centred and of.name else np.zeros(3)
         solids = []
         for part in parts:
             faces = part.faces[:, ::-1] if np.prod(scale) < 0.0 else part.faces
-            vertices, rows = np.unique(part.vertices * scale, axis=0, return_inverse=True)
+            vertices, rows = np.unique((part.vertices - middle) * scale, axis=0, return_inverse=True)
             mesh = Triangles(vertices, rows.reshape(-1)[faces])
             if not visual and not _is_solid(mesh):
                 continue

@@ -72,7 +72,11 @@ def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
         found.time = TimeGrid(step_ns=step_ns)
         found.physics = Physics(gravity=gravity, integrator=INTEGRATOR, place=place)
         report.settings.append(Setting(place_of(element, "gravity"), ("physics", "gravity"), gravity))
-        found.origin = _origin(reading, element)
+        if (given := child(physics, "max_step_size")) is not None:
+            report.settings.append(Setting(place_of(given), ("time", "step_ns"), step_ns))
+        if (given := child(element, "spherical_coordinates")) is not None:
+            found.origin = _origin(reading, given)
+            report.settings.append(Setting(place_of(given), ("origin",), found.origin))
         wind = reading.vector(element, "wind", "linear_velocity", default=(0.0, 0.0, 0.0))
         if wind.any():
             found.parts["wind"] = [Wind(wind, place=place_of(element, "wind"))]
@@ -86,6 +90,9 @@ def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
     for entry in scope.of_kind("model"):
         if entry.inner is not None and entry.inner.is_fixed and "ground" not in found.parts:
             found.parts |= _heightmap(reading, entry)
+    for kind, parts in found.parts.items():
+        whole = tuple(parts) if kind == "lights" else parts[0]
+        report.settings.append(Setting(parts[0].place, (kind,), whole))
     return found
 
 
@@ -104,10 +111,7 @@ def _chosen_physics(element: Element) -> Element | None:
     return next((each for each in rows if each.get("default") in ("1", "true")), rows[0] if rows else None)
 
 
-def _origin(reading: SdfReading, element: Element) -> Origin | None:
-    place = child(element, "spherical_coordinates")
-    if place is None:
-        return None
+def _origin(reading: SdfReading, place: Element) -> Origin:
     if reading.number(place, "heading_deg", default=0.0):
         reading.approximate(place, "heading_deg is treated as 0: x of the world is east here")
     latitude, longitude = (reading.number(place, f"{key}_deg", default=0.0) for key in ("latitude", "longitude"))

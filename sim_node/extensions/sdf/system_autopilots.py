@@ -85,7 +85,7 @@ def _ardupilot(plugin: SdfPlugin) -> None:
             roles[each.channel] = f"servo_{len(servos)}"
             servos.append(servo)
     channels = tuple(roles.get(channel, "none") for channel in range(max(roles) + 1))
-    port = int(plugin.number("fdm_port_in", _FIRST_PORT))
+    port = plugin.whole("fdm_port_in", _FIRST_PORT)
     instance = min(max((port - _FIRST_PORT) // _PORTS, 0), MAX_INSTANCES - 1)
     place = plugin.place(base.frame)
     autopilot = Autopilot("ardupilot", instance=instance, channels=channels, pulses=pulses)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.extensions.sdf.elements import child
 from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
@@ -19,6 +20,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum, Skid
 from sim_node.world.bases import LIMIT, Base, DriveBounds, DriveLimits
 from sim_node.world.bodies import Body
+from sim_node.world.bounds import MAX_RATE
 from sim_node.world.commands import BodyCommands, VehicleCommands
 from sim_node.world.declared import NONE, keys_of
 from sim_node.world.joint_commands import JointCommands
@@ -77,7 +79,7 @@ def _motor(plugin: SdfPlugin) -> None:
         time_constant_up=max(up, 0.0),
         time_constant_down=max(down, 0.0),
     )
-    _fly(plugin, base, int(plugin.number("motorNumber", 0.0)), made)
+    _fly(plugin, base, plugin.whole("motorNumber", 0), made)
 
 
 def stop_turning(found: SdfMechanism, rotor: str) -> None:
@@ -131,6 +133,13 @@ def actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
         return None
     if joint.effort[0] < np.inf and fields.get("force") is None:
         fields["force"] = joint.effort[0]
+    speed = plugin.reading.number(joint.limit[0], "velocity", default=np.inf)
+    if 0.0 <= speed < MAX_RATE and (bound := child(joint.limit[0], "velocity")) is not None:
+        if fields["type"] == "position" or not speed:
+            what = "a position controller" if speed else "a joint of no speed"
+            plugin.reading.approximate(bound, f"MuJoCo has no limits of speeds: {what} has none here")
+        else:
+            fields["speed"] = speed
     known = plugin.found.parts.setdefault("actuators", [])
     if all((each.joint, each.type) != (name, fields["type"]) for each in known):
         known.append(Actuator(name, place=plugin.place(name), **fields))

@@ -47,7 +47,7 @@ def _joint_position(plugin: SdfPlugin) -> None:
             gains = {"stiffness": gain, "damping": max(plugin.number("d_gain", 0.01), 0.0)}
             if 0.0 < most < np.inf:
                 gains["force"] = most
-        word = f"{int(plugin.number('joint_index', 0.0))}/cmd_pos"
+        word = f"{plugin.whole('joint_index', 0)}/cmd_pos"
         _command(plugin, joint, word, type="position", target=target, implicit=True, **gains)
 
 

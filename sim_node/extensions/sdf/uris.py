@@ -71,6 +71,8 @@ def _find(uri: str, beside: Path, roots: Roots) -> Path:
         return found
     if scheme == "package":
         path = roots.path_of(uri, beside)
+    elif scheme == "file" and not rest.startswith("/"):
+        return _relative(unquote(rest), beside, roots)
     elif scheme == "file":
         path = (beside.resolve().parent / unquote(rest)).resolve()
         if not roots.allows(path) and not any(path.is_relative_to(folder) for folder in _variable_folders()):

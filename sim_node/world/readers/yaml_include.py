@@ -119,7 +119,9 @@ def _merge(world: World, prefix: str, root: str, place: Place, root_place: Place
 
     place: of the entry, where problems of its models in this world are reported.
     """
-
+    # Files of other formats are written to be run alone: where this file says nothing, it is where they are.
+    if context.origin is None and root == context.fixed_frame and Path(world.source).suffix.lower() in INCLUDE_READERS:
+        context.origin = world.origin
     rename = Rename(prefix, world.fixed_frame, root, place, root_place)
     for kind, part in all_parts(world):
         renamed = kind.renamed(part, rename)
