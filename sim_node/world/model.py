@@ -403,6 +403,11 @@ class World:
         parts: tuple[P, ...] = self.parts.get(kind.name, ())
         return parts if kind.type is part_type else tuple(each for each in parts if isinstance(each, part_type))
 
+    @property
+    def folder(self) -> Path:
+        """The folder of its file, to which paths are relative; the current one for a world without a file."""
+        return Path(self.source).absolute().parent if self.source else Path.cwd()
+
     def at(self, path: str) -> float | int | Decimal:
         """Return the number at a key path.
 

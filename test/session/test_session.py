@@ -337,7 +337,8 @@ def test_lines_for_people_go_where_they_are_reported_to(tmp_path: Path, caplog: 
     assert not [line for line in lines if "sleeper" in line], "nobody asked for processes, nor could ask for them"
 
 
-def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
+def test_connections_of_autopilots_follow_changes_of_the_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     reports: list[str] = []
     instance = free_instance()
     with_px4 = loads(WORLD.format(instance=instance, command=sys.executable))
@@ -349,6 +350,7 @@ def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
         assert [each.name for each in session.autopilots] == ["v"]
         sleeper = session.programs.running["sleeper"]
         until(lambda: sleeper.pid is not None, "the program of the new process runs")
+        assert Path("log.txt").exists(), "a world without a file is in the current folder"
         assert not can_be_bound(socket.SOCK_STREAM, PX4_PORT + instance)
         session.run(0.02)
         with pytest.raises(WorldError, match="another process of this name is running"):

@@ -254,9 +254,8 @@ class FmuEngine:
     def __init__(
         self, world: World, layout: Layout, columns: Columns, fmus: Sequence[Fmu], frames: Sequence[FmuFrame]
     ) -> None:
-        folder = Path(world.source).resolve().parent if world.source else Path.cwd()
         step_ns = world.time.step_ns
-        self.units = [Unit(each, description_of(each.file).started(each.start), step_ns, folder) for each in fmus]
+        self.units = [Unit(each, description_of(each.file).started(each.start), step_ns, world.folder) for each in fmus]
         self._by_name = {unit.name: unit for unit in self.units}
         self._frames, self._at = frames, 0
         names = tuple(each.frame for each in frames)

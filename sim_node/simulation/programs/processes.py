@@ -172,14 +172,13 @@ def shown(process: Process) -> str:
 
 
 def _program(process: Process, world: World) -> Program:
-    folder = Path(world.source).absolute().parent
     own = state_folder() / "run" / world.name / process.name
-    values = {**os.environ, "WORLD_DIR": str(folder), "STATE_DIR": str(own)}
+    values = {**os.environ, "WORLD_DIR": str(world.folder), "STATE_DIR": str(own)}
 
     def fill(text: str) -> str:
         return expanded(text, values)
 
-    cwd = folder / fill(process.cwd)
+    cwd = world.folder / fill(process.cwd)
     if cwd.is_relative_to(own):
         try:
             cwd.mkdir(parents=True, exist_ok=True)
