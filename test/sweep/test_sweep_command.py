@@ -21,7 +21,7 @@ from sim_node.extensions.sweep import SWEEP_ENGINES, read
 from sim_node.extensions.sweep.about import repeated
 from sim_node.recording import open_bag
 
-RUNS = 60
+RUNS = 30
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -177,7 +177,6 @@ PHYSICS = st.builds(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(SHAPES, min_size=1, max_size=4), PHYSICS)
 def test_any_surface_reads_back(
     tmp_path_factory: pytest.TempPathFactory, shapes: list[Geometry], physics: Physics
