@@ -123,3 +123,14 @@ def test_recipes_of_a_world_from_a_file_are_started_by_its_run(
     monkeypatch.setattr(sys, "argv", ["script.py", "--no-s10"])
     world.run(None, max_ticks=1)
     assert not started.exists()
+
+
+def test_words_that_mean_something_else_to_elodin_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of `enum Args` in its world_builder.rs; any other word is the script's own."""
+    world = el.World()
+    for words, told in (["bench", "--ticks", "9"], True), (["run"], False), (["mine"], False), ([], False):
+        monkeypatch.setattr(sys, "argv", ["script.py", *words])
+        world.run(None, max_ticks=1)
+        assert ("'bench' on the command line has no effect: the world is run" in capsys.readouterr().err) == told

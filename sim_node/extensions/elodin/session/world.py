@@ -156,6 +156,10 @@ class JaxSim:
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
 
 
+# Words of a script's command line for which Elodin does not run the world.
+OTHER_WORDS = ("plan", "components", "bench", "params")
+
+
 class World(Scenery):
     """A world written in Python: entities with components, and what is run beside them.
 
@@ -339,6 +343,8 @@ class World(Scenery):
 
     def _run(self, captured: capture.Captured, settings: RunSettings, where: Where) -> None:
         program = captured.program
+        if (word := "".join(sys.argv[1:2])) in OTHER_WORDS:
+            settings.say("warn", f"{where}: {word!r} on the command line has no effect: the world is run")
         for note in without_effect(program.structure):
             settings.say("warn", f"{where}: {note}")
         if settings.db_path is not None and (settings.start_timestamp or 0) < 0:
