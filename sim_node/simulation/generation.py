@@ -213,8 +213,10 @@ class Generation:
         falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         self.gravity = world.physics.gravity if falls else DOWN
         self._fall = free_fall(world, self.gravity)
-        names = {each.name for each in world.sensors} if sensors is True else {*(sensors or ())}
-        measuring = replace(world, sensors=tuple(each for each in world.sensors if each.name in names))
+        measuring = world
+        if sensors is not True:
+            names = set(sensors or ())
+            measuring = replace(world, sensors=tuple(each for each in world.sensors if each.name in names))
         altering = (engine.alterations for engine in self.engines.values() if isinstance(engine, Altering))
         self.suite = Suite(measuring, self.environment, self.gravity, split, seed, next(altering, NO_ALTERATIONS))
         self._truth = self.truth_of(self.suite.frames, self.suite.state)

@@ -193,6 +193,12 @@ def velocity(before: FloatArray, after: FloatArray, seconds: float) -> FloatArra
 Units = Mapping[str, Mapping[str, str]]
 
 
+def common_unit(units: Iterable[str]) -> str:
+    """Return the unit that all have; empty if they have none, or several."""
+    found = set(units)
+    return found.pop() if len(found) == 1 else ""
+
+
 def unit_of(tree: Tree, sensors: Units = MappingProxyType({})) -> str:
     """Return the unit of a formula of poses, velocities and measurements, their sums and norms; empty for none or many.
 
@@ -202,8 +208,7 @@ def unit_of(tree: Tree, sensors: Units = MappingProxyType({})) -> str:
         left = unit_of(tree.left, sensors) if tree.operator in "+-" else ""
         return left if left == unit_of(tree.right, sensors) else ""
     if isinstance(tree, NameNode) and (measured := sensors.get(".".join(tree.parts))) is not None:
-        units = set(measured.values())
-        return units.pop() if len(units) == 1 else ""
+        return common_unit(measured.values())
     if isinstance(tree, NameNode) and (measured := sensors.get(".".join(tree.parts[:-1]))) is not None:
         return measured.get(tree.parts[-1], "")
     if isinstance(tree, NameNode):

@@ -14,8 +14,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-# Of the environment of a run: its file, and the beginning of the names of its ports.
-CONTEXT, PORT = "ELODIN_MONTE_CARLO_CONTEXT", "ELODIN_MC_PORT_"
+# Of the environment of a run: its file, the beginning of the names of its ports, and the folder of its recording.
+CONTEXT, PORT, DB_PATH = "ELODIN_MONTE_CARLO_CONTEXT", "ELODIN_MC_PORT_", "ELODIN_DB_PATH"
 
 
 @dataclass(frozen=True)

@@ -296,8 +296,10 @@ class Shapes:
                 )
             parts = [one]
         self.reading.report.read.append(path)
-        ends = [end for part in parts for end in (part.vertices.min(axis=0), part.vertices.max(axis=0))]
-        middle = (np.min(ends, axis=0) + np.max(ends, axis=0)) / 2.0 if of.centred and of.name else np.zeros(3)
+        middle = np.zeros(3)
+        if of.centred and of.name:
+            ends = [end for part in parts for end in (part.vertices.min(axis=0), part.vertices.max(axis=0))]
+            middle = (np.min(ends, axis=0) + np.max(ends, axis=0)) / 2.0
         solids = []
         for part in parts:
             faces = part.faces[:, ::-1] if np.prod(scale) < 0.0 else part.faces

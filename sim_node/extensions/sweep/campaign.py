@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sim_node.extensions.elodin.monte_carlo import CONTEXT, port_variable
+from sim_node.extensions.elodin.monte_carlo import CONTEXT, DB_PATH, port_variable
 from sim_node.extensions.sweep.campaign_files import DELIVERED, Campaign, PlanRow, write_plan
 from sim_node.simulation.programs import end_session
 
@@ -201,7 +201,7 @@ class CampaignRuns:
             "ELODIN_MONTE_CARLO_WORKER_ID": str(worker),
             "ELODIN_MONTE_CARLO_DB_PORT": str(db_port),
             "ELODIN_MONTE_CARLO_PORT_OFFSET": str(worker * self._campaign.port_stride),
-            "ELODIN_DB_PATH": str(database),
+            DB_PATH: str(database),
             "ELODIN_MONTE_CARLO_RUN_DIR": str(folder),
             **seed,
             **{port_variable(name): str(port) for name, port in ports.items()},

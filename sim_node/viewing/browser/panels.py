@@ -42,7 +42,15 @@ from sim_node.viewing.schematic import (
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import DataPanel, Panel, Window
 from sim_node.viewing.schematic.writing import head_of, inner_of
-from sim_node.viewing.shown_signals import WORLD_POS, ShownFields, ShownSignals, Units, scene_reference, unit_of
+from sim_node.viewing.shown_signals import (
+    WORLD_POS,
+    ShownFields,
+    ShownSignals,
+    Units,
+    common_unit,
+    scene_reference,
+    unit_of,
+)
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
@@ -83,8 +91,7 @@ class Curves:
             for formula, signal in zip(graph.curves, signals, strict=True)
             for label in signal.labels
         ]
-        units = {unit_of(formula.tree, sensors) for formula in graph.curves}
-        self.unit = units.pop() if len(units) == 1 else ""
+        self.unit = common_unit(unit_of(formula.tree, sensors) for formula in graph.curves)
         self.clear()
 
     def clear(self) -> None:

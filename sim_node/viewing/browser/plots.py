@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.shown_signals import velocity
+from sim_node.viewing.shown_signals import common_unit, velocity
 
 # Samples of a plot; minimum simulated time between two, s; maximum number of plots.
 SAMPLES, APART_S, MAX_SHOWN = 1200, 0.05, 8
@@ -70,8 +70,7 @@ def signals_of(labels: tuple[str, ...], units: Mapping[str, str] = MappingProxyT
         together = [numbers] if 1 < len(numbers) <= len(COLOURS) else [[number] for number in numbers]
         for some in together:
             chosen = tuple(labels[number] for number in some)
-            of_all = {units.get(label, "") for label in chosen}
-            unit = of_all.pop() if len(of_all) == 1 else ""
+            unit = common_unit(units.get(label, "") for label in chosen)
             found[stem if len(some) > 1 else chosen[0]] = PlottedSignal(chosen, _reader(some), unit)
     return found
 

@@ -21,6 +21,7 @@ from sim_node.extensions.elodin.entities import GLOBALS_NAME, Values, described
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.frame_names import REFERENCES, reference_of
 from sim_node.extensions.elodin.jax_setup import jax, jnp
+from sim_node.extensions.elodin.monte_carlo import DB_PATH
 from sim_node.extensions.elodin.numerics import Numerics, State
 from sim_node.extensions.elodin.pairs import Pairs
 from sim_node.extensions.elodin.program import CompiledProgram, compiled
@@ -333,7 +334,7 @@ class World(Scenery):
             EcsError: An argument is unknown or not allowed, or a system does not fit the world.
         """
         where = caller()
-        db_path = os.environ.get("ELODIN_DB_PATH") if db_path is None else db_path
+        db_path = os.environ.get(DB_PATH) if db_path is None else db_path
         given = {name: value for name, value in locals().items() if name not in ("self", "system", "later", "where")}
         settings = self._settings(given, later, where, "run")
         program = self.program(system, settings.sim_time_step)
