@@ -7,6 +7,7 @@ import importlib
 import sys
 from _thread import allocate_lock
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from sim_node.moved import renamed
@@ -24,8 +25,8 @@ class public:  # noqa: N801
         with public(__name__):
             from sim_node.recording.opening import open_bag as open_bag
 
-    A name that is also that of a module of the package must come from this module, which is then imported at once: a
-    later import of the module would set the attribute to the module. From the package itself come its modules.
+    A name that is also that of a module of the package must come from this module, and stays what it is there when
+    the module is imported. From the package itself come its modules.
 
     Args:
         package: Full name of the package, its `__name__`.
@@ -48,9 +49,8 @@ class public:  # noqa: N801
         for name in self._sources:
             del names[name]
         names.update(__all__=sorted(self._sources), __getattr__=self._get, __dir__=self._dir)
-        for name, source in self._sources.items():
-            if source == f"{self._package}.{name}":
-                self._get(name)
+        if any(source == f"{self._package}.{name}" for name, source in self._sources.items()):
+            self._module.__class__ = _Package
 
     def _note(
         self,
@@ -74,11 +74,22 @@ class public:  # noqa: N801
         is_module = source == self._package
         found = importlib.import_module(f"{source}.{name}" if is_module else source)
         value = found if is_module else getattr(found, name)
-        setattr(self._module, name, value)
+        vars(self._module)[name] = value
         return value
 
     def _dir(self) -> list[str]:
         return sorted({*vars(self._module), *self._sources})
+
+
+class _Package(ModuleType):
+    """A package with public names that are also those of the modules which they come from.
+
+    An import of a module sets the attribute of its package to the module: not here, where this would hide the name.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in vars(self)["__all__"]):
+            super().__setattr__(name, value)
 
 
 class _Anything:

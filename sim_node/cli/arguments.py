@@ -9,8 +9,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from sim_node.ros.ros_arguments import ANY_NODE, overrides
-from sim_node.simulation.pacing import MAX_FACTOR
 from sim_node.world.fields import nanoseconds
 
 
@@ -93,8 +91,11 @@ def not_negative(text: str) -> float:
     return number
 
 
-def speed(text: str, limit: float = MAX_FACTOR) -> float:
-    """Parse seconds per second, or max, which is 0."""
+def speed(text: str, limit: float | None = None) -> float:
+    """Parse seconds per second, or max, which is 0. limit: the largest; None for that of a run."""
+    from sim_node.simulation.pacing import MAX_FACTOR
+
+    limit = MAX_FACTOR if limit is None else limit
     if text == "max":
         return 0.0
     try:
@@ -112,6 +113,8 @@ def parameters_of(arguments: argparse.Namespace, **options: str) -> dict[str, An
 
 def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collection[str]) -> None:
     """Raise UsageError if `-p` sets a parameter that an option sets; parameter files yield to options."""
+    from sim_node.ros.ros_arguments import ANY_NODE, overrides
+
     for each in overrides(arguments.ros_args):
         if not each.is_of_file and each.name in parameters and each.node.strip("/") in (ANY_NODE.strip("/"), node):
             raise UsageError(f"parameter {each.name}: the command's own options set it; leave it out of --ros-args")
@@ -119,6 +122,8 @@ def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collectio
 
 def refuse_world(arguments: argparse.Namespace) -> None:
     """Raise UsageError for a world given in --ros-args only: a command's is WORLD."""
+    from sim_node.ros.ros_arguments import overrides
+
     for each in overrides(arguments.ros_args):
         if each.name == "world" and "world" not in arguments.given:
             at = f"{each.where}: " if each.is_of_file else ""

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import report_damage, shown
@@ -17,10 +18,13 @@ from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.spatial.tree import TransformError, TransformTree
 from sim_node.spatial.tree.describe import FrameInfo, as_dict, as_text, lines_in, remark
+from sim_node.spatial.tree.errors import TransformError
 from sim_node.world.fields import MAX_NS, nanoseconds
 from sim_node.world.problems import counted
+
+if TYPE_CHECKING:
+    from sim_node.spatial.tree import TransformTree
 
 USER_MISTAKE = 2
 

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tqdm import tqdm
-
 from sim_node.cli.arguments import positive
 from sim_node.cli.parser import add_list
 from sim_node.messages.tf_message_reader import Unreadable
@@ -66,6 +64,8 @@ def shown(
         yield from messages
         return
     total = sum(topic.count for topic in bag.topics if topics is None or topic.name in topics)
+    from tqdm import tqdm  # most commands never show a bar
+
     with tqdm(total=total, desc=what, unit="msg", unit_scale=True, mininterval=0.2, leave=False) as bar:
         for n, message in enumerate(messages, 1):
             if n % _UPDATE_EVERY == 0:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sim_node.messages.tf_message_reader import TfMessageReader
 from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.spatial.tree import InvalidTransform, TransformError, TransformTree
+from sim_node.spatial.tree.errors import InvalidTransform, TransformError
+
+if TYPE_CHECKING:
+    from sim_node.spatial.tree import TransformTree
 
 TYPE = "tf2_msgs/msg/TFMessage"
 # Seconds of transforms kept: how long a lookup waits for slow frames.
@@ -48,6 +51,8 @@ class BagTransforms:
     """
 
     def __init__(self, bag: Bag, read: Read) -> None:
+        from sim_node.spatial.tree import TransformTree  # imports numba
+
         names = [topic.name for topic in bag.topics if topic.type == TYPE]
         if not names:
             raise BagError(f"the bag has no transforms: no topic of {TYPE}")

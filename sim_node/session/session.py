@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
-from sim_node.mavlink.ports import AutopilotInstances
+from sim_node.mavlink.instances import AutopilotInstances
 from sim_node.messages.topic import Outlet, Tee
 from sim_node.recording.settings import RecordingSettings
 from sim_node.session.entity_requests import EntityRequests

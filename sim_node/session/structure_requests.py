@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.assembly import assemble
-from sim_node.mavlink.ports import AutopilotInstances
+from sim_node.mavlink.instances import AutopilotInstances
 from sim_node.names import prefixed
 from sim_node.session.entities import Rejected, find_entity, rejecting
 from sim_node.session.entity_requests import EntityRequests

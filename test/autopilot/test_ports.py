@@ -15,7 +15,8 @@ from claims import free_instance, free_port
 from running import Running
 
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.mavlink.ports import AutopilotInstances, PortInUse
+from sim_node.mavlink.instances import AutopilotInstances
+from sim_node.mavlink.ports import PortInUse
 from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.world import World, load

@@ -15,7 +15,7 @@ from rclpy.context import Context
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from sim_node import Loop, Simulation, loads
-from sim_node.mavlink.ports import AutopilotInstances
+from sim_node.mavlink.instances import AutopilotInstances
 from sim_node.ros.calls import Preparing
 from sim_node.ros.simulation_interfaces.services import SERVICES, Requests
 from sim_node.ros.simulation_interfaces.serving import REGISTERING

@@ -23,7 +23,7 @@ from waiting import PATIENCE
 from sim_node import Loop, Simulation, loads
 from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.mavlink.ports import AutopilotInstances
+from sim_node.mavlink.instances import AutopilotInstances
 from sim_node.messages.odometry import odometry_topics
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region

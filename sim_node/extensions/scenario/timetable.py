@@ -364,7 +364,7 @@ class OccurredEvent:
 
 def _bare_context(run: Simulation) -> RequestContext:
     """Return what carries out requests to a run without a session."""
-    from sim_node.mavlink.ports import AutopilotInstances
+    from sim_node.mavlink.instances import AutopilotInstances
     from sim_node.session.entity_requests import EntityRequests
     from sim_node.session.resources import Resources
     from sim_node.session.run_requests import RunRequests
