@@ -44,9 +44,11 @@ def _imported(nodes: Iterable[ast.AST], in_functions: bool, types: bool) -> Iter
                 yield from (each for each in (full if full in FILES else node.module,) if each in FILES)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in FILES)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             yield from _imported([*node.orelse, *(node.body if types else ())], in_functions, types)
         elif isinstance(node, ast.With) and ast.unparse(node.items[0]) == "public(__name__)":
+            continue
+        elif isinstance(node, ast.expr):
             continue
         elif in_functions or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from _imported(ast.iter_child_nodes(node), in_functions, types)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -11,6 +10,7 @@ from importlib.metadata import metadata, requires
 from pathlib import Path
 
 import pytest
+from importing import imported
 from nightly import only
 from waiting import PATIENCE
 
@@ -72,8 +72,8 @@ def test_every_module_that_is_imported_is_installed_by_a_package_that_sim_node_r
     required = {re.split(r"[^\w.-]", each)[0].lower() for each in requires("sim_node") or ()}
     extras = {f"sim_node[{extra}]" for extra in metadata("sim_node").get_all("Provides-Extra") or ()}
     wanted = {}
-    # Its plug-in is imported by pytest.
-    for module in sorted(imported_modules() - {"pytest"}):
+    # pytest imports sim_node's plug-in, only type checkers import typing_extensions.
+    for module in sorted(imported(PACKAGE) - {"pytest", "typing_extensions"}):
         install = re.search(r"pip install '?([\w.\[\]-]+)", how_to_install(ImportError(name=module)))
         assert install, module
         wanted[module] = install[1].lower()
@@ -81,20 +81,6 @@ def test_every_module_that_is_imported_is_installed_by_a_package_that_sim_node_r
     assert lacking == {}
     assert wanted["anyio"] == wanted["mcp"] == "sim_node[mcp]"
     assert wanted["yaml"] == "pyyaml"
-
-
-def imported_modules() -> set[str]:
-    """The modules of others that sim_node imports when it runs, wherever it does."""
-    found = set()
-    # Of templates and adapters, programs of others are the readers.
-    sources = (path for path in PACKAGE.rglob("*.py") if not {"templates", "adapters"} & {*path.parts})
-    for node in (node for path in sources for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    # For type checkers alone.
-    return found - set(sys.stdlib_module_names) - {"sim_node", "typing_extensions"}
 
 
 def test_without_any_ros_rclpy_is_what_is_missing() -> None:

@@ -16,6 +16,7 @@ from types import ModuleType
 
 import pytest
 from catkin_pkg.package import parse_package
+from importing import imported
 from installing import ROOT, run
 from processes import program
 from waiting import PATIENCE
@@ -231,20 +232,6 @@ def test_package_xml_names_what_is_imported() -> None:
     assert {"rclpy", "tf2_ros", "tf2_msgs", "geometry_msgs", "sensor_msgs", "python3-numpy"} <= named
     missing = {KEYS.get(module, module) for module in imported(ROOT / "sim_node") - OPTIONAL} - named
     assert not missing
-
-
-def imported(folder: Path) -> set[str]:
-    """The top-level modules that a package imports and neither is nor has from the standard library."""
-    found = set()
-    for path in folder.rglob("*.py"):
-        if {"templates", "adapters"} & {*path.parts}:  # of packages of others, and what these import
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-    return found - set(sys.stdlib_module_names) - {folder.name}
 
 
 # make
