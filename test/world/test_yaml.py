@@ -227,6 +227,12 @@ def test_keys_that_stand_twice_are_all_reported(faults: Callable[..., list[str]]
             "w.yaml:2:1: not YAML: did not find expected ',' or ']' while parsing a flow sequence "
             "that begins on line 1",
         ),
+        (
+            "expect: {must: [{formula: always pose[drone].z > 1}]}\n",
+            "w.yaml:1:38: not YAML: did not find expected ',' or '}' while parsing a flow mapping "
+            "that begins on line 1; a text with [ needs quotes here",
+        ),
+        ("world: {a: b", "w.yaml:2:1: not YAML: did not find expected ',' or '}' while parsing a flow mapping"),
         ("world: a\n\tframes: []\n", "w.yaml:2:1: not YAML: found a tab character that violates indentation"),
         ("world: 'a\n", "w.yaml:2:1: not YAML: found unexpected end of stream while scanning a quoted scalar"),
         ("%YAML 9.0\n---\n{}\n", "w.yaml:1:1: not YAML: found incompatible YAML document"),

@@ -95,14 +95,19 @@ def compose(text: str, report: Report) -> Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = Where(report.file, mark.line + 1, mark.column + 1) if mark else Where(report.file)
-        raise WorldError([Problem(where, "", f"not YAML: {_explained(error)}")]) from None
+        raise WorldError([Problem(where, "", f"not YAML: {_explained(error, text)}")]) from None
 
 
-def _explained(error: yaml.MarkedYAMLError) -> str:
+def _explained(error: yaml.MarkedYAMLError, text: str) -> str:
     """Return the fault, as in `did not find expected ',' while parsing a flow sequence that begins on line 3`."""
-    begin = error.context_mark
+    begin, mark = error.context_mark, error.problem_mark
     since = f" that begins on line {begin.line + 1}" if begin and error.context else ""
-    return f"{error.problem or ''} {error.context or ''}{since}".strip()
+    hint = ""
+    if mark and "flow" in (error.context or ""):  # as in {formula: always pose[rover].x > 0}
+        line = (text.splitlines()[mark.line :] or [""])[0]
+        before, found = line[max(mark.column - 1, 0) : mark.column + 1].rjust(2)
+        hint = f"; a text with {found} needs quotes here" if found in "[{" and not before.isspace() else ""
+    return f"{error.problem or ''} {error.context or ''}{since}{hint}".strip()
 
 
 @dataclass(slots=True)
