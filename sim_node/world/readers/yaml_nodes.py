@@ -105,8 +105,8 @@ def _explained(error: yaml.MarkedYAMLError, text: str) -> str:
     hint = ""
     if mark and "flow" in (error.context or ""):  # as in {formula: always pose[rover].x > 0}
         line = (text.splitlines()[mark.line :] or [""])[0]
-        before, found = line[max(mark.column - 1, 0) : mark.column + 1].rjust(2)
-        hint = f"; a text with {found} needs quotes here" if found in "[{" and not before.isspace() else ""
+        bracket = re.compile(r"(?<=\S)[\[{]").match(line, mark.column)
+        hint = f"; a text with {bracket[0]} needs quotes here" if bracket else ""
     return f"{error.problem or ''} {error.context or ''}{since}{hint}".strip()
 
 
