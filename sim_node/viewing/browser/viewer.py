@@ -23,7 +23,7 @@ from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
-from sim_node.viewing.browser.panel import Lookup, Readouts, labels_of, units_of
+from sim_node.viewing.browser.panel import Lookup, Readouts
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
@@ -42,6 +42,7 @@ from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
+from sim_node.viewing.sensor_numbers import labels_of, units_of
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import SENSOR, WORLD_VEL, ShownFields
 from sim_node.world import FrameTable, World
