@@ -391,6 +391,12 @@ class Trails:
             self._handle.remove()
             self._handle, self._ends = None, []
 
+    def restart(self, passed: FloatArray) -> None:
+        """Restart all trails where frames have passed: poses (T, N, 7), at least one, up to now."""
+        self.clear(passed[0])
+        for in_root in passed[1:]:
+            self.follow(in_root)
+
     def follow(self, in_root: FloatArray) -> None:
         """Add the current positions of frames."""
         if not len(self._rows):

@@ -216,7 +216,9 @@ class Viewer:
         instant = self.ghosts.extended(instant, recorded[0] if recorded else self._first_ns)
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
-            if back:
+            if instant.passed is not None:
+                scene.trails.restart(_with_ghosts(scene, instant.passed, instant.poses))
+            elif back:
                 scene.trails.clear(in_root)
             if back and (self.transport is None or self.transport.live):
                 self._noted.clear()
@@ -448,6 +450,13 @@ class OptionalTab(Generic[T]):
             self._handle = tabs.add_tab(self._title, self._icon)
             with self._handle:
                 self.content = make()
+
+
+def _with_ghosts(scene: PageScene, passed: FloatArray, poses: FloatArray) -> FloatArray:
+    """Return poses (T, N, 7) of all frames in the fixed frame, up to now; ghosts' are those (N, 7) of now."""
+    before = np.repeat(poses[None], len(passed) + 1, axis=0)
+    before[:-1, : scene.own] = passed
+    return scene.frames.in_root(before)
 
 
 def _cameras(topic_views: Mapping[str, SensorTopicView], sources: Mapping[str, str]) -> tuple[str, ...]:
