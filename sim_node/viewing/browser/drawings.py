@@ -374,12 +374,14 @@ class Drawings:
         for source in self.sources.values() if self._labelled else ():
             if source.place is None or not source.visible:
                 continue
+            # Where the origin is makes labels longer than a phone is wide: the tab of sources has it.
+            about = source.about.partition(" about ")[0]
             for number, (place_, text) in enumerate(texts):
                 if np.linalg.norm(place_ - source.place) < _TOGETHER * self._radius:
-                    texts[number] = place_, f"{text}, {source.about}"
+                    texts[number] = place_, f"{text}, {about}"
                     break
             else:
-                texts.append((source.place, source.about))
+                texts.append((source.place, about))
         shown = [shortened(text, _MOST_LETTERS) for _, text in texts]
         arranged = shown, self._names.edges
         if arranged != self._arranged:
