@@ -81,7 +81,7 @@ CORE = [
     "mcap>=1.2",
     "rosbags>=0.11.2",
     # The browser viewer, plots, pictures, films.
-    "viser>=1.0",
+    "viser>=1.1.1",
     "msgspec>=0.18",
     "trimesh>=4",
     "pillow>=10.1",

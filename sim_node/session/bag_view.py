@@ -10,6 +10,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
+
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds
@@ -96,6 +98,8 @@ class BagMarks:
 LOOK_BACK_NS = 2_000_000_000
 # Minimum wall time between two shown measurements of a topic, s.
 APART_S = 0.05
+# Poses on the way to a time that is sought, for trails.
+MAX_PASSED = 300
 
 
 class BagView(PlaybackTarget):
@@ -136,6 +140,7 @@ class BagView(PlaybackTarget):
         self._lock = threading.Lock()
         self._due: dict[int, float] = {}
         self._measurements: Latest = {}
+        self._passed: FloatArray | None = None
         self._speed = 1.0
         viewer.transport = self
         if viewer.schematic is None and (world := self._first_world()) is not None:
@@ -248,6 +253,7 @@ class BagView(PlaybackTarget):
         with self._lock:
             self._enter(time_ns)
             newest: dict[int, bytes] = {}
+            transforms: list[bytes] = []
             self._drawings.forget()
             self._fields.forget()
             for message in self._drawings.latched_before(time_ns - LOOK_BACK_NS):
@@ -255,10 +261,11 @@ class BagView(PlaybackTarget):
                 self._drawings.remember(message.topic, message.data)
             for message in self._sought.messages(self._topics, time_ns - LOOK_BACK_NS, time_ns + 1):
                 if self._bag.topics[message.topic].type == TYPE:
-                    self._era.update(message.data)
+                    transforms.append(message.data)
                 newest[message.topic] = message.data
                 if self._bag.topics[message.topic].name in self._drawings.types:
                     self._drawings.remember(message.topic, message.data)
+            self._passed = self._poses_through(transforms)
             for row, data in newest.items():
                 self._due.pop(row, None)
                 self._receive(row, data)
@@ -281,7 +288,8 @@ class BagView(PlaybackTarget):
             measurements, self._measurements = self._measurements, {}
             for name, values in self._fields.taken().items():
                 measurements[name] = values, self._era.poses
-            self._stream.offer(time_ns, self._era.poses, measurements, self._era.stamp_ns)
+            passed, self._passed = self._passed, None
+            self._stream.offer(time_ns, self._era.poses, measurements, self._era.stamp_ns, passed)
 
     def warn(self, text: str) -> None:
         """Report a message to the user."""
@@ -332,13 +340,24 @@ class BagView(PlaybackTarget):
             self._report(f"the bag's worlds are not shown: {shown(str(error), MAX_LINE)}")
             return None
 
+    def _poses_through(self, transforms: Sequence[bytes]) -> FloatArray:
+        """Move the frames as messages state, one after another; return some of their poses (T, N, 7) on the way."""
+        for data in reversed(transforms):  # what a later one moves first is where that says, not where it was before
+            self._era.update(data)
+        found, step = [], len(transforms) // MAX_PASSED + 1
+        for number, data in enumerate(transforms):
+            self._era.update(data)
+            if number % step == 0:
+                found.append(self._era.poses.copy())
+        return np.array(found).reshape(-1, len(self._era.table), 7)
+
     def _enter(self, time_ns: int) -> None:
         """Show the frames and the world of a time, if they differ from those that are shown."""
         era = self._frames.era_at(time_ns)
         if era is not self._era:
             self._era = era
             era.rewind()
-            self._measurements = {}
+            self._measurements, self._passed = {}, None
             self._stream.change(len(era.table), lambda: self._set_scene(era))
 
     def _set_scene(self, era: BagEra) -> None:

@@ -12,8 +12,7 @@ from PIL import Image, ImageDraw
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
-from sim_node.viewing.browser.panel import labels_of
-from sim_node.viewing.browser.panels import Curves, signals_of
+from sim_node.viewing.browser.panels import Curves
 from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.framing import DEFAULT_SIZE, RenderError, lenses_of
 from sim_node.viewing.graph_axes import LOOK, axis_range, ticks
@@ -30,6 +29,7 @@ from sim_node.viewing.render_requests import (
 from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
 from sim_node.viewing.schematic.model import DataPanel, Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
+from sim_node.viewing.sensor_numbers import labels_of
 from sim_node.viewing.shown_signals import ShownSignals, scene_reference
 from sim_node.world import FrameTable, WorldError, WorldWarning
 from sim_node.world.layout import lay_out
@@ -154,7 +154,7 @@ def render_panels(
             continue
         try:
             if isinstance(panel, GraphPanel) and panel.style != "table":
-                curves.append(Curves(panel, signals_of(panel, signals), {}))
+                curves.append(Curves(panel, signals))
                 panes.append((box, _titled(panel.name, _graph(curves[-1]))))
             elif (paint := _PAINTERS.get(getattr(panel, "kind", ""))) is not None:
                 feed = feed_of(panel, context)  # type: ignore[arg-type]
@@ -276,15 +276,17 @@ def _graph(curves: Curves) -> Painter:
         first, last = curves.times[0], max(curves.times[-1], curves.times[0] + 1e-3)
         size, palette = pen.size, pen.palette
         legend = min(max(pen.font.getlength(label) for label in curves.labels) + size, 0.45 * pen.width)
-        left, right, top, bottom = 4.0 * size, pen.width - legend, 1.6 * size, pen.height - 1.6 * size
+        rungs = {each: f"{each:.6g}" for each in ticks(low, high, max(2.0, pen.height / (4.0 * size)))}
+        left = max([4.0 * size, *(pen.font.getlength(each) + 0.8 * size for each in rungs.values())])
+        right, top, bottom = pen.width - legend, 1.6 * size, pen.height - 1.6 * size
         if right <= left or bottom <= top:
             return
         x = left + (np.array(curves.times) - first) / (last - first) * (right - left)
         y = bottom - (rows - low) / (high - low) * (bottom - top)
-        for tick in ticks(low, high, max(2.0, pen.height / (4.0 * size))):
+        for tick, written in rungs.items():
             at = bottom - (tick - low) / (high - low) * (bottom - top)
             pen.draw.line([(left, at), (right, at)], palette.grid, 2)
-            pen.text((left - 0.4 * size, at), f"{tick:.6g}", palette.dim, "rm")
+            pen.text((left - 0.4 * size, at), written, palette.dim, "rm")
         for tick in ticks(first, last, max(2.0, pen.width / (9.0 * size))):
             at = left + (tick - first) / (last - first) * (right - left)
             pen.draw.line([(at, top), (at, bottom)], palette.grid, 2)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -70,9 +71,18 @@ def write_time(pixels: Pixels, time_s: float) -> Pixels:
 
 
 def font_for(picture: Image.Image, scale: float = 1.0) -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, float]:
-    """Return Pillow's own font, the same on every machine, and its size, pixels, for a picture that is scaled."""
+    """Return the font of plots, the same on every machine, and its size, pixels, for a picture that is scaled."""
     size = scale * max(_MIN_TEXT_SIZE, picture.height * _TEXT_SIZE)
-    return ImageFont.load_default(size), size
+    # Pillow's own has neither the letters of units, such as m/s², nor those of names in most languages.
+    path = _font_path()
+    return ImageFont.truetype(path, size) if path.is_file() else ImageFont.load_default(size), size
+
+
+@cache
+def _font_path() -> Path:
+    from matplotlib import get_data_path
+
+    return Path(get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
 
 
 def _inside(at: FloatArray, picture: Image.Image) -> bool:

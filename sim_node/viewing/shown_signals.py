@@ -16,6 +16,7 @@ from sim_node.viewing.schematic import FormulaSignal
 from sim_node.viewing.schematic.eql import CallNode, IndexNode, NameNode, Sum, Tree
 from sim_node.viewing.schematic.formulas import POSE_LABELS, Origin
 from sim_node.viewing.schematic.model import Schematic
+from sim_node.viewing.sensor_numbers import units_of
 from sim_node.world import FrameTable, World
 from sim_node.world.part import PARTS, NamedNumbers
 
@@ -77,7 +78,7 @@ class ShownSignals:
     Args:
         frames: The frames.
         labels: Labels of the numbers of sensors, by name.
-        world: The world, for what its kinds of parts name.
+        world: The world, for what its kinds of parts name, and for units.
         lenient: Whether frames may come later: until then their poses are unknown.
         fields: Fields of topics; None where there are no topics.
         reference: What poses are relative to; None for that of the world.
@@ -86,6 +87,7 @@ class ShownSignals:
         origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
         columns: The columns that signals read, of those in a Snapshot.
         sensors: The sensors that signals read.
+        units: Of the numbers of sensors, by name and label.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class ShownSignals:
                 self._named |= kind.columns(world)
         self.columns: set[str] = set()
         self.sensors: set[str] = set()
+        self.units: Units = {} if world is None else units_of(world)
 
     def find(self, name: str) -> FormulaSignal | None:
         """Return the signal of a name, or None."""

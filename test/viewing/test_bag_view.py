@@ -105,6 +105,26 @@ def test_the_slider_shows_the_recorded_instant_with_the_recorded_shapes(view: tu
             until_near(page, [seconds, 0.0, 3.0], within=1 / 60 + 1e-3)
 
 
+def trail(page: Page) -> np.ndarray:
+    """The lines (K, 2, 3) of the trail that is there: each is made under another name."""
+    node = list(page.all("LineSegmentsMessage"))[-1]["name"]
+    points: np.ndarray = np.asarray(page.prop(node, "points")).reshape(-1, 2, 3)
+    return points
+
+
+def test_a_trail_is_what_was_recorded_before_the_instant_and_crosses_no_seek(view: tuple[BagView, str]) -> None:
+    """At 1 m/s, the two seconds before; nowhere is it straight for longer than between two transforms, 60 a second."""
+    _, url = view
+    with opened(url) as page:
+        for seconds in (0.5, 3.5, 2.5):  # on, and back
+            move_slider(url, seconds)
+            page.until(lambda page, x=seconds: trail(page)[-1, 1, 0] == pytest.approx(x, abs=0.05))  # type: ignore[misc]
+            page.come_to_rest()
+            lines = trail(page)
+            assert lines[:, :, 0].min() == pytest.approx(max(seconds - 2.0, 0.0), abs=0.05)
+            assert np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).max() < 0.06
+
+
 def test_a_recorded_range_is_drawn_from_its_sensor_to_the_ground(view: tuple[BagView, str]) -> None:
     _, url = view
     with opened(url) as page:

@@ -252,6 +252,8 @@ def test_the_memory_of_a_run_forgets_the_oldest() -> None:
     assert (rewind.live, rewind.playing, shown[-1].time_ns) == (False, False, 5)
     assert shown[-1].poses[0, 0] == 5.0
     assert shown[-1].measurements["imu"][0] == [5]
+    assert shown[-1].passed is not None
+    assert shown[-1].passed[:, 0, 0].tolist() == list(range(span[0], 6)), "how it came there"
     rewind.seek(0)
     assert shown[-1].time_ns == span[0]
     before = len(shown)
@@ -259,6 +261,7 @@ def test_the_memory_of_a_run_forgets_the_oldest() -> None:
     assert len(shown) == before  # the page looks back
     rewind.to_live()
     assert state()[:2] == (True, 8)
+    assert shown[-1].passed is None, "it follows on what was kept"
     rewind.seek(6)
     rewind.show(Instant(0, np.zeros((2, 7)), {}))  # a reset
     assert state() == (True, 0, None)

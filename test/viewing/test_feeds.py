@@ -11,10 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.viewing.browser.feeds import FeedContext, feed_of
 from sim_node.viewing.browser.markers import arrow
-from sim_node.viewing.browser.panel import labels_of, table, units_of, without_noise
+from sim_node.viewing.browser.panel import table, without_noise
 from sim_node.viewing.browser.plots import signals_of
 from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.schematic.eql import formula
+from sim_node.viewing.sensor_numbers import labels_of, units_of
 from sim_node.viewing.shown_signals import ShownSignals, unit_of
 from sim_node.world import World, WorldError, loads
 from sim_node.world.layout import lay_out
@@ -243,7 +244,7 @@ def test_monitors_and_plots_have_the_units_of_measurements() -> None:
     frames, units, labels = lay_out(world).frames, units_of(world), labels_of(world)
     signals = ShownSignals(frames, labels, world)
     (panel,) = read_schematic('component_monitor component_name="mast/gps"').data_panels()
-    feed = feed_of(panel, FeedContext(signals, frames, world, str, lambda: None, units=units))
+    feed = feed_of(panel, FeedContext(signals, frames, world, str, lambda: None))
     assert feed is not None
     assert [unit for _, _, unit in feed()] == ["°", "°", "m", "m/s", "m/s", "m/s"]
     plotted = {name: signal.unit for name, signal in signals_of(labels["mast/imu"], units["mast/imu"]).items()}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import get_data_path
+from PIL import ImageFont
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing import RenderError, RenderRequest, draw
@@ -39,6 +42,8 @@ sensors:
     field_of_view: 0
     noise: {deviation: 0, resolution: 0}
   - {name: base/CAM, parent: base, type: camera, width: 64, height: 48}
+  - {name: base/IMU, parent: base, type: imu}
+  - {name: base/BARO, parent: base, type: barometer}
 """
 RED, GREEN = (201, 42, 42), (35, 122, 51)
 SKY, EARTH = (74, 144, 217), (138, 103, 66)
@@ -107,6 +112,37 @@ def test_a_curve_ends_where_its_value_is(graph: str, up: float) -> None:
     apart = (starts[0] - ends[-1]) / 3.0
     assert up * apart > 20.0
     np.testing.assert_allclose(starts[0] - ends, apart * np.array([1.0, 2.0, 3.0]), atol=1.5)
+
+
+def widths(pixels: Pixels, bands: list[tuple[int, int]]) -> list[int]:
+    """How wide what is written is in bands of rows of a picture, pixels."""
+    written = pixels.max(axis=2) < 225
+    columns = (np.flatnonzero(written[begin:end].any(axis=0)) for begin, end in bands)
+    return [int(np.ptp(each)) + 1 for each in columns]
+
+
+def widths_of(*texts: str) -> FloatArray:
+    """How wide texts of 11 pixels are in DejaVu Sans."""
+    font = ImageFont.truetype(str(Path(get_data_path(), "fonts/ttf/DejaVuSans.ttf")), 22)
+    boxes_of_ink = np.array([font.getmask(each).getbbox() for each in texts])
+    return np.asarray(boxes_of_ink[:, 2] - boxes_of_ink[:, 0]) / 2.0
+
+
+@pytest.mark.parametrize(("sensor", "unit"), [("RANGE", "m"), ("BARO", "Pa"), ("IMU.force_x", "m/s²")])
+def test_a_graph_has_the_unit_of_what_is_measured(sensor: str, unit: str) -> None:
+    """In its upper left corner, right of the numbers of its axis, below its name."""
+    graph = f'graph "base/{sensor}" y_min=200000 y_max=900000'
+    (pixels,) = pictured(loads(WALL + CROSSING.format(schematic=graph, roll=0, pitch=0)), 0.5)
+    np.testing.assert_allclose(widths(pixels[:, 50:200], [(17, 32)]), widths_of(unit), atol=1.5)
+
+
+def test_a_monitor_has_the_units_of_what_is_measured() -> None:
+    """One in each row of 16.5 pixels, right of its number. Those of an IMU are two."""
+    monitor = 'component_monitor component_name="base/IMU"'
+    (pixels,) = pictured(loads(WALL + CROSSING.format(schematic=monitor, roll=0, pitch=0)), 0.5)
+    bands = [(round(11 * (2.4 + 1.5 * row)) - 7, round(11 * (2.4 + 1.5 * row)) + 8) for row in range(6)]
+    found = widths(pixels[:, int(0.77 * SIZE[0]) : -4], bands)
+    np.testing.assert_allclose(found, widths_of(*["rad/s"] * 3, *["m/s²"] * 3), atol=1.5)
 
 
 @pytest.mark.usefixtures("opengl")

@@ -111,7 +111,7 @@ class DrawnSource:
     def placed(self) -> list[PlacedLabel]:
         """Return its texts, which names of what moves go before."""
         texts = [self._handles[f"text/{number}"] for number in range(self._texts if self.visible else 0)]
-        return [PlacedLabel(text, np.asarray(text.position), first=False) for text in texts]
+        return [PlacedLabel(text, np.asarray(text.position)) for text in texts]
 
     def remove(self) -> None:
         """Remove it from the page."""
@@ -240,7 +240,7 @@ class DrawnSource:
             handle = self._handles.get(key)
             if handle is None:
                 self._handles[key] = self._scene.add_label(
-                    f"{self._node}/{key}", each.text, position=position, depth_test=True
+                    f"{self._node}/{key}", each.text, position=position, depth_test=False
                 )
                 continue
             handle.position = position
@@ -305,7 +305,8 @@ class Drawings:
         self._numbers: dict[str, int] = {}
         self._hidden: frozenset[str] = frozenset()
         self._labels: dict[int, Any] = {}
-        self._anchors: dict[int, str] = {}
+        # Of each label, its anchor, and whether it is shown where nothing hides and shows labels: on exported pages.
+        self._looks: list[tuple[str, bool]] = []
         self._labelled = True
         self.reaches: dict[str, FloatArray] = {}
 
@@ -361,31 +362,38 @@ class Drawings:
 
     def placed(self) -> list[PlacedLabel]:
         """Return the labels of sources, and then their texts; names of what moves go before these."""
-        labels = [PlacedLabel(label, np.asarray(label.position), first=False) for label in self._labels.values()]
+        labels = [PlacedLabel(label, np.asarray(label.position)) for label in self._labels.values()]
         return [*labels, *(text for source in self.sources.values() for text in source.placed())]
 
     def _label(self) -> None:
-        """Label the sources; those at one place share a label, and those that would be on others have none."""
+        """Label the sources, in front of what would cut labels; those at one place share one.
+
+        Those that would be on others where a page begins are hidden, until there is room for them on a page.
+        """
         texts: list[tuple[FloatArray, str]] = []
         for source in self.sources.values() if self._labelled else ():
             if source.place is None or not source.visible:
                 continue
+            # Where the origin is makes labels longer than a phone is wide: the tab of sources has it.
+            about = source.about.partition(" about ")[0]
             for number, (place_, text) in enumerate(texts):
                 if np.linalg.norm(place_ - source.place) < _TOGETHER * self._radius:
-                    texts[number] = place_, f"{text}, {source.about}"
+                    texts[number] = place_, f"{text}, {about}"
                     break
             else:
-                texts.append((source.place, source.about))
+                texts.append((source.place, about))
         shown = [shortened(text, _MOST_LETTERS) for _, text in texts]
         arranged = shown, self._names.edges
         if arranged != self._arranged:
             self._arranged = arranged
             places = np.array([place_ for place_, _ in texts]).reshape(-1, 3)
             apart = apart_in(self._view, shown, places, _ANCHORS, self._names.edges)
-            self._anchors = {number: anchor for number, (anchor, _) in apart.items()}
-        for number, anchor in self._anchors.items():
+            self._looks = [
+                (apart[number][0], True) if number in apart else (_ANCHORS[0], False) for number in range(len(shown))
+            ]
+        for number, (anchor, visible) in enumerate(self._looks):
             label, position = self._labels.get(number), texts[number][0]
-            if label is not None and (label.text, label.anchor) == (shown[number], anchor):
+            if label is not None and (label.text, label.anchor, label.visible) == (shown[number], anchor, visible):
                 label.position = position
             else:
                 self._labels[number] = self._scene.add_label(
@@ -393,8 +401,9 @@ class Drawings:
                     shown[number],
                     position=position,
                     font_screen_scale=0.7,
-                    depth_test=True,
+                    depth_test=False,
                     anchor=anchor,
+                    visible=visible,
                 )
-        for number in self._labels.keys() - self._anchors.keys():
+        for number in self._labels.keys() - set(range(len(shown))):
             self._labels.pop(number).remove()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from sim_node.viewing.schematic.binding import axes_of, problem_of
 from sim_node.viewing.schematic.eql import IndexNode
 from sim_node.viewing.schematic.formulas import ANGULAR, LINEAR, POSE_LABELS
 from sim_node.viewing.schematic.model import ENU, DataPanel
-from sim_node.viewing.shown_signals import WORLD_POS, WORLD_VEL, ShownSignals, Units, unit_of
+from sim_node.viewing.shown_signals import WORLD_POS, WORLD_VEL, ShownSignals, unit_of
 from sim_node.world import FrameTable, World
 from sim_node.world.problems import counted
 from sim_node.world.values import numbers_of
@@ -46,7 +45,6 @@ class FeedContext(NamedTuple):
         messages: Returns what shows the messages of a topic, or None.
         shown: The world whose numbers are shown, of a run or of a bag, or None.
         can_set: Whether its numbers can be changed.
-        units: Of the numbers of sensors, by name and label.
     """
 
     signals: ShownSignals
@@ -57,7 +55,6 @@ class FeedContext(NamedTuple):
     messages: Callable[[], MessagesTab | None] = lambda: None
     shown: World | None = None
     can_set: bool = False
-    units: Units = MappingProxyType({})
 
 
 Feed = Callable[[], Any]
@@ -82,7 +79,8 @@ def _monitor(panel: DataPanel, context: FeedContext) -> Feed:
     assert panel.formula is not None
     tree = panel.formula.tree
     indexed = (IndexNode(tree, number) for number in range(len(signal.labels)))
-    units = [unit_of(tree, context.units) or unit_of(each, context.units) for each in indexed]
+    of_sensors = context.signals.units
+    units = [unit_of(tree, of_sensors) or unit_of(each, of_sensors) for each in indexed]
 
     def now() -> Any:
         values = without_noise(signal.read())

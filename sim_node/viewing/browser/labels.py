@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,14 @@ from sim_node.viewing.view import View, looking
 
 # Largest field of view for which labels are arranged, rad.
 _WIDEST = 2.9
-# For how many updates a new page is sent again what it hides: until then its scene may not be there.
-_TELLS = 20
+
+
+class _Sent(NamedTuple):
+    """What a page has of a label: which one, behind how many messages to all pages, and whether it is shown there."""
+
+    handle: Any
+    behind: int
+    visible: bool
 
 
 class PageLabels:
@@ -31,9 +36,8 @@ class PageLabels:
 
     def __init__(self, server: Any) -> None:
         self._server = server
-        # By page and node: the label, and whether it was shown there.
-        self._sent: dict[int, dict[str, tuple[Any, bool]]] = {}
-        self._updates: Counter[int] = Counter()
+        # By page and node.
+        self._sent: dict[int, dict[str, _Sent]] = {}
 
     def show(
         self,
@@ -61,16 +65,22 @@ class PageLabels:
                 self._arrange(number, client, view, in_viewports, roots.get(number, root))
 
     def _arrange(self, number: int, client: Any, view: View, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
-        """Hide those of a page's labels that would lie on others, and show the others."""
+        """Hide those of a page's labels that would lie on others, and show the others.
+
+        Labels are sent to all pages; what is sent to one page does not wait for that. What would hide a label that the
+        page does not have yet is lost, so it is not sent before the page has got all that was sent by then.
+        """
         shown = apart(view, labels, pose_math.apply(root, np.array([each.place for each in labels]).reshape(-1, 3)))
         sent = self._sent.setdefault(number, {})
-        begins = self._updates[number] < _TELLS
-        self._updates[number] += begins
-        for row, label in enumerate(labels):
-            now = label.handle, row in shown
-            if sent.get(label.handle.name, (label.handle, True)) != now or (begins and row not in shown):
-                self._server.set_visible_for(client, label.handle.name, visible=row in shown)
-            sent[label.handle.name] = now
+        queued, arrived = self._server.queued(), self._server.arrived(number)
+        for row, (handle, _, _) in enumerate(labels):
+            now = sent.get(handle.name)
+            if now is None or now.handle is not handle:
+                now = _Sent(handle, queued, handle.visible)
+            if now.visible != (row in shown) and arrived >= now.behind:
+                now = now._replace(visible=row in shown)
+                self._server.set_visible_for(client, handle.name, visible=now.visible)
+            sent[handle.name] = now
 
 
 def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> set[int]:
@@ -78,7 +88,7 @@ def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> set[
     depths = view.project(places)[1]
     taken: list[Edges] = []
     shown: set[int] = set()
-    for row in sorted(range(len(labels)), key=lambda row: (not labels[row].first, depths[row])):
+    for row in sorted(range(len(labels)), key=lambda row: (labels[row].rank, depths[row])):
         handle = labels[row].handle
         free = apart_in(view, [handle.text], places[row : row + 1], (handle.anchor,), taken)
         if free and depths[row] > 0.0:

@@ -181,6 +181,7 @@ class Layers:
         self._time_ns: int = 0
         self._posed_ns: int | None = None
         self._fresh: Latest = {}
+        self._passed: FloatArray | None = None
         self._told: set[tuple[str, ...]] = set()
         viewer.fields, viewer.texts = _Fields(self.layers), _Texts(self.layers)
         if world is not None:
@@ -210,7 +211,7 @@ class Layers:
             name for name, layer in movers.items() if not (self._stands(layer) or _is_static(layer.frames, name))
         }
         table = table_of(parents, dynamic, [layer.frames.names[0] for layer in layers])
-        self._poses, self._fresh = np.tile(pose_math.IDENTITY, (len(table), 1)), {}
+        self._poses, self._fresh, self._passed = np.tile(pose_math.IDENTITY, (len(table), 1)), {}, None
         shapes: list[DrawnShape] = []
         for layer in layers:
             on_page = [table.index(name) for name in layer.frames.names]
@@ -251,9 +252,12 @@ class Layers:
                     then = self._poses.copy()
                     then[layer.moved[0]] = poses[layer.moved[1]]
                     self._fresh[name] = values, then
+            if instant.passed is not None:
+                self._passed = np.repeat(self._poses[None], len(instant.passed), axis=0)
+                self._passed[:, layer.moved[0]] = instant.passed[:, layer.moved[1]]
             if layer is self.layers[-1]:
-                fresh, self._fresh = self._fresh, {}
-                self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh, self._posed_ns))
+                fresh, passed, self._fresh, self._passed = self._fresh, self._passed, {}, None
+                self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh, self._posed_ns, passed))
 
     def _move(self, layer: Layer) -> None:
         on_page, own = layer.moved

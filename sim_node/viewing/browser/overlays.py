@@ -218,11 +218,11 @@ def apart_in(
 
 
 class PlacedLabel(NamedTuple):
-    """viser's handle of a label, where it is (3,) in the fixed frame, m, and whether it goes before others."""
+    """viser's handle of a label, where it is (3,) in the fixed frame, m, and its rank: lower ones go first."""
 
     handle: Any
     place: FloatArray
-    first: bool
+    rank: int = 2
 
 
 class NameOverlays:
@@ -243,6 +243,7 @@ class NameOverlays:
         axes: Lengths (N,) of the axes of frames without shapes, m.
         in_front: Whether (N,) the name of a frame is in front of all shapes.
         view: Where a page begins.
+        own: How many of the frames are no ghost's.
     """
 
     def __init__(
@@ -255,8 +256,9 @@ class NameOverlays:
         axes: FloatArray,
         in_front: BoolArray,
         view: View,
+        own: int,
     ) -> None:
-        self._scene, self._node, self._frames, self._view = scene, node, frames, view
+        self._scene, self._node, self._frames, self._view, self._own = scene, node, frames, view, own
         self._in_front = in_front
         self._boxes, self._solid = np.nan_to_num(boxes), np.isfinite(boxes[:, 0, 0])
         self._above = np.where(self._solid, _GAP * view.distance, 1.1 * axes)
@@ -309,10 +311,9 @@ class NameOverlays:
                 label.position = place
 
     def placed(self) -> list[PlacedLabel]:
-        """Return the labels; those of frames that move go before others."""
-        return [
-            PlacedLabel(label, np.asarray(label.position), not self._frames.still[row]) for row, label in self._labels
-        ]
+        """Return the labels; those of frames that move go before others, and of those, ghosts' come last."""
+        ranks = np.where(self._frames.still, 2, np.arange(len(self._frames)) >= self._own).tolist()
+        return [PlacedLabel(label, np.asarray(label.position), ranks[row]) for row, label in self._labels]
 
     def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or above its axes."""
@@ -389,6 +390,12 @@ class Trails:
         if self._handle is not None:
             self._handle.remove()
             self._handle, self._ends = None, []
+
+    def restart(self, passed: FloatArray) -> None:
+        """Restart all trails where frames have passed: poses (T, N, 7), at least one, up to now."""
+        self.clear(passed[0])
+        for in_root in passed[1:]:
+            self.follow(in_root)
 
     def follow(self, in_root: FloatArray) -> None:
         """Add the current positions of frames."""

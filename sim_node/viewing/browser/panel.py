@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.simulation.sensors import SensorType, groups_of
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.world import FrameTable, World
+from sim_node.world import FrameTable
 
-# Maximum number of values of a shown measurement.
-MAX_NUMBERS = 60
 # What is smaller is rounding of doubles, in any unit of a robot.
 NOISE = 1e-12
 
@@ -59,26 +56,6 @@ class Readouts:
             self._shown_text = self._answer.content = text
 
 
-def labels_of(world: World) -> dict[str, tuple[str, ...]]:
-    """Return the labels of the numbers of all sensors whose measurements are a short row of numbers."""
-    return {
-        name: _labels(sensor)
-        for group in groups_of(world)
-        for name, sensor in zip(group.names, group.sensors, strict=True)
-        if len(sensor.shape()) == 1 and sensor.shape()[0] <= MAX_NUMBERS
-    }
-
-
-def units_of(world: World) -> dict[str, dict[str, str]]:
-    """Return the units of the numbers of sensors by their labels, by the names of sensors whose labels are channels."""
-    return {
-        name: dict(zip(sensor.channels, sensor.channel_units(), strict=True))
-        for group in groups_of(world)
-        for name, sensor in zip(group.names, group.sensors, strict=True)
-        if sensor.shape() == (len(sensor.channels),)
-    }
-
-
 def table(labels: tuple[str, ...], values: npt.NDArray[Any], units: Mapping[str, str]) -> str:
     """Return one row per number, with six digits and the unit of its label."""
     rows = [
@@ -93,15 +70,6 @@ def without_noise(values: npt.ArrayLike) -> FloatArray:
     given = np.array(values, dtype=np.float64)
     given[np.abs(given) < NOISE] = 0.0
     return given
-
-
-def _labels(sensor: SensorType) -> tuple[str, ...]:
-    """Return the names of the channels, numbered if each has several values."""
-    (count,), names = sensor.shape(), sensor.channels
-    if count == len(names):
-        return names
-    each = -(-count // max(1, len(names)))
-    return tuple(f"{names[row // each] if names else 'number'} {row % each}" for row in range(count))
 
 
 # Maximum number of lines of the hierarchy.

@@ -21,7 +21,6 @@ from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.markers import PageMarkers
 from sim_node.viewing.browser.messages_tab import MessagesTab
 from sim_node.viewing.browser.overlays import PlacedLabel
-from sim_node.viewing.browser.panel import units_of
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.stream import Instant
@@ -46,7 +45,6 @@ from sim_node.viewing.shown_signals import (
     WORLD_POS,
     ShownFields,
     ShownSignals,
-    Units,
     common_unit,
     scene_reference,
     unit_of,
@@ -70,8 +68,10 @@ class Curves:
 
     Args:
         graph: The graph.
-        signals: Of its formulas.
-        sensors: Units of the numbers of sensors, by name and label.
+        signals: What its formulas name.
+
+    Raises:
+        WorldError: A formula names what does not exist.
 
     Attributes:
         graph: The graph.
@@ -83,15 +83,15 @@ class Curves:
         epoch: A number that changes when pages begin anew.
     """
 
-    def __init__(self, graph: GraphPanel, signals: list[FormulaSignal], sensors: Units) -> None:
-        self.graph, self._signals = graph, signals
-        named = len(signals) > 1
+    def __init__(self, graph: GraphPanel, signals: ShownSignals) -> None:
+        self.graph, self._signals = graph, [_signal_of(formula, signals) for formula in graph.curves]
+        named = len(self._signals) > 1
         self.labels = [
             f"{formula.text} {label}" if named and len(signal.labels) > 1 else formula.text if named else label
-            for formula, signal in zip(graph.curves, signals, strict=True)
+            for formula, signal in zip(graph.curves, self._signals, strict=True)
             for label in signal.labels
         ]
-        self.unit = common_unit(unit_of(formula.tree, sensors) for formula in graph.curves)
+        self.unit = common_unit(unit_of(formula.tree, signals.units) for formula in graph.curves)
         self.clear()
 
     def clear(self) -> None:
@@ -285,8 +285,7 @@ class Panels:
             for number, viewport in enumerate(viewports)
             if viewport.pos is not None
         }
-        units = {} if self._shown_world is None else units_of(self._shown_world)
-        curves = [Curves(graph, signals_of(graph, signals), units) for graph in schematic.graphs()]
+        curves = [Curves(graph, signals) for graph in schematic.graphs()]
         context = FeedContext(
             signals,
             frames,
@@ -296,7 +295,6 @@ class Panels:
             self._messages,
             self._shown_world,
             world is not None and self._can_set(),
-            units,
         )
         feeds = [feed_of(panel, context) for panel in schematic.data_panels()]
         self._markers.change(schematic.markers, signals)
@@ -521,11 +519,6 @@ def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> No
             client.camera.near = viewport.near
         if viewport.far is not None:
             client.camera.far = viewport.far
-
-
-def signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:
-    """Return the signals of a graph's formulas. Raises WorldError if one names what does not exist."""
-    return [_signal_of(formula, signals) for formula in graph.curves]
 
 
 def _signal_of(formula: Formula, signals: ShownSignals) -> FormulaSignal:

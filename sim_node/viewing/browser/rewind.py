@@ -15,6 +15,8 @@ from sim_node.viewing.browser.transport import STEP_NS, Mark, Transport
 
 # Time between two instants in it, wall s; how far back what was measured is looked for.
 APART_S, LOOK_BACK_NS = 1.0 / 30.0, 2_000_000_000
+# Instants before one that is sought, for trails.
+MAX_PASSED = 600
 
 
 class Rewind:
@@ -99,8 +101,8 @@ class Rewind:
                 self._bytes -= self._kept.popleft()[1]
             del self._times[: len(self._times) - len(self._kept)]
 
-    def _look_at(self, time_ns: int) -> None:
-        """Show what was at a time, with what had been measured by then."""
+    def _look_at(self, time_ns: int, *, sought: bool = False) -> None:
+        """Show what was at a time, with what had been measured by then; of one that was sought, how it came there."""
         row = max(bisect_right(self._times, time_ns) - 1, 0)
         measured: Latest = {}
         for number in range(row, -1, -1):
@@ -108,8 +110,11 @@ class Rewind:
             if self._times[number] < time_ns - LOOK_BACK_NS:
                 break
             measured = {**instant.measurements, **measured}
-        self._at_ns = time_ns
-        self._show(self._kept[row][0]._replace(measurements=measured))
+        self._at_ns, passed = time_ns, None
+        if sought:
+            before = (self._kept[number][0].poses for number in range(max(row - MAX_PASSED, 0), row + 1))
+            passed = np.array(list(before))
+        self._show(self._kept[row][0]._replace(measurements=measured, passed=passed))
 
     def _go_on(self) -> None:
         now = time.monotonic()
@@ -206,7 +211,7 @@ class Rewind:
             if self._at_ns is None:
                 self._plays = False
             self._since = time.monotonic()
-            self._look_at(max(time_ns, self._times[0]))
+            self._look_at(max(time_ns, self._times[0]), sought=True)
 
     def to_live(self) -> None:
         """Show what happens now."""
@@ -214,7 +219,7 @@ class Rewind:
             if self._at_ns is None:
                 return
             if self._times:
-                self._look_at(self._times[-1])
+                self._look_at(self._times[-1], sought=True)
             self._at_ns = None
             if self._newest is not None:
                 self._show(self._newest)

@@ -228,7 +228,7 @@ class PageScene:
         self.axes.choose("main")
         above = np.where(bare, sizes, 0.0)
         self.names = NameOverlays(
-            self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self._of_robots(), self.view
+            self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self._of_robots(), self.view, self.own
         )
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:

@@ -51,6 +51,14 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         """Return the connections of viser's pages by the numbers of their clients."""
         return dict(self._websock_server._live_connections)
 
+    def queued(self) -> int:
+        """Return how many messages to all pages there have been."""
+        return int(self._websock_server._broadcast_buffer.message_counter)
+
+    def arrived(self, client: int) -> int:
+        """Return how many of them a page has got, or is sent before what is sent to it alone from now on."""
+        return int(self._websock_server._broadcast_buffer.generator_cursors.get(client, -1)) + 1
+
     def set_visible_for(self, client: viser.ClientHandle, node: str, *, visible: bool) -> None:
         """Show or hide a node of the scene, and what is below it, on one page."""
         client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, visible))

@@ -29,12 +29,15 @@ class Instant(NamedTuple):
         poses: (N, 7) each frame in its parent, m.
         measurements: New ones since the last instant, by sensor.
         posed_ns: The time of the poses, if they are older: those of a bag are the last ones that were recorded.
+        passed: Of an instant that was sought, poses (T, N, 7) of the time before it, for trails; None if it follows on
+            the one before.
     """
 
     time_ns: int
     poses: FloatArray
     measurements: Latest
     posed_ns: int | None = None
+    passed: FloatArray | None = None
 
 
 class Stream:
@@ -52,14 +55,22 @@ class Stream:
         self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
         self._time_ns = 0
         self._posed_ns: int | None = None
+        self._passed: FloatArray | None = None
         self._measurements: Latest = {}
         self._offered = threading.Condition()
         self._is_fresh = self._ended = False
         self._thread = threading.Thread(target=self._run, name="viewer", daemon=True)
         self._thread.start()
 
-    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest, posed_ns: int | None = None) -> None:
-        """Replace the instant to show; poses are copied. Measurements of an instant that was not shown are kept.
+    def offer(
+        self,
+        time_ns: int,
+        poses: FloatArray,
+        measurements: Latest,
+        posed_ns: int | None = None,
+        passed: FloatArray | None = None,
+    ) -> None:
+        """Replace the instant to show; poses are copied. Of one that was not shown, measurements and `passed` are kept.
 
         Raises what a `prepare` raised.
         """
@@ -68,6 +79,7 @@ class Stream:
                 raise self._failure
             np.copyto(self._fresh, poses)
             self._time_ns, self._posed_ns = time_ns, posed_ns
+            self._passed = self._passed if passed is None else passed
             self._measurements.update(measurements)
             self._is_fresh = True
             self._offered.notify()
@@ -84,7 +96,7 @@ class Stream:
         with self._offered:
             self._prepare = prepare
             self._fresh = np.zeros((frames, 7))
-            self._measurements = {}
+            self._measurements, self._passed = {}, None
             self._is_fresh = False
             self._offered.notify()
 
@@ -109,7 +121,8 @@ class Stream:
                     other = self._shown if self._shown.shape == self._fresh.shape else np.zeros_like(self._fresh)
                     self._fresh, self._shown = other, self._fresh
                     measurements, self._measurements = self._measurements, {}
-                    instant = Instant(self._time_ns, self._shown, measurements, self._posed_ns)
+                    instant = Instant(self._time_ns, self._shown, measurements, self._posed_ns, self._passed)
+                    self._passed = None
                     self._is_fresh = False
             if prepare is not None:
                 try:

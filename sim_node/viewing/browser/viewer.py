@@ -23,7 +23,7 @@ from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
-from sim_node.viewing.browser.panel import Lookup, Readouts, labels_of, units_of
+from sim_node.viewing.browser.panel import Lookup, Readouts
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
@@ -42,6 +42,7 @@ from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
+from sim_node.viewing.sensor_numbers import labels_of, units_of
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import SENSOR, WORLD_VEL, ShownFields
 from sim_node.world import FrameTable, World
@@ -215,7 +216,9 @@ class Viewer:
         instant = self.ghosts.extended(instant, recorded[0] if recorded else self._first_ns)
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
-            if back:
+            if instant.passed is not None:
+                scene.trails.restart(_with_ghosts(scene, instant.passed, instant.poses))
+            elif back:
                 scene.trails.clear(in_root)
             if back and (self.transport is None or self.transport.live):
                 self._noted.clear()
@@ -447,6 +450,13 @@ class OptionalTab(Generic[T]):
             self._handle = tabs.add_tab(self._title, self._icon)
             with self._handle:
                 self.content = make()
+
+
+def _with_ghosts(scene: PageScene, passed: FloatArray, poses: FloatArray) -> FloatArray:
+    """Return poses (T, N, 7) of all frames in the fixed frame, up to now; ghosts' are those (N, 7) of now."""
+    before = np.repeat(poses[None], len(passed) + 1, axis=0)
+    before[:-1, : scene.own] = passed
+    return scene.frames.in_root(before)
 
 
 def _cameras(topic_views: Mapping[str, SensorTopicView], sources: Mapping[str, str]) -> tuple[str, ...]:
