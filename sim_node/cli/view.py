@@ -183,7 +183,8 @@ def _bag(arguments: argparse.Namespace) -> int:
     _check_instant(arguments.bag, arguments.at)
     _check_ghosts(arguments)
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, Path(arguments.bag).resolve().name, ghosts_of(arguments))
+    bags = [arguments.bag, *(word for word in arguments.ghost if Path(word).exists())]
+    viewer = opened(arguments.port, " + ".join(Path(each).resolve().name for each in bags), ghosts_of(arguments))
     viewer.schematic = schematic
     from sim_node.session.bag_view import BagView
 
