@@ -84,6 +84,43 @@ class TestIncludes:
         path = write(tmp_path, {"w.sdf": sdf(include), "box/model.sdf": f'<sdf version="1.9">{box}</sdf>'})
         np.testing.assert_allclose(start(load(path), "b/l")[:3], [5.0, 0.0, 0.0], atol=1e-12)
 
+    def test_a_file_may_hold_nothing_but_an_include(self, tmp_path: Path) -> None:
+        # As libsdformat 12 answers: of a pose, a name and a placement frame, the outermost holds.
+        box = f"<pose>1 0 0 0 0 0.5</pose>{link('l', '<pose>0 0 1 0 0 0</pose>')}"
+        box += '<frame name="top"><pose>0 0 2 0 0 0</pose></frame>'
+        lifted = "<pose>0 3 0 0 0 0</pose><name>ring</name><placement_frame>top</placement_frame>"
+        above = '<frame name="here"><pose>0 0 10 0 0 0</pose></frame>'
+        turned = '<name>b</name><pose relative_to="here">9 9 9 1 0 0</pose><placement_frame>l</placement_frame>'
+        at_here = '<name>c</name><pose relative_to="here">0 3 0 0 0 0</pose>'
+        merged = model('<include merge="true"><uri>ring.sdf</uri></include>', "m")
+        files = {
+            "w.sdf": sdf(
+                f"{above}<include><uri>outer.sdf</uri></include><include><uri>outer.sdf</uri>{turned}</include>"
+                f"<include><uri>at_here.sdf</uri></include>{merged}"
+            ),
+            "outer.sdf": '<sdf version="1.9"><include><uri>ring.sdf</uri></include></sdf>',
+            "ring.sdf": f'<sdf version="1.9"><include><uri>box.sdf</uri>{lifted}</include></sdf>',
+            "at_here.sdf": f'<sdf version="1.9"><include><uri>box.sdf</uri>{at_here}</include></sdf>',
+            "box.sdf": f'<sdf version="1.9">{model(box, "box")}</sdf>',
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            world = load(write(tmp_path, files))
+        for name, place in {
+            "ring/l": [0.0, 3.0, -1.0],
+            "b/l": [9.0, 9.0, 19.0],
+            "b/top": [9.0, 9.0 - np.sin(1.0), 19.0 + np.cos(1.0)],
+            "c/l": [0.0, 3.0, 11.0],
+            "m/l": [0.0, 3.0, -1.0],
+        }.items():
+            np.testing.assert_allclose(start(world, name)[:3], place, atol=1e-12)
+
+    def test_an_include_alone_that_leads_nowhere_is_told_in_its_file(self, tmp_path: Path) -> None:
+        outer = '<sdf version="1.9"><include><uri>nothing.sdf</uri></include></sdf>'
+        path = write(tmp_path, {"w.sdf": sdf("<include><uri>outer.sdf</uri></include>"), "outer.sdf": outer})
+        with pytest.raises(WorldError, match=r"outer\.sdf:1:29: uri: no file 'nothing\.sdf'"):
+            load(path)
+
     def test_a_folder_with_a_manifest_is_its_newest_model(self, tmp_path: Path) -> None:
         new, old = (f'<sdf version="1.9">{model(link(name))}</sdf>' for name in ("new", "old"))
         write(tmp_path, {"box/model.sdf": new, "box/old.sdf": old, "box/model.config": CONFIG})
