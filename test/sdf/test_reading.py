@@ -11,7 +11,7 @@ import pytest
 
 from sim_node.cli.main import main
 from sim_node.spatial.geometry import poses
-from sim_node.world import WorldError, load, loads
+from sim_node.world import WorldError, WorldWarning, load, loads
 from sim_node.world.audit import audit
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
@@ -297,6 +297,14 @@ class TestFaults:
         fault = f'<{part} name="v">{pose}</{part}>' if part else pose
         lines = faults(sdf(model(link("l", f"\n{fault}{imu}") + link("k") + plugin))).splitlines()
         assert [line.partition(" ")[2] for line in lines] == [f"{part or 'link'}: no frame 'g' in the model 'm'"]
+
+    def test_a_sensor_with_a_frame_that_is_none_is_where_gazebo_has_it(self) -> None:
+        """As in gz-sim's optical_tactile_sensor_plugin.sdf, which names the model that the sensor is in."""
+        imu = '<sensor name="s" type="imu"><pose relative_to="m">1 2 3 0 0 0</pose></sensor>'
+        said = r"1:\d+: pose: no frame 'm' in the model 'm'; the pose is in the link, as in Gazebo"
+        with pytest.warns(WorldWarning, match=said):
+            world = loads(sdf(model(link("l", f"<pose>5 0 0 0 0 0</pose>{imu}"))), ".sdf")
+        np.testing.assert_allclose(start(world, "m/l/s")[:3], [6.0, 2.0, 3.0], atol=1e-12)
 
     def test_a_heightmap_on_a_link_with_a_fault_is_refused(self) -> None:
         shape = '<collision name="c"><geometry><heightmap><uri>h.png</uri></heightmap></geometry></collision>'
