@@ -234,6 +234,12 @@ class TestFormats:
     def test_comments_may_have_two_dashes(self) -> None:
         assert loads(sdf(f"<!-- a -- b -->{model(link('l'))}"), ".sdf").bodies
 
+    def test_a_declaration_may_be_late_or_lack_its_bracket(self) -> None:
+        """As in gz-sim's test/worlds/reset_detachable_joint.sdf."""
+        for begin in ('?xml version="1.0"?>\n', '\n <?xml version="1.0"?>\n', '<?xml version="1.0"?>\n'):
+            assert loads(begin + sdf(model(link("l"))), ".sdf").bodies
+        assert "<text>:3:1: " in faults('?xml version="1.0"?>\n\n<sfd/>')
+
     def test_texts_may_have_several_lines(self) -> None:
         world = loads(
             sdf(model(link("l"), attributes="").replace("<link", "<pose>1 2\n3\n0 0 0</pose><link", 1)), ".sdf"

@@ -20,7 +20,7 @@ from sim_node.world.readers.xml_elements import Element, XmlAttribute, compose_x
 NEWEST = (1, 12)
 MAX_DEPTH, MAX_FILES = 32, 1000
 _COMMENT = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
-_LATE, _NO_BREAK = re.compile(r"\s+<\?xml[^>]*>"), re.compile(r"[^\n]")
+_DECLARED, _NO_BREAK = re.compile(r"\s*<?\?xml[^>]*>"), re.compile(r"[^\n]")
 # Names that mean something else.
 RESERVED = (WORLD, "__root__", MODEL)
 KINDS = {"link": "link", "joint": "joint", "frame": "frame", "model": "model"}
@@ -262,11 +262,11 @@ def open_file(
 def as_xml(content: str) -> str:
     """Return a text with what Gazebo's parser accepts and XML does not allow made into XML, everything at its place.
 
-    That is: -- in comments, and white space before the declaration.
+    That is: -- in comments, and a declaration after white space or without its <.
     """
     content = _COMMENT.sub(lambda found: found[0] if found[1] is None else f"<!--{_plain(found[1])}-->", content)
-    late = _LATE.match(content)
-    return content if late is None else _NO_BREAK.sub(" ", late[0]) + content[late.end() :]
+    declared = _DECLARED.match(content)
+    return content if declared is None else _NO_BREAK.sub(" ", declared[0]) + content[declared.end() :]
 
 
 def _plain(comment: str) -> str:
