@@ -18,6 +18,7 @@ FILES = {
 }
 # A World offers its key paths as methods; what reads and writes files for them knows the World.
 WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
+PUBLIC = "public(__name__)"
 BUILTIN = "sim_node.autopilots.builtin"
 # Circles of types that are left: missions act on the flight, commands on the autopilot, of which they are parts.
 PARTS_OF = {
@@ -46,9 +47,7 @@ def _imported(nodes: Iterable[ast.AST], in_functions: bool, types: bool) -> Iter
             yield from (alias.name for alias in node.names if alias.name in FILES)
         elif isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             yield from _imported([*node.orelse, *(node.body if types else ())], in_functions, types)
-        elif isinstance(node, ast.With) and ast.unparse(node.items[0]) == "public(__name__)":
-            continue
-        elif isinstance(node, ast.expr):
+        elif isinstance(node, ast.expr) or (isinstance(node, ast.With) and ast.unparse(node.items[0]) == PUBLIC):
             continue
         elif in_functions or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from _imported(ast.iter_child_nodes(node), in_functions, types)

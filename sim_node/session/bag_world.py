@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -13,11 +15,12 @@ from sim_node.recording.bag import Bag, BagMessage
 from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
+from sim_node.session.topic_fields import TopicFields
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.render_requests import PoseSource
 from sim_node.viewing.shapes import shapes_of
-from sim_node.world import FrameTable
+from sim_node.world import FrameTable, WorldWarning
 from sim_node.world.layout import lay_out
 from sim_node.world.model import StaticFrame, World
 
@@ -29,6 +32,35 @@ def shapes_on(world: World | None, frames: FrameTable) -> tuple[DrawnShape, ...]
     theirs = lay_out(world).frames
     rows = {row: frames.index(name) for row, name in enumerate(theirs.names) if name in frames.names}
     return tuple(replace(each, row=rows[each.row]) for each in shapes_of(world, theirs) if each.row in rows)
+
+
+class BagFields(TopicFields):
+    """Reads the numbers that formulas name from the topics of a bag, as they were at instants.
+
+    Args:
+        bag: The bag.
+        read: Returns the messages of topics.
+        wanted: The topics that formulas name.
+    """
+
+    def __init__(
+        self, bag: Bag, read: Callable[[Collection[str]], Iterable[BagMessage]], wanted: Iterable[str]
+    ) -> None:
+        super().__init__(wanted, lambda text: warnings.warn(WorldWarning(text), stacklevel=2))
+        self._names = [topic.name for topic in bag.topics]
+        for topic in bag.topics:
+            self.add(topic)
+        self._messages = iter(read(known) if (known := list(self.types())) else ())
+        self._next = next(self._messages, None)
+
+    def reach(self, time_ns: int) -> None:
+        """Read the messages up to an instant, which must not be before the last one."""
+        newest: dict[int, bytes] = {}
+        while self._next is not None and self._next.time_ns <= time_ns:
+            newest[self._next.topic] = self._next.data
+            self._next = next(self._messages, None)
+        for topic, data in newest.items():
+            self.receive(self._names[topic], data)
 
 
 @contextmanager
@@ -53,7 +85,8 @@ def sources_of_bag(
         for era, end_ns in zip(frames.eras, ends, strict=True):
             world = worlds[worlds.place_at(era.start_ns)] or _bare(era)
             start_ns = max(era.start_ns, frames.first_ns) if sources else frames.first_ns
-            sources.append(PoseSource(world, _poses_of(bag, read, world, era), start_ns, end_ns, zero_ns, "bag"))
+            poses, fields = _poses_of(bag, read, world, era), partial(BagFields, bag, read)
+            sources.append(PoseSource(world, poses, start_ns, end_ns, zero_ns, "bag", fields=fields))
         yield sources
 
 

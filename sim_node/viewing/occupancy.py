@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.meshes import DrawnShape, TriangleMesh
-from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World
+from sim_node.world.layout import lay_out
 from sim_node.world.mujoco_source import need_mujoco
 
 FREE, OCCUPIED, UNKNOWN = 0, 100, -1  # nav_msgs/OccupancyGrid
@@ -103,7 +103,7 @@ def _robots(world: World, frames: FrameTable) -> list[int]:
 
 def _starts(world: World) -> list[FloatArray]:
     """Return the places of bases and vehicles in the fixed frame."""
-    layout = layout_of(world)
+    layout = lay_out(world)
     rooted = layout.frames.in_root(layout.poses)
     return [rooted[row, :2] for row in _robots(world, layout.frames)]
 
@@ -113,7 +113,7 @@ def _triangles(world: World, *, moving: bool) -> Iterator[FloatArray]:
     need_mujoco(world.source)
     from sim_node.viewing.mujoco_shapes import geoms_of
 
-    layout = layout_of(world)
+    layout = lay_out(world)
     frames = layout.frames
     rooted = frames.in_root(layout.poses)
     robots = set(_robots(world, frames))

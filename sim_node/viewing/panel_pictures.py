@@ -30,7 +30,7 @@ from sim_node.viewing.schematic import GraphPanel, Schematic, Split, Viewport
 from sim_node.viewing.schematic.model import DataPanel, Panel, Tabs, Window
 from sim_node.viewing.schematic.writing import head_of
 from sim_node.viewing.sensor_numbers import labels_of
-from sim_node.viewing.shown_signals import ShownSignals, scene_reference
+from sim_node.viewing.shown_signals import ShownSignals, TimedFields, scene_reference
 from sim_node.world import FrameTable, WorldError, WorldWarning
 from sim_node.world.layout import lay_out
 
@@ -127,8 +127,9 @@ def render_panels(
     """Yield pixels (height, width, 3) of the panels of a source's schematic at instants, in order.
 
     Of the request, `size`, `has_time` and `sun_samples` count. Panels of cameras have what the camera sees at the
-    instant. Of a run, formulas name measurements, too, and the sensors that they name measure. What a panel names that
-    pictures do not know, such as topics, and panels of lists, cause a WorldWarning: their boxes stay empty.
+    instant. Of a run, formulas name measurements, too, and the sensors that they name measure; of a bag, fields of its
+    topics. What a panel names that pictures do not know, such as topics of a run, and panels of lists, cause a
+    WorldWarning: their boxes stay empty.
 
     Raises:
         RenderError: There are no panels, or the request is invalid.
@@ -138,7 +139,8 @@ def render_panels(
     if schematic is None or not schematic.panels:
         raise RenderError("the world's schematic has no panels")
     check_times(times_ns, source)
-    signals = _signals_of(source, frames)
+    fields = None if source.fields is None else source.fields(schematic.topics())
+    signals = _signals_of(source, frames, fields)
     context = FeedContext(signals, frames, world, str, lambda: None)
     earlier = earlier_instants(source, times_ns)
     history: dict[int, FloatArray] = {}
@@ -167,7 +169,7 @@ def render_panels(
             panes.append((box, _titled(panel.name, lambda pen, time_s: None)))
             warnings.warn(f"not in pictures: {error}", WorldWarning, stacklevel=2)
     columns: dict[int, Mapping[str, Any]] = {}
-    for time_ns, posed, now in _followed(source, signals, [*earlier, *times_ns], watch):
+    for time_ns, posed, now in _followed(source, signals, fields, [*earlier, *times_ns], watch):
         history[time_ns], columns[time_ns] = posed, now
 
     def take(time_ns: int) -> float:
@@ -197,16 +199,16 @@ def render_panels(
         yield write_time(pixels, time_s) if request.has_time else pixels
 
 
-def _signals_of(source: PoseSource, frames: FrameTable) -> ShownSignals:
+def _signals_of(source: PoseSource, frames: FrameTable, fields: TimedFields | None) -> ShownSignals:
     world = source.world
     reference = scene_reference(world.schematic, world)
     if source.columns is None:
-        return ShownSignals(frames, reference=reference)
+        return ShownSignals(frames, fields=fields, reference=reference)
     return ShownSignals(frames, labels_of(world), world, reference=reference)
 
 
 def _followed(
-    source: PoseSource, signals: ShownSignals, instants: Sequence[int], watch: Watch
+    source: PoseSource, signals: ShownSignals, fields: TimedFields | None, instants: Sequence[int], watch: Watch
 ) -> Iterator[tuple[int, FloatArray, Mapping[str, Any]]]:
     """Yield instants, with poses of frames and what else signals read. The sensors that they name measure."""
     if signals.sensors:
@@ -215,6 +217,9 @@ def _followed(
     watched = watch(instants, "simulated" if source.name == "world" else "read")
     for time_ns, posed in zip(instants, source.poses(watched), strict=True):
         now = {} if source.columns is None else source.columns(signals.columns)
+        if fields is not None:
+            fields.reach(time_ns)
+            now = {**now, **fields.taken()}
         yield time_ns, posed, {name: (values, posed) for name, values in now.items()}
 
 

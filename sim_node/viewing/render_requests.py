@@ -26,7 +26,7 @@ from sim_node.viewing.framing import (
     size_of,
 )
 from sim_node.viewing.renderer import Renderer
-from sim_node.viewing.shown_signals import SENSOR
+from sim_node.viewing.shown_signals import SENSOR, TimedFields
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
@@ -154,6 +154,7 @@ class PoseSource:
         columns: Returns columns by name, and by SENSOR and name the newest measurements of the sensors that measure, at
             the instant whose poses were yielded last; None for what is no run.
         measuring: Returns the same run with these sensors measuring; None for what is no run.
+        fields: Returns the fields of these topics; None for what has no recorded topics.
     """
 
     world: World
@@ -164,6 +165,7 @@ class PoseSource:
     name: str = "world"
     columns: Callable[[Iterable[str]], Mapping[str, Array]] | None = None
     measuring: Callable[[Collection[str]], PoseSource] | None = None
+    fields: Callable[[Iterable[str]], TimedFields] | None = None
 
 
 def source_of_run(

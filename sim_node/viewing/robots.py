@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World
-from sim_node.world.layout import Layout
+from sim_node.world.layout import Layout, lay_out
 from sim_node.world.models import Model
 
 _JOINT = "/joint"
@@ -53,7 +52,7 @@ def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot
     no prefix, at the moving frame. Fixed links of its model above that belong to it. For a URDF model, the robot is the
     links of the model and nothing mounted on them. A single floating body is not a robot, unless it is a vehicle.
     """
-    layout = layout_of(world)
+    layout = lay_out(world)
     kinds = {row: body.joint for row, body in layout.bodies if body.type.parts}
     kinds |= {
         row: "free" if any(joint.kind == "free" for joint in link.link.joints) else "joint"

@@ -12,7 +12,7 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import DrawnShape, coloured
 from sim_node.world import FrameTable, World
-from sim_node.world.layout import Layout, lay_out
+from sim_node.world.layout import lay_out
 from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.shapes import Geometry
 from sim_node.world.vehicles import Multirotor
@@ -47,17 +47,7 @@ ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 
 
 # What was made last of an assembled world: markers, descriptions and pages of one world need the same.
-_last_layout: tuple[World, Layout] | None = None
 _last_shapes: tuple[World, tuple[str, ...], tuple[DrawnShape, ...]] | None = None
-
-
-def layout_of(world: World) -> Layout:
-    """Return the layout of an assembled world, which must not be changed."""
-    global _last_layout
-    last = _last_layout
-    if last is None or last[0] is not world:
-        _last_layout = last = world, lay_out(world)
-    return last[1]
 
 
 def shapes_of(world: World, frames: FrameTable) -> tuple[DrawnShape, ...]:
@@ -75,7 +65,7 @@ def _shapes(world: World, frames: FrameTable) -> tuple[DrawnShape, ...]:
         need_mujoco(world.source)
         from sim_node.viewing.mujoco_shapes import geoms_of
 
-        shapes += geoms_of(world, layout_of(world))
+        shapes += geoms_of(world, lay_out(world))
     return tuple(shapes)
 
 

@@ -70,6 +70,13 @@ class ShownFields(Protocol):
         """Return the newest numbers of each field that have not been taken yet."""
 
 
+class TimedFields(ShownFields, Protocol):
+    """Fields of topics that were recorded."""
+
+    def reach(self, time_ns: int) -> None:
+        """Read the messages up to an instant, which must not be before the last one."""
+
+
 class ShownSignals:
     """Signals of what is shown: `FRAME.world_pos` and `.world_vel`, `ENTITY.COMPONENT`, `/TOPIC.FIELD`, and sensors.
 

@@ -10,10 +10,10 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import DrawnShape, uri
 from sim_node.viewing.robots import Robot, robots_of
-from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
+from sim_node.viewing.shapes import ARROWS, DISC, shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body
-from sim_node.world.layout import Layout
+from sim_node.world.layout import Layout, lay_out
 from sim_node.world.models import ModelLink
 from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.readers.xml_elements import quoteattr
@@ -77,7 +77,7 @@ class UrdfWriter:
     def __init__(self, world: World, frames: FrameTable, numbers: Mapping[str, int] | None = None) -> None:
         self._numbers = {name: row for row, name in enumerate(frames.names)} if numbers is None else numbers
         self._world, self._frames = world, frames
-        self._layout: Layout = layout_of(world)
+        self._layout: Layout = lay_out(world)
         self._links = dict(self._layout.links)
         self._inertials = _inertials(world, self._layout)
         self._parts: dict[int, list[_Part]] = {}
@@ -142,7 +142,7 @@ def described_rows(world: World, frames: FrameTable) -> frozenset[int]:
     Returns:
         The rows.
     """
-    links = dict(layout_of(world).links)
+    links = dict(lay_out(world).links)
     below = (row for robot in robots_of(world, frames) for row in robot.rows[1:])
     return frozenset(row for row in below if frames.static[row] or (row in links and _scalar_joint(links[row])))
 
@@ -171,7 +171,7 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
         need_mujoco(world.source)
         from sim_node.viewing.mujoco_shapes import collision_geoms_of
 
-        collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, layout_of(world))]
+        collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, lay_out(world))]
     shown = [(shape, _USES["" if _collides(shape) else "visual"]) for shape in shapes_of(world, frames)]
     for shape, uses in (*shown, *collision):
         if in_urdf(shape):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -165,12 +166,12 @@ class JointType:
             if fault:
                 raise ValueError(f"joint type {self.name!r}: part {k} has the {fault}")
 
-    @property
+    @cached_property
     def q_size(self) -> int:
         """Length of q."""
         return sum(part.q_size for part in self.parts)
 
-    @property
+    @cached_property
     def qd_size(self) -> int:
         """Length of qd: the degrees of freedom."""
         return sum(part.qd_size for part in self.parts)

@@ -85,6 +85,11 @@ class Layout:
         return tuple(sorted((*self.bodies, *self.model_links), key=lambda each: each[0]))
 
 
+# The layout that was made last, and its world, neither of which changes: a run, its names, markers, descriptions and
+# pages need the same.
+_last: tuple[World, Layout] | None = None
+
+
 def lay_out(world: World) -> Layout:
     """Lay out the frames of a world.
 
@@ -97,6 +102,14 @@ def lay_out(world: World) -> Layout:
     Raises:
         WorldError: Names every duplicate name, missing parent, loop, and value out of range.
     """
+    global _last
+    last = _last
+    if last is None or last[0] is not world:
+        _last = last = world, _laid_out(world)
+    return last[1]
+
+
+def _laid_out(world: World) -> Layout:
     entries = entries_of(world)
     problems = [*tree_problems(entries), *number_problems(world)]
     if problems:

@@ -279,6 +279,13 @@ class Geometry:
         return replace(self, size=self.size * sizes, pose=pose)
 
 
+def principal_moments(inertia: FloatArray) -> list[float]:
+    """Return the principal moments of a symmetric inertia (3, 3), the least first, kg m^2."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+    # Most bodies have them along their axes.
+    return np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
+
+
 @dataclass(frozen=True)
 class Inertia(Plain):
     """Moments and products of inertia: a read-only symmetric array (3, 3)."""
@@ -304,10 +311,11 @@ class Inertia(Plain):
 
     def faults(self, found: Any) -> Iterator[Fault]:
         """Yield that no body has such an inertia."""
-        if not np.all(np.isfinite(found)) or not np.allclose(found, found.T, rtol=1e-9, atol=0.0):
+        symmetric = (found == found.T).all() or np.allclose(found, found.T, rtol=1e-9, atol=0.0)
+        if not np.isfinite(found).all() or not symmetric:
             yield "", f"{found.tolist()} must be finite and symmetric"
             return
-        least, middle, most = np.linalg.eigvalsh(found).tolist()
+        least, middle, most = principal_moments(found)
         if least <= 0.0:
             yield "", f"its smallest principal moment is {least:.4g} kg m^2, needs one above zero"
         elif most > (least + middle) * (1.0 + 1e-9):

@@ -125,6 +125,20 @@ def test_a_model_finds_its_own_meshes_by_its_name_and_by_its_address(site: Site,
         assert len(read(world_with(site, tmp_path, version)).bodies[0].geometry) == 1
 
 
+def test_a_model_of_fuel_may_be_made_of_another_one(site: Site, tmp_path: Path) -> None:
+    crate = f"<include><uri>{site.url('/1.0/Some One/models/Crate/2')}</uri><name>crate</name></include>"
+    site.answers[PATH] = (ZIP, zipped({"model.config": CONFIG, "model.sdf": f'<sdf version="1.9">{crate}</sdf>'}))
+    inner = "/1.0/Some%20One/models/Crate/2/Crate.zip"
+    site.answers[inner] = (ZIP, red_box())
+    assert [body.name for body in read(world_with(site, tmp_path)).bodies] == ["crate/l"]
+    assert site.asked == [PATH, inner]
+    del site.answers[inner]
+    (tmp_path / "cache").rename(tmp_path / "gone")
+    line = refused(world_with(site, tmp_path))
+    assert "Red Box/model.sdf:1:29: uri: " in line
+    assert "the server answered 404" in line
+
+
 def linked() -> zipfile.ZipInfo:
     info = zipfile.ZipInfo("model.sdf")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16

@@ -11,7 +11,7 @@ import pytest
 
 from sim_node.cli.main import main
 from sim_node.spatial.geometry import poses
-from sim_node.world import WorldError, load, loads
+from sim_node.world import WorldError, WorldWarning, load, loads
 from sim_node.world.audit import audit
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
@@ -83,6 +83,43 @@ class TestIncludes:
         )
         path = write(tmp_path, {"w.sdf": sdf(include), "box/model.sdf": f'<sdf version="1.9">{box}</sdf>'})
         np.testing.assert_allclose(start(load(path), "b/l")[:3], [5.0, 0.0, 0.0], atol=1e-12)
+
+    def test_a_file_may_hold_nothing_but_an_include(self, tmp_path: Path) -> None:
+        # As libsdformat 12 answers: of a pose, a name and a placement frame, the outermost holds.
+        box = f"<pose>1 0 0 0 0 0.5</pose>{link('l', '<pose>0 0 1 0 0 0</pose>')}"
+        box += '<frame name="top"><pose>0 0 2 0 0 0</pose></frame>'
+        lifted = "<pose>0 3 0 0 0 0</pose><name>ring</name><placement_frame>top</placement_frame>"
+        above = '<frame name="here"><pose>0 0 10 0 0 0</pose></frame>'
+        turned = '<name>b</name><pose relative_to="here">9 9 9 1 0 0</pose><placement_frame>l</placement_frame>'
+        at_here = '<name>c</name><pose relative_to="here">0 3 0 0 0 0</pose>'
+        merged = model('<include merge="true"><uri>ring.sdf</uri></include>', "m")
+        files = {
+            "w.sdf": sdf(
+                f"{above}<include><uri>outer.sdf</uri></include><include><uri>outer.sdf</uri>{turned}</include>"
+                f"<include><uri>at_here.sdf</uri></include>{merged}"
+            ),
+            "outer.sdf": '<sdf version="1.9"><include><uri>ring.sdf</uri></include></sdf>',
+            "ring.sdf": f'<sdf version="1.9"><include><uri>box.sdf</uri>{lifted}</include></sdf>',
+            "at_here.sdf": f'<sdf version="1.9"><include><uri>box.sdf</uri>{at_here}</include></sdf>',
+            "box.sdf": f'<sdf version="1.9">{model(box, "box")}</sdf>',
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            world = load(write(tmp_path, files))
+        for name, place in {
+            "ring/l": [0.0, 3.0, -1.0],
+            "b/l": [9.0, 9.0, 19.0],
+            "b/top": [9.0, 9.0 - np.sin(1.0), 19.0 + np.cos(1.0)],
+            "c/l": [0.0, 3.0, 11.0],
+            "m/l": [0.0, 3.0, -1.0],
+        }.items():
+            np.testing.assert_allclose(start(world, name)[:3], place, atol=1e-12)
+
+    def test_an_include_alone_that_leads_nowhere_is_told_in_its_file(self, tmp_path: Path) -> None:
+        outer = '<sdf version="1.9"><include><uri>nothing.sdf</uri></include></sdf>'
+        path = write(tmp_path, {"w.sdf": sdf("<include><uri>outer.sdf</uri></include>"), "outer.sdf": outer})
+        with pytest.raises(WorldError, match=r"outer\.sdf:1:29: uri: no file 'nothing\.sdf'"):
+            load(path)
 
     def test_a_folder_with_a_manifest_is_its_newest_model(self, tmp_path: Path) -> None:
         new, old = (f'<sdf version="1.9">{model(link(name))}</sdf>' for name in ("new", "old"))
@@ -197,6 +234,12 @@ class TestFormats:
     def test_comments_may_have_two_dashes(self) -> None:
         assert loads(sdf(f"<!-- a -- b -->{model(link('l'))}"), ".sdf").bodies
 
+    def test_a_declaration_may_be_late_or_lack_its_bracket(self) -> None:
+        """As in gz-sim's test/worlds/reset_detachable_joint.sdf."""
+        for begin in ('?xml version="1.0"?>\n', '\n <?xml version="1.0"?>\n', '<?xml version="1.0"?>\n'):
+            assert loads(begin + sdf(model(link("l"))), ".sdf").bodies
+        assert "<text>:3:1: " in faults('?xml version="1.0"?>\n\n<sfd/>')
+
     def test_texts_may_have_several_lines(self) -> None:
         world = loads(
             sdf(model(link("l"), attributes="").replace("<link", "<pose>1 2\n3\n0 0 0</pose><link", 1)), ".sdf"
@@ -260,6 +303,14 @@ class TestFaults:
         fault = f'<{part} name="v">{pose}</{part}>' if part else pose
         lines = faults(sdf(model(link("l", f"\n{fault}{imu}") + link("k") + plugin))).splitlines()
         assert [line.partition(" ")[2] for line in lines] == [f"{part or 'link'}: no frame 'g' in the model 'm'"]
+
+    def test_a_sensor_with_a_frame_that_is_none_is_where_gazebo_has_it(self) -> None:
+        """As in gz-sim's optical_tactile_sensor_plugin.sdf, which names the model that the sensor is in."""
+        imu = '<sensor name="s" type="imu"><pose relative_to="m">1 2 3 0 0 0</pose></sensor>'
+        said = r"1:\d+: pose: no frame 'm' in the model 'm'; the pose is in the link, as in Gazebo"
+        with pytest.warns(WorldWarning, match=said):
+            world = loads(sdf(model(link("l", f"<pose>5 0 0 0 0 0</pose>{imu}"))), ".sdf")
+        np.testing.assert_allclose(start(world, "m/l/s")[:3], [6.0, 2.0, 3.0], atol=1e-12)
 
     def test_a_heightmap_on_a_link_with_a_fault_is_refused(self) -> None:
         shape = '<collision name="c"><geometry><heightmap><uri>h.png</uri></heightmap></geometry></collision>'

@@ -16,7 +16,7 @@ from sim_node import Simulation
 from sim_node.messages.sensor_topics import writers_of
 from sim_node.simulation.sensors import groups_of
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.world import WorldError, loads
+from sim_node.world import WorldError, WorldWarning, loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
 from sim_node.world.writers.yaml import to_yaml
@@ -145,9 +145,28 @@ class TestAtmosphere:
             expected = 101325.0 * (1.0 - 0.0065 * height / warmth) ** (self.G_OVER_R / 0.0065)
             assert found[f"m/{name}"][1][0] == pytest.approx([expected], rel=1e-9)
 
-    def test_what_no_air_is_like_is_said_at_its_line(self) -> None:
-        with pytest.raises(WorldError, match=r"1:\d+: pressure: 200000 is out of range; allowed: 80000 to 120000"):
-            world_of(box("", link=kinds("air_pressure")), self.AIR.format(288.15, 2e5, -0.0065))
+    @pytest.mark.parametrize(
+        ("air", "said"),
+        [
+            (
+                (288.15, 2e5, -0.0065),
+                r"pressure: 200000 is out of range; allowed: 80000 to 120000; .* with 101325 here",
+            ),
+            ((288.15, math.inf, -0.0065), r"pressure: inf is out of range; .* with 101325 here"),
+            ((737.0, 101325.0, -0.0065), r"temperature: 737 is out of range; .* with 288.15 here"),
+            ((288.15, 101325.0, -0.1), r"temperature_gradient: -0.1 is out of range; .* with -0.0065 here"),
+        ],
+    )
+    def test_what_no_air_is_like_is_said_at_its_line(self, air: tuple[float, ...], said: str) -> None:
+        # The air of other planets: Gazebo reads it, and its sensors measure the standard atmosphere all the same.
+        high = box("<static>true</static>", "0 0 1500 0 0 0", link=kinds("air_pressure"))
+        with pytest.warns(WorldWarning, match=rf"1:\d+: {said}"):
+            world = loads(f'<sdf version="1.9"><world name="w">{self.AIR.format(*air)}{high}</world></sdf>', ".sdf")
+        height = 6356766.0 * 1500.0 / (6356766.0 + 1500.0)
+        standard = 101325.0 * (1.0 - 0.0065 * height / 288.15) ** (self.G_OVER_R / 0.0065)
+        assert run(world, 0.02, "m/l/air_pressure")[1][0] == pytest.approx([standard], rel=1e-9)
+
+    def test_an_atmosphere_of_another_type_is_refused(self) -> None:
         with pytest.raises(WorldError, match=r"no atmosphere 'thin'; allowed: adiabatic"):
             world_of(box(""), '<atmosphere type="thin"/>')
 

@@ -18,7 +18,7 @@ from waiting import until_ended
 
 from sim_node.cli.main import main
 from sim_node.extensions.elodin import monte_carlo
-from sim_node.extensions.sweep.campaign_files import read_campaign, read_plan, read_spec, write_plan
+from sim_node.extensions.sweep.campaign_files import DELIVERED, read_campaign, read_plan, read_spec, write_plan
 from sim_node.world import WorldError
 
 SPEC = """
@@ -131,7 +131,7 @@ def test_a_campaign_runs_scores_and_reports(tmp_path: Path, capsys: pytest.Captu
     printed = capsys.readouterr()
     assert "report of 4" in printed.out
     assert "1 of 4 runs passed" in printed.out
-    assert "campaign.toml: rampup has no effect here" in printed.err
+    assert "campaign.toml:3:1: rampup: has no effect here" in printed.err
     with (out / "results.csv").open(newline="") as file:
         rows = {row["run_id"]: row for row in csv.DictReader(file)}
     found = {name: (row["status"], row["passed"], row["valid"]) for name, row in rows.items()}
@@ -232,6 +232,57 @@ def test_parameters_are_delivered_in_a_file_and_what_is_not_kept_is_removed(form
     assert (two / "trace.bin").exists()
 
 
+def test_runs_are_in_a_scratch_folder_until_they_end(tmp_path: Path) -> None:
+    """As scratch_dir of Elodin: the paths that a run gets are there, and what it leaves moves to the results."""
+    script = (
+        "import json, os, pathlib\n"
+        "run = pathlib.Path(os.environ['ELODIN_MONTE_CARLO_RUN_DIR'])\n"
+        "(run / 'where.txt').write_text(str(run))\n"
+        "(run / 'result.json').write_text(json.dumps({'square': 1.0}))\n"
+    )
+    campaign = f'scratch_dir = "{tmp_path / "fast" / "disk"}"\n[hooks]\npost_run = "{tmp_path / "score.py"}"\n'
+    files = {"main.py": script, "score.py": SCORE, "plan.csv": PLAN, "campaign.toml": campaign}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    given = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml")]
+    assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(tmp_path / "out")]) == 0
+    runs = sorted((tmp_path / "out" / "runs").iterdir())
+    assert [run.name for run in runs] == ["four", "one", "three", "two"]
+    for run in runs:
+        was = Path((run / "where.txt").read_text())
+        assert was.is_relative_to(tmp_path / "fast" / "disk")
+        assert was.name == run.name
+        assert {"result.json", "metrics.json", "post_run_result.json", "logs"} <= {path.name for path in run.iterdir()}
+    assert list((tmp_path / "fast" / "disk").iterdir()) == []
+
+
+def test_what_toml_has_no_word_for_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Elodin finds out when the run begins."""
+    (tmp_path / "main.py").write_text("")
+    (tmp_path / "campaign.toml").write_text('[params_delivery]\nformat = "toml"\n')
+    plan = tmp_path / "plan.csv"
+    plan.write_text('run_id,param.x\none,1\ntwo,"[1, null]"\n')
+    given = ["--plan", str(plan), "--campaign", str(tmp_path / "campaign.toml")]
+    assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(tmp_path / "out")]) == 2
+    message = f'{plan}:3:1: param.x: is null, for which TOML has no word; deliver the parameters with format = "json"'
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+json_values = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values, max_size=4))
+def test_delivered_toml_has_the_parameters(params: dict[str, Any]) -> None:
+    found = pytest.importorskip("tomllib").loads(DELIVERED["toml"](params))
+    np.testing.assert_equal(found, params)  # where not-a-numbers are equal
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -239,6 +290,13 @@ def test_parameters_are_delivered_in_a_file_and_what_is_not_kept_is_removed(form
         ("campaign.toml", '[retention]\nprune_on_fail = ["**"]', "'\\*\\*' is the folder of a run itself"),
         ("campaign.toml", '[params_delivery]\nfile = "/etc/x.json"', "'/etc/x.json' leads out of the folder of a run"),
         ("campaign.toml", '[params_delivery]\nformat = "yaml"', "params_delivery.format: found 'yaml'; allowed: json"),
+        (
+            "campaign.toml",
+            "# x\nquality = 1\n  [ resources . ports ]\n  'a' = 0\n",
+            "campaign.toml:4:3: resources.ports.a: ",
+        ),
+        ("campaign.toml", "env = 3", "campaign.toml:1:1: env: a table is needed, found 3"),
+        ("campaign.toml", "scratch_dir = 3", 'scratch_dir: "auto", "off" or a folder is needed, found 3'),
         ("campaign.toml", "worker = 3", r"worker: unknown key; did you mean workers\?"),
         ("campaign.toml", "workers = 0", "workers: a whole number of at least 1 is needed, found 0"),
         ("campaign.toml", 'timeout = "soon"', "timeout: found 'soon'; a time such as 90s"),

@@ -26,9 +26,9 @@ from sim_node.viewing.browser.layers import Layers
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.schematic import read_schematic
-from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World, load
 from sim_node.world.frame_table import table_of
+from sim_node.world.layout import lay_out
 
 # The drone of the world flies elsewhere than that of the bag; the bag knows nothing of the pad.
 WORLD = """
@@ -88,7 +88,7 @@ def test_sources_are_shown_apart_under_prefixes(world: World, bag: Path) -> None
     assert viewer.scene is not None
     assert {"world/map", "bag/map", "bag/pad"} <= set(viewer.scene.frames.names)
     drawn_topics = viewer.scene.drawings.sources
-    until(lambda: "/bag/goal" in drawn_topics, "the goal")
+    until(lambda: any(name == "/bag/goal" and each.frame for name, each in dict(drawn_topics).items()), "the goal")
     assert drawn_topics["/bag/goal"].frame == "bag/pad"
     assert viewer.texts is not None
     assert "/bag/goal" in viewer.texts.topics()
@@ -250,7 +250,7 @@ def test_the_sky_turns_with_the_camera_of_a_viewport(world: World) -> None:
     """A camera that looks straight down has the zenith behind it."""
     viewer = Viewer(0, "test")
     viewer.schematic = read_schematic('viewport pos="(0, 0, 0, 1, 0, 0, 5).rotate_y(90)"')
-    layout = layout_of(world)
+    layout = lay_out(world)
     viewer.set_scene(layout.frames, layout.poses)
     with opened(f"{viewer.url}/viewport/0") as page:
         until(viewer.server.get_clients)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib import get_data_path
 from PIL import ImageFont
+from robot_topics import a, transforms, written
 
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.recording import open_bag
+from sim_node.session.bag_world import sources_of_bag
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing import RenderError, RenderRequest, draw
 from sim_node.viewing.framebuffer import Pixels
-from sim_node.viewing.panel_pictures import Box, boxes
+from sim_node.viewing.panel_pictures import Box, boxes, render_panels
 from sim_node.viewing.schematic import read_schematic
 from sim_node.world import World, WorldWarning, loads
 
@@ -143,6 +149,31 @@ def test_a_monitor_has_the_units_of_what_is_measured() -> None:
     bands = [(round(11 * (2.4 + 1.5 * row)) - 7, round(11 * (2.4 + 1.5 * row)) + 8) for row in range(6)]
     found = widths(pixels[:, int(0.77 * SIZE[0]) : -4], bands)
     np.testing.assert_allclose(found, widths_of(*["rad/s"] * 3, *["m/s²"] * 3), atol=1.5)
+
+
+def test_a_curve_of_a_bag_has_the_numbers_of_a_topic_until_the_next_ones(tmp_path: Path) -> None:
+    """0 until 1 s, then 4: in the picture at 0.9 s the curve is flat, in that at 3 s it rises at a third alone."""
+    messages: list[tuple[str, float, Any]] = [("/tf", 0.0, transforms("map", "base", (0.0, 0.0, 0.0), 0.0))]
+    messages += [("/level", at, a("std_msgs/Float64", data=value)) for at, value in ((0.0, 0.0), (1.0, 4.0))]
+    messages += [("/tf", 3.0, transforms("map", "base", (0.0, 0.0, 0.0), 3.0))]
+    path = written(tmp_path / "run", sorted(messages, key=lambda each: each[1]))
+    schematic = read_schematic('graph "/level.data" y_min=-1 y_max=5')
+    with open_bag(path) as bag, sources_of_bag(bag, bag.messages, Unreadable(pytest.fail)) as (source,):
+        shown = replace(source, world=replace(source.world, schematic=schematic))
+        request = RenderRequest(size=SIZE, panels=True)
+        times = [source.start_ns + round(at * SECOND) for at in (0.9, 0.99, 1.0, 3.0)]
+        low, _, _, steps = (places(each[:, : int(0.9 * SIZE[0])], RED) for each in render_panels(shown, request, times))
+        unknown = replace(source.world, schematic=read_schematic('graph "/levle.data"'))
+        with pytest.warns(WorldWarning, match=r"there is no topic /levle; did you mean /level\?"):
+            list(render_panels(replace(source, world=unknown), request, times[:1]))
+    assert np.ptp(low[:, 0]) < 5.0
+    begin, end = (steps[steps[:, 1] == column, 0].mean() for column in (steps[:, 1].min(), steps[:, 1].max()))
+    assert begin == pytest.approx(low[:, 0].mean(), abs=2.0)
+    risen = steps[steps[:, 0] < 0.5 * (begin + end), 1].min()
+    left, right = steps[:, 1].min(), steps[:, 1].max()
+    assert (risen - left) / (right - left) == pytest.approx(1.0 / 3.0, abs=0.03)
+    # Four sixths of what is between the axes.
+    assert begin - end == pytest.approx(4.0 / 6.0 * SIZE[1], rel=0.2)
 
 
 @pytest.mark.usefixtures("opengl")

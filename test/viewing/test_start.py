@@ -9,9 +9,10 @@ from sim_node.session import Session
 from sim_node.spatial.geometry import quaternions
 from sim_node.viewing.browser.overlays import bare_rows, main_rows
 from sim_node.viewing.browser.start import PAGE, SHARE, opening, subject_of
-from sim_node.viewing.shapes import layout_of, shapes_of
+from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable, Viewpoint, WorldError, load, loads
 from sim_node.world.frame_table import table_of
+from sim_node.world.layout import lay_out
 
 BOX = np.array([[x, y, z] for x in (4.7, 5.3) for y in (-0.3, 0.3) for z in (1.9, 2.1)])
 
@@ -86,14 +87,14 @@ def test_the_world_says_where_the_camera_is() -> None:
 )
 def test_a_camera_that_cannot_look_is_refused_with_its_place(text: str, line: str) -> None:
     with pytest.raises(WorldError) as refused:
-        layout_of(loads(f"world: w\nframes: [{{name: drone}}]\ncamera: {text}\n"))
+        lay_out(loads(f"world: w\nframes: [{{name: drone}}]\ncamera: {text}\n"))
     assert line in str(refused.value)
 
 
 def test_axes_are_where_nothing_else_is_seen() -> None:
     """The drone has shapes, and its sensors are on it; the fixed frame and waypoints have nothing else."""
     world = load("quadrotor")
-    frames = layout_of(world).frames
+    frames = lay_out(world).frames
     bare = bare_rows(frames, shapes_of(world, frames))
     assert bare[0]
     assert not any(bare[row] for row, name in enumerate(frames.names) if name.startswith("drone/"))

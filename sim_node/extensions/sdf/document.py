@@ -20,7 +20,7 @@ from sim_node.world.readers.xml_elements import Element, XmlAttribute, compose_x
 NEWEST = (1, 12)
 MAX_DEPTH, MAX_FILES = 32, 1000
 _COMMENT = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
-_LATE, _NO_BREAK = re.compile(r"\s+<\?xml[^>]*>"), re.compile(r"[^\n]")
+_DECLARED, _NO_BREAK = re.compile(r"\s*<?\?xml[^>]*>"), re.compile(r"[^\n]")
 # Names that mean something else.
 RESERVED = (WORLD, "__root__", MODEL)
 KINDS = {"link": "link", "joint": "joint", "frame": "frame", "model": "model"}
@@ -136,44 +136,43 @@ def _numbered(name: str) -> Iterator[str]:
 
 def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File) -> None:
     include.read = True
-    uri = child(include, "uri")
-    if uri is None or not text_of(uri):
-        reading.error(include, "uri is missing")
-        return
-    opened = open_model(reading, uri, file)
+    opened = open_model(reading, include, file)
     if opened is None:
         return
-    element, its = opened
-    name = text(include, "name")
+    element, its, includes = opened
     if element.tag != "model":
         # Lights and actors are read where the world's own are.
-        _place(reading, include, element, name)
+        for each, _ in reversed(includes):
+            _place(reading, each, element)
         include.children.append(element)
         return
-    inner = read_scope(reading, element, its, scope, name)
+    inner = read_scope(reading, element, its, scope, text_of(_outermost(includes, "name")))
     inner.merged = reading.truth(include, include.get("merge"), False, "merge")
-    inner.static = reading.flag(include, "static", default=inner.static)
-    placement = child(include, "placement_frame")
-    inner.placement = text_of(placement, inner.placement)
-    if placement is not None and child(include, "pose") is None:
-        reading.error(placement, "an include with a placement_frame needs a <pose>")
-    pose = child(include, "pose")
-    own = child(element, "pose")
-    if pose is None:
-        # The model's own pose holds, in the frame that the include is in.
-        entry = ScopeEntry(inner.name, "model", include, reading.pose(own), "", "", inner)
-    else:
-        if own is not None:
-            reading.pose(own)
-            own.get("relative_to")
-        entry = ScopeEntry(inner.name, "model", include, reading.pose(pose), relative_to(pose, file.version), "", inner)
-    for plugin in include.children:
-        if plugin.tag == "plugin":
-            element.children.append(plugin)
+    static = _outermost(includes, "static")
+    inner.static = inner.static if static is None else reading.truth(static, text_of(static), inner.static)
+    inner.placement = text_of(_outermost(includes, "placement_frame"), inner.placement)
+    for each, _ in includes:
+        if (placement := child(each, "placement_frame")) is not None and child(each, "pose") is None:
+            reading.error(placement, "an include with a placement_frame needs a <pose>")
+    # The outermost pose holds, in the frame that the include is in.
+    poses = [
+        (reading.pose(pose), relative_to(pose, by.version))
+        for each, by in (*includes, (element, its))
+        if (pose := child(each, "pose")) is not None
+    ]
+    entry = ScopeEntry(inner.name, "model", include, *(poses or [(reading.pose(None), "")])[0], "", inner)
+    for each, _ in reversed(includes):
+        element.children.extend(each.all("plugin"))
     if inner.merged:
         _merge(reading, scope, inner, entry)
     else:
         add(reading, scope, entry)
+
+
+def _outermost(includes: list[tuple[Element, File]], tag: str) -> Element | None:
+    """Return what the outermost of some includes says in a child; what it replaces is read, too."""
+    found = [each for include, _ in includes if (each := child(include, tag)) is not None and text_of(each)]
+    return next(iter(found), None)
 
 
 def _merge(reading: SdfReading, scope: SdfScope, inner: SdfScope, entry: ScopeEntry) -> None:
@@ -188,17 +187,27 @@ def _merge(reading: SdfReading, scope: SdfScope, inner: SdfScope, entry: ScopeEn
             scope.aliases[name] = hidden
 
 
-def _place(reading: SdfReading, include: Element, element: Element, name: str) -> None:
+def _place(reading: SdfReading, include: Element, element: Element) -> None:
     """Give an included light or actor the name and the pose of its include."""
-    if name:
+    if name := text(include, "name"):
         element.attributes["name"] = XmlAttribute(name, include.at)
     pose = child(include, "pose")
     if pose is not None:
         element.children[:] = [pose, *(each for each in element.children if each.tag != "pose")]
 
 
-def open_model(reading: SdfReading, uri: Element, file: File) -> tuple[Element, File] | None:
-    """Return the model, light or actor that an address leads to, and its file; None with the fault recorded."""
+def open_model(
+    reading: SdfReading, include: Element, file: File
+) -> tuple[Element, File, list[tuple[Element, File]]] | None:
+    """Return the model, light or actor of an include, its file, and the includes that lead to it, each with its file.
+
+    There are several includes, the outer ones first, where a file has no model but includes one. None with the fault
+    recorded.
+    """
+    uri = child(include, "uri")
+    if uri is None or not text_of(uri):
+        reading.error(include, "uri is missing")
+        return None
     try:
         path = uris.find(text_of(uri), file.path, reading.roots)
         if path.is_dir():
@@ -213,16 +222,19 @@ def open_model(reading: SdfReading, uri: Element, file: File) -> tuple[Element, 
     if len(file.including) >= MAX_DEPTH or len(reading.opened) >= MAX_FILES:
         reading.error(uri, f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
         return None
-    found = open_file(reading, path, (*file.including, resolved))
-    if found is None:
+    opened = open_file(reading, path, (*file.including, resolved))
+    if opened is None:
         return None
-    root, its = found
+    root, its = opened
     if root.tag != "sdf":
         reading.error(uri, f"{path.name} has the root element <{root.tag}>; an include needs a model in SDF")
         return None
     for tag in ("model", "actor", "light"):
         if (element := child(root, tag)) is not None:
-            return element, its
+            return element, its, [(include, file)]
+    if (inner := child(root, "include")) is not None:
+        found = open_model(reading, inner, its)
+        return None if found is None else (*found[:2], [(include, file), *found[2]])
     reading.error(uri, f"{path.name} has no model")
     return None
 
@@ -250,11 +262,11 @@ def open_file(
 def as_xml(content: str) -> str:
     """Return a text with what Gazebo's parser accepts and XML does not allow made into XML, everything at its place.
 
-    That is: -- in comments, and white space before the declaration.
+    That is: -- in comments, and a declaration after white space or without its <.
     """
     content = _COMMENT.sub(lambda found: found[0] if found[1] is None else f"<!--{_plain(found[1])}-->", content)
-    late = _LATE.match(content)
-    return content if late is None else _NO_BREAK.sub(" ", late[0]) + content[late.end() :]
+    declared = _DECLARED.match(content)
+    return content if declared is None else _NO_BREAK.sub(" ", declared[0]) + content[declared.end() :]
 
 
 def _plain(comment: str) -> str:

@@ -86,14 +86,20 @@ class SdfReading:
         return key
 
     def numbers(self, element: Element | None, *sizes: int) -> FloatArray | None:
-        """Return the finite numbers of an element's text; None if it has none, or with a fault recorded.
+        """Return the finite numbers of an element's text as an array; None if it has none, or with a fault recorded.
 
         sizes: how many there may be.
         """
+        found = self._numbers(element, *sizes)
+        return None if found is None else np.array(found, dtype=np.float64)
+
+    def _numbers(self, element: Element | None, *sizes: int) -> list[float] | None:
         found = text_of(element).split()
         if element is None or not found:
             return None
         numbers = [as_number(word) for word in found]
+        if len(numbers) in sizes and all(map(math.isfinite, numbers)):
+            return numbers
         wrong = next((word for word, number in zip(found, numbers, strict=True) if math.isnan(number)), None)
         needed = " or ".join(map(str, sizes))
         if wrong is not None:
@@ -104,13 +110,13 @@ class SdfReading:
         elif not all(map(math.isfinite, numbers)) and sizes != (1,):
             self.error(element, f"finite numbers are needed, found {quoted(text_of(element))}")
         else:
-            return np.array(numbers, dtype=np.float64)
+            return numbers
         return None
 
     def number(self, element: Element | None, *tags: str, default: float) -> float:
         """Return the number of a descendant, which may be infinite; the default if there is none."""
-        value = self.numbers(child(element, *tags), 1)
-        return default if value is None else float(value[0])
+        value = self._numbers(child(element, *tags), 1)
+        return default if value is None else value[0]
 
     def whole(self, element: Element | None, *tags: str, default: int) -> int:
         """Return the whole number of a descendant; the default if there is none, or with a fault recorded."""
@@ -213,9 +219,13 @@ def child(element: Element | None, *tags: str) -> Element | None:
         if element is None:
             return None
         element.read = True
-        element = next((each for each in element.children if each.tag == tag), None)
-    if element is not None and tags:
-        element.read = True
+        for each in element.children:
+            if each.tag == tag:
+                each.read = True
+                element = each
+                break
+        else:
+            return None
     return element
 
 

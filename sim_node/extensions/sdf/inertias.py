@@ -13,7 +13,7 @@ from sim_node.extensions.sdf.shapes import SdfSolid
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.readers.xml_elements import Element
-from sim_node.world.shapes import Geometry, Inertial, volume_of
+from sim_node.world.shapes import Geometry, Inertial, principal_moments, volume_of
 from sim_node.world.systems import DEFAULT_DENSITY
 
 MOMENTS = ("ixx", "iyy", "izz")
@@ -40,7 +40,7 @@ def inertial_of(
         found = f"mass {mass:g} kg" if not 0.0 < mass < np.inf else f"moments {[xx, yy, zz]}"
         reading.error(at, f"{found}: a link needs a mass above zero and finite moments of inertia")
         return Inertial(1.0, np.eye(3))
-    least, middle, most = np.linalg.eigvalsh(matrix).tolist()
+    least, middle, most = principal_moments(matrix)
     if not (least > 0.0 and most <= (least + middle) * (1.0 + _ROUNDING)):
         moment = max(float(np.trace(matrix)) / 3.0, LEAST)
         reading.approximate(
@@ -54,6 +54,8 @@ def inertial_of(
 
 def turned(inertial: Inertial, pose: FloatArray) -> Inertial:
     """Return mass properties, given in a frame at a pose (7,), in the body that the frame is in."""
+    if not pose[3:6].any():
+        return Inertial(inertial.mass, inertial.inertia, pose[:3] + inertial.centre)
     turn = quaternions.to_matrix(pose[3:])
     matrix = turn @ inertial.inertia @ turn.T
     return Inertial(inertial.mass, (matrix + matrix.T) / 2.0, poses.apply(pose, inertial.centre))

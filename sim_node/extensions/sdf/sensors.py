@@ -12,14 +12,14 @@ import numpy as np
 from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, gazebo_topic, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
-from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, relative, world_pose
+from sim_node.extensions.sdf.scopes import ScopeEntry, ScopeFault, SdfScope, frame_name, relative, world_pose
 from sim_node.messages.sensor_topics import ros_name, topic_of
 from sim_node.simulation.sensors.air_data import Barometer
 from sim_node.simulation.sensors.camera import MAX_PIXELS
 from sim_node.simulation.sensors.distortion import Distortion, optics
 from sim_node.simulation.sensors.dvl import LEAST_BEAMS
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.world.declared import holder_of
+from sim_node.world.declared import holder_of, plan_of
 from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
@@ -330,7 +330,9 @@ def _around(reading: SdfReading, world: Element, *, included: bool) -> dict[str,
         values = reading.declared(air, Barometer, keys)
         for key, name in keys.items():
             for _, message in holder_of(Barometer, name).faults(values[name]):
-                reading.error(child(air, key) or air, message)
+                # As Gazebo's sensors have it in every atmosphere.
+                values[name] = plan_of(Barometer).defaults[name]
+                reading.approximate(child(air, key) or air, f"{message}; air is measured as with {values[name]:g} here")
         found["barometer"] = found["airspeed"] = values
     return found
 
@@ -397,7 +399,11 @@ def _read(
             reading.leave_out(element, "a force_torque needs a joint that carries its link")
             return
     given = child(element, "pose")
-    pose = relative(scope, owner, relative_to(given, scope.version), reading.pose(given), element)
+    pose = reading.pose(given)
+    try:
+        pose = relative(scope, owner, relative_to(given, scope.version), pose, element)
+    except ScopeFault as fault:  # so gz-sim, which then takes the pose as it is: SdfEntityCreator.cc, ResolveSdfPose
+        reading.approximate(given or element, f"{fault.message}; the pose is in the {owner.kind}, as in Gazebo")
     pose = poses.relative(link.pose, poses.compose(world_pose(scope, owner), pose))
     types, make = TYPES[kind]
     parameters = make(reading, element)

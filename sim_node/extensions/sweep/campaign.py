@@ -11,6 +11,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -91,6 +92,8 @@ class CampaignRuns:
         self._idle = list(range(self._workers))
         self._lock, self._ports = threading.Lock(), set[int]()
         self._failed = threading.Event()
+        # Where runs are until they end.
+        self._active = self.out
 
     def run(self, progress: Callable[[int, int], None] = lambda done, failures: None) -> list[RunOutcome]:
         """Run all, and write their results.
@@ -109,6 +112,9 @@ class CampaignRuns:
         write_plan(self._rows, self.out / "plan.csv")
         for command in self._campaign.build:
             subprocess.run(command, check=True)
+        if (scratch := self._campaign.scratch_dir) is not None:
+            scratch.mkdir(parents=True, exist_ok=True)
+            self._active = Path(tempfile.mkdtemp(prefix=f"sim_node-{self.out.name}-", dir=scratch.resolve()))
         began = time.monotonic()
         with ThreadPoolExecutor(self._workers) as pool:
             futures = {pool.submit(self._one, row): number for number, row in enumerate(self._rows)}
@@ -118,6 +124,8 @@ class CampaignRuns:
                 outcome = outcomes[futures[future]] = future.result()
                 done, failures = done + 1, failures + (not outcome.has_passed)
                 progress(done, failures)
+        if self._active != self.out:
+            shutil.rmtree(self._active)
         self._write(outcomes, time.monotonic() - began)
         return outcomes
 
@@ -141,7 +149,7 @@ class CampaignRuns:
                 self._idle.sort()
 
     def _attempt(self, row: PlanRow, worker: int, attempt: int) -> RunOutcome:
-        folder = self.out / "runs" / row.run_id
+        folder, last = (base / "runs" / row.run_id for base in (self._active, self.out))
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "logs").mkdir(parents=True)
         database, began = folder / "db", time.monotonic()
@@ -160,6 +168,9 @@ class CampaignRuns:
         for glob in self._campaign.prune_on_pass if outcome.has_passed else self._campaign.prune_on_fail:
             _remove(folder, glob)
         _write_json(folder / "metrics.json", _metrics(outcome))
+        if folder != last:
+            shutil.rmtree(last, ignore_errors=True)
+            shutil.move(folder, last)
         return outcome
 
     def _claim(self, worker: int) -> tuple[dict[str, int], int]:

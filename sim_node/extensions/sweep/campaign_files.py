@@ -16,15 +16,19 @@ from statistics import NormalDist
 from typing import Any, NoReturn
 
 from sim_node.text import did_you_mean
-from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError
+from sim_node.world.problems import Problem, Where, WorldError
 
 KEPT = ("always", "never", "on-fail")
 # Keys of Elodin's campaigns that have no effect here.
 WITHOUT_EFFECT = {
-    "": ("scratch_dir", "rampup", "quality"),
+    "": ("rampup", "quality"),
     "resources": ("bind_ip",),
     "retention": ("compact_run_db",),
 }
+# Where a line of TOML has the name of a table, or a key.
+_TABLE, _KEY = re.compile(r"\s*\[+\s*([^\[\]]+?)\s*\]"), re.compile(r"\s*([\w.\"' -]+?)\s*=")
+# Elodin's "auto": memory as a file system, on Linux.
+MEMORY = Path("/dev/shm")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -38,10 +42,23 @@ class PlanRow:
     meta: Mapping[str, Any]
 
 
-# Write the parameters of a run. TOML has texts, numbers, truth values and lists as JSON has them.
+def _as_toml(value: Any) -> str:
+    """Return a value of JSON in TOML. Raises ValueError for null, which TOML has not."""
+    if value is None:
+        raise ValueError('is null, for which TOML has no word; deliver the parameters with format = "json"')
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_as_toml(name)} = {_as_toml(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_toml, value))}]"
+    if isinstance(value, float):
+        return repr(value)  # nan and inf, too, are words of TOML
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# Write the parameters of a run.
 DELIVERED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "json": lambda params: json.dumps(params, indent=2),
-    "toml": lambda params: "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in params.items()),
+    "toml": lambda params: "".join(f"{_as_toml(name)} = {_as_toml(value)}\n" for name, value in params.items()),
 }
 
 
@@ -73,6 +90,7 @@ class Campaign:
         timeout_s: The longest time of a run, s; None for no limit.
         retries: How often a run that failed is repeated.
         cache_dir: A folder for what runs share.
+        scratch_dir: A folder in which each run has its own until it ends; None for the folder of the results.
         env: Variables of the environment of all runs.
         db_port: The port of a run's own, and of another run that many more; None for a free one.
         port_stride: The distance of the ports of two workers.
@@ -92,6 +110,7 @@ class Campaign:
     timeout_s: float | None = None
     retries: int = 0
     cache_dir: Path | None = None
+    scratch_dir: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     db_port: int | None = 2240
     port_stride: int = 20
@@ -127,6 +146,7 @@ def read_campaign(path: Path) -> Campaign:
         timeout_s=table.get("timeout", _duration, None),
         retries=table.get("retries", _whole(0), 0),
         cache_dir=table.get("cache_dir", Path, None),
+        scratch_dir=table.get("scratch_dir", _scratch, None),
         env={name: str(value) for name, value in table.inner("env").rows.items()},
         db_port=resources.get("db_port", _port, plain.db_port),
         port_stride=resources.get("port_stride", _whole(1), plain.port_stride),
@@ -140,7 +160,11 @@ def read_campaign(path: Path) -> Campaign:
         continue_on_error=table.get("continue_on_error", _flag, True),
         fail_on_run_errors=table.get("fail_on_run_errors", _flag, False),
         build=[_command(path, each) for each in table.rows.get("build", [])],
-        notes=[f"{path}: {note} has no effect here" for each in (table, resources, retention) for note in each.notes],
+        notes=[
+            str(Problem(_where(path, key), key, "has no effect here"))
+            for each in (table, resources, retention)
+            for key in each.notes
+        ],
     )
     for each, known in ((table, (*inner, "env", "build")), (resources, ("ports",)), (delivery, ("env",))):
         each.only(known)
@@ -169,6 +193,19 @@ def read_plan(path: Path) -> list[PlanRow]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         _refuse(path, "", str(error))
     return _named(path, rows)
+
+
+def refuse_undeliverable(path: Path, rows: Sequence[PlanRow], campaign: Campaign) -> None:
+    """Refuse parameters of a plan that the file which delivers them cannot have. Raises WorldError."""
+    if campaign.params_delivery is None:
+        return
+    write = DELIVERED[campaign.params_delivery.format]
+    for number, row in enumerate(rows):
+        for name, value in row.params.items():
+            try:
+                write({name: value})
+            except ValueError as error:  # noqa: PERF203  each parameter on its own
+                _refuse(path, f"param.{name}", str(error), number + 2)
 
 
 def read_spec(path: Path) -> list[PlanRow]:
@@ -400,6 +437,14 @@ def _globs(value: Any) -> list[str]:
     return [_inside(each) for each in _list(value)]
 
 
+def _scratch(value: Any) -> Path | None:
+    if not isinstance(value, str):
+        raise TypeError(f'"auto", "off" or a folder is needed, found {value!r}')
+    if value == "auto":
+        return MEMORY if MEMORY.is_dir() else None
+    return None if value in ("", "off") else Path(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"true or false is needed, found {value!r}")
@@ -431,5 +476,22 @@ def _duration(value: Any) -> float:
 
 
 def _refuse(path: Path, key: str, message: str, line: int = 0) -> NoReturn:
-    where = Where(str(path), line, 1 if line else 0) if str(path) else NO_PLACE.where
-    raise WorldError([Problem(where, key, message)])
+    raise WorldError([Problem(Where(str(path), line, 1) if line else _where(path, key), key, message)])
+
+
+def _where(path: Path, key: str) -> Where:
+    """Return where a file has a key of TOML, or else the table or the line that it is in: the parser does not say."""
+    found, table = Where(str(path)), ""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() and key else []
+    for number, line in enumerate(lines, 1):
+        if header := _TABLE.match(line):
+            table = name = re.sub(r"[\s\"']", "", header[1])
+        elif given := _KEY.match(line):
+            name = re.sub(r"[\s\"']", "", f"{table}.{given[1]}".lstrip("."))
+        else:
+            continue
+        if f"{key}.".startswith(f"{name}."):
+            found = Where(str(path), number, len(line) - len(line.lstrip()) + 1)
+            if name == key:
+                break
+    return found

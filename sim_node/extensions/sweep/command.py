@@ -128,7 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
     """Run a campaign. Return 0 if it ran, 1 if runs failed and it asks for that, 130 if interrupted."""
     from sim_node.extensions.sweep.campaign import CampaignRuns
-    from sim_node.extensions.sweep.campaign_files import Campaign, read_campaign, read_plan, read_spec
+    from sim_node.extensions.sweep.campaign_files import (
+        Campaign,
+        read_campaign,
+        read_plan,
+        read_spec,
+        refuse_undeliverable,
+    )
 
     refuse(arguments, "a campaign", (*OF_STUDY, "resume", "plot"))
     if arguments.world is None or not Path(arguments.world).is_file():
@@ -139,6 +145,7 @@ def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
         raise UsageError(f"{out} exists already; --output DIR is a new folder for the results")
     campaign = Campaign() if arguments.campaign is None else read_campaign(arguments.campaign)
     rows = read_spec(arguments.spec) if arguments.plan is None else read_plan(arguments.plan)
+    refuse_undeliverable(arguments.plan or arguments.spec, rows, campaign)
     for note in campaign.notes:
         print(note, file=sys.stderr)
 

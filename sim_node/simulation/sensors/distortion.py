@@ -90,17 +90,26 @@ class Distortion:
             scale = np.ones_like(radius)
             np.divide(np.tan(angle), radius, out=scale, where=radius > 0.0)
             return points * scale[..., None]
-        found: FloatArray = points.copy()
-        for _ in range(_STEPS):
-            error = self.distorted(found) - points
-            if np.abs(error).max(initial=0.0) < _EXACT:
-                break
-            found -= np.linalg.solve(self._jacobian(found), error[..., None])[..., 0]
-        if not np.abs(self.distorted(found) - points).max(initial=0.0) < 1e-9:
-            raise ValueError("folds the image: some pixel is met by no ray")
-        if (np.linalg.det(self._jacobian(found)) <= 0.0).any():
+        wanted = points.reshape(-1, 2)
+        found: FloatArray = wanted.copy()
+        left = np.arange(len(wanted))
+        with np.errstate(all="ignore"):  # points that no ray meets go anywhere
+            for _ in range(_STEPS):
+                error = self.distorted(found[left]) - wanted[left]
+                off = ~(np.abs(error) < _EXACT).all(axis=-1)
+                left, error = left[off], error[off]
+                if not len(left):
+                    break
+                xx, xy, yy = self._slopes(found[left])
+                across, along = error[:, 0], error[:, 1]
+                step = np.stack([yy * across - xy * along, xx * along - xy * across], axis=-1)
+                found[left] -= step / (xx * yy - xy * xy)[:, None]
+            if not np.abs(self.distorted(found) - wanted).max(initial=0.0) < 1e-9:
+                raise ValueError("folds the image: some pixel is met by no ray")
+        xx, xy, yy = self._slopes(found)
+        if (xx * yy <= xy * xy).any():
             raise ValueError("folds the image: some pixel is met by two rays")
-        return found
+        return found.reshape(points.shape)
 
     def _bent(self, theta: FloatArray) -> FloatArray:
         square = theta * theta
@@ -112,17 +121,16 @@ class Distortion:
         k1, k2, k3, k4 = self.padded
         return 1.0 + square * (3.0 * k1 + square * (5.0 * k2 + square * (7.0 * k3 + square * 9.0 * k4)))
 
-    def _jacobian(self, points: FloatArray) -> FloatArray:
-        """Return the derivatives (..., 2, 2) of plumb_bob."""
+    def _slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the derivatives (...) of plumb_bob: of x by x, of each by the other, and of y by y."""
         x, y = points[..., 0], points[..., 1]
         k1, k2, t1, t2, k3 = self.padded
         square = x * x + y * y
         radial = 1.0 + square * (k1 + square * (k2 + square * k3))
         slope = 2.0 * (k1 + square * (2.0 * k2 + square * 3.0 * k3))
         mixed = x * y * slope + 2.0 * t1 * x + 2.0 * t2 * y
-        first = [radial + x * x * slope + 2.0 * t1 * y + 6.0 * t2 * x, mixed]
-        second = [mixed, radial + y * y * slope + 6.0 * t1 * y + 2.0 * t2 * x]
-        return np.stack([np.stack(first, -1), np.stack(second, -1)], -2)
+        across = radial + x * x * slope + 2.0 * t1 * y + 6.0 * t2 * x
+        return across, mixed, radial + y * y * slope + 6.0 * t1 * y + 2.0 * t2 * x
 
 
 def _newton(start: FloatArray, error: Any, slope: Any) -> FloatArray:
@@ -231,6 +239,8 @@ def optics(distortion: Distortion, width: int, height: int, focal: float) -> Opt
     pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(float)
     ahead = (pixels - centre) / focal
     try:
+        # Lenses that fold do so at the edge: most are refused for its sake, without the rest.
+        distortion.undistorted(np.concatenate([ahead[0], ahead[-1], ahead[:, 0], ahead[:, -1]]))
         without = distortion.undistorted(ahead)
     except ValueError as wrong:
         raise ValueError(f"distortion: {wrong}") from None

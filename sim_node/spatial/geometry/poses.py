@@ -38,6 +38,10 @@ def orientation(p: npt.ArrayLike) -> FloatArray:
 def compose(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     """Return a b: the pose in a's parent of an object with pose `b` in a's child frame."""
     a, b = as_rows(a, 7, "pose"), as_rows(b, 7, "pose")
+    if a.ndim == b.ndim == 1:  # numbers take a tenth of the time of small arrays
+        (x, y, z, *turn), (*there, qx, qy, qz, qw) = a.tolist(), b.tolist()
+        dx, dy, dz = quaternions.rotated_of(turn, there)
+        return np.array([x + dx, y + dy, z + dz, *quaternions.product_of(turn, (qx, qy, qz, qw))])
     p = np.empty(np.broadcast(a, b).shape)
     np.add(a[..., :3], quaternions.rotate(a[..., 3:], b[..., :3]), out=p[..., :3])
     p[..., 3:] = quaternions.multiply(a[..., 3:], b[..., 3:])

@@ -7,6 +7,7 @@ expected and not checked, except where a function accepts any norm. Angles are i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,19 @@ def multiply(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     """Return the Hamilton product a b: first `b`, then `a`. Any norm; norms multiply."""
     a, b = as_rows(a, 4, "quaternion"), as_rows(b, 4, "quaternion")
     product = np.empty(np.broadcast(a, b).shape)
-    ax, ay, az, aw = _components(a)
-    bx, by, bz, bw = _components(b)
-    product[..., 0] = aw * bx + ax * bw + ay * bz - az * by
-    product[..., 1] = aw * by - ax * bz + ay * bw + az * bx
-    product[..., 2] = aw * bz + ax * by - ay * bx + az * bw
-    product[..., 3] = aw * bw - ax * bx - ay * by - az * bz
+    product[..., 0], product[..., 1], product[..., 2], product[..., 3] = product_of(_components(a), _components(b))
     return product
+
+
+def product_of(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+    """Return the components of the Hamilton product a b from theirs: numbers, or arrays."""
+    (ax, ay, az, aw), (bx, by, bz, bw) = a, b
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
 
 
 def conjugate(q: npt.ArrayLike) -> FloatArray:
@@ -56,21 +63,23 @@ def normalise(q: npt.ArrayLike) -> FloatArray:
 
 
 def rotate(q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
-    """Rotate vectors v (..., 3) from child axes into parent axes; q and v broadcast.
+    """Rotate vectors v (..., 3) from child axes into parent axes; q and v broadcast."""
+    q, v = as_rows(q, 4, "quaternion"), as_rows(v, 3, "vector")
+    rotated = np.empty(np.broadcast(q[..., :3], v).shape)
+    rotated[..., 0], rotated[..., 1], rotated[..., 2] = rotated_of(_components(q), _components(v))
+    return rotated
+
+
+def rotated_of(q: Sequence[Any], v: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Return the components of a rotated vector from those of a quaternion and a vector: numbers, or arrays.
 
     v + w t + u x t with t = 2 u x v and u the vector part: half the work of q v q*.
     """
-    q, v = as_rows(q, 4, "quaternion"), as_rows(v, 3, "vector")
-    rotated = np.empty(np.broadcast(q[..., :3], v).shape)
-    x, y, z, w = _components(q)
-    vx, vy, vz = _components(v)
+    (x, y, z, w), (vx, vy, vz) = q, v
     tx = 2.0 * (y * vz - z * vy)
     ty = 2.0 * (z * vx - x * vz)
     tz = 2.0 * (x * vy - y * vx)
-    rotated[..., 0] = vx + w * tx + y * tz - z * ty
-    rotated[..., 1] = vy + w * ty + z * tx - x * tz
-    rotated[..., 2] = vz + w * tz + x * ty - y * tx
-    return rotated
+    return vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx
 
 
 def to_matrix(q: npt.ArrayLike) -> FloatArray:

@@ -30,10 +30,11 @@ from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import Beside
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
-from sim_node.viewing.shapes import layout_of, shapes_of
+from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.shown_signals import ShownFields
 from sim_node.world import FrameTable, World
 from sim_node.world.frame_table import table_of
+from sim_node.world.layout import lay_out
 
 # Names in a message, at most.
 _MOST = 3
@@ -185,7 +186,7 @@ class Layers:
         self._told: set[tuple[str, ...]] = set()
         viewer.fields, viewer.texts = _Fields(self.layers), _Texts(self.layers)
         if world is not None:
-            layout = layout_of(world)
+            layout = lay_out(world)
             self.layers[0].set_scene(
                 layout.frames, layout.poses, shapes_of(world, layout.frames), places_of(world, layout)
             )
@@ -233,7 +234,7 @@ class Layers:
             None if world is None or self._apart else _silent(world, sources),
             sources=sources,
             look=None if self._apart else world,
-            plans=() if world is None else plans_of(world, layout_of(world)),
+            plans=() if world is None else plans_of(world, lay_out(world)),
         )
         self._tell(table, movers)
 
@@ -392,5 +393,5 @@ def _rows(pairs: Iterable[tuple[int, int]]) -> tuple[npt.NDArray[np.intp], npt.N
 def _silent(world: World, sources: Collection[str]) -> dict[str, SensorTopicView]:
     """Return the sensors of a world whose topics no source has: cameras are shown without images."""
     topics = lay_out_messages(world)
-    views = topic_views_of(world, layout_of(world).frames)
+    views = topic_views_of(world, lay_out(world).frames)
     return {name: view for name, view in views.items() if not any(topic.name in sources for topic in topics[name])}

@@ -43,9 +43,10 @@ from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.sensor_numbers import labels_of, units_of
-from sim_node.viewing.shapes import layout_of, shapes_of
+from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.shown_signals import SENSOR, WORLD_VEL, ShownFields
 from sim_node.world import FrameTable, World
+from sim_node.world.layout import lay_out
 
 T = TypeVar("T")
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
@@ -501,7 +502,7 @@ class ViewSink:
         def set_scene() -> None:
             if back is not None:
                 back.forget()
-            layout = layout_of(world)
+            layout = lay_out(world)
             shapes, places = shapes_of(world, frames), places_of(world, layout)
             plans = plans_of(world, layout)
             self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels, world=world, plans=plans)

@@ -35,11 +35,16 @@ class Inner(NamedTuple):
 
 def unread(root: ReadPart, key: str = "") -> Iterator[Inner]:
     """Yield what nobody has read below a part; of a part and what is in it, only the part."""
-    for inner in root.within(key):
-        if inner.part.read:
-            yield from unread(inner.part, inner.key)
+    stack = [iter(root.within(key))]
+    while stack:
+        for inner in stack[-1]:
+            if not inner.part.read:
+                yield inner
+            elif below := inner.part.within(inner.key):
+                stack.append(iter(below))
+                break
         else:
-            yield inner
+            stack.pop()
 
 
 def mark(root: ReadPart) -> None:

@@ -15,7 +15,7 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import BAD, Fault, Refer, Spread
-from sim_node.world.fields import floats, pose_faults
+from sim_node.world.fields import NORM, floats, pose_faults
 from sim_node.world.quantities import Plain, Vector
 from sim_node.world.readers import numbers
 from sim_node.world.readers.keys import Form, Keys, choice, listing, number, one_or_each, vector
@@ -246,6 +246,9 @@ class Pose(Plain):
 
     def faults(self, found: Any) -> Iterator[Fault]:
         """Yield that it is not finite, too far away, or no rotation."""
+        x, y, z, *turn = found.tolist()
+        if abs(x) <= MAX_DISTANCE >= abs(y) and abs(z) <= MAX_DISTANCE and abs(math.hypot(*turn) - 1.0) <= NORM:
+            return iter(())  # a tenth of the time that a row of an array takes
         return (("", message) for _, message in pose_faults(found[None]))
 
     def data(self, found: Any, refer: Refer) -> Any:
