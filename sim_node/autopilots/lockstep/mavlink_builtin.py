@@ -301,4 +301,4 @@ def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
     """
     pose = (sample.pose if sample.estimate is None else sample.estimate).tolist()
     place, velocity = Enu(pose[:3]).to_ned(), Enu(sample.velocity.tolist()).to_ned()
-    return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity
+    return time_us, *place.numbers, *AttitudeEnu(pose[3:]).to_ned().numbers, *velocity.numbers

@@ -78,7 +78,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
     if sample.differential_pressure is not None:
         updated |= DIFFERENTIAL_PRESSURE
         differential = _HECTOPASCAL * sample.differential_pressure
-    force, rate = Flu(sample.force.tolist()).to_frd(), Flu(sample.rate.tolist()).to_frd()
+    force, rate = Flu(sample.force.tolist()).to_frd().numbers, Flu(sample.rate.tolist()).to_frd().numbers
     air = pressure, differential, sample.altitude, sample.temperature
     return time_us, *force, *rate, *field, *air, updated, _FIRST_OF_ITS_KIND
 

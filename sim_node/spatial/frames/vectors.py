@@ -52,6 +52,11 @@ class _Tagged:
         """Return what it is, for messages."""
         raise NotImplementedError
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Its numbers in the order of its class, without the frame; less costly than iteration, for hot paths."""
+        return self._numbers
+
     def __eq__(self, other: Self) -> bool:  # type: ignore[override]
         return self._numbers == other._numbers if type(other) is type(self) else NotImplemented
 
