@@ -239,4 +239,4 @@ def test_a_bound_kernel_reads_what_arrays_hold_when_it_is_called(script: Path) -
         kept = (script.parent / "__pycache__").glob("*.nb?")
         written.append({(path.name, path.stat().st_mtime_ns) for path in kept})
     assert written[0] == written[1]
-    assert len(written[0]) == 5  # an index, and each of the two calls with what it calls
+    assert len(written[0]) == 3  # an index, and each of the two calls

@@ -49,6 +49,22 @@ def rate_and_force(pose, twist, acceleration, gravity):
     return measured
 
 
+@kernel()
+def poses_and_twists(pose, twist):
+    """Return [pose, twist along the frames' axes] (S, 13), of twists (S, 6) along the fixed frame's."""
+    measured = np.empty((len(pose), 13))
+    for row in range(len(pose)):
+        for part in range(7):
+            measured[row, part] = pose[row, part]
+        measured[row, 7], measured[row, 8], measured[row, 9] = _into(
+            pose, row, twist[row, 0], twist[row, 1], twist[row, 2]
+        )
+        measured[row, 10], measured[row, 11], measured[row, 12] = _into(
+            pose, row, twist[row, 3], twist[row, 4], twist[row, 5]
+        )
+    return measured
+
+
 @kernel(_NEW(_ROWS, _ROWS, _BLOCKS))
 def straight_field(pose, centre, gradient):
     """Return centre (S, 3) + gradient (S, 3, 3) times position (S, 3), along each frame's axes."""
@@ -90,7 +106,7 @@ def _layer_of(altitude, layers):
     return layer, height - layers[layer, 0]
 
 
-@kernel(_NEW_ROW(_ROW, _ROWS))
+@kernel()
 def temperatures(altitudes, layers):
     """Return the temperatures (K,) at altitudes (K,), m, in an air of layers (L, 4); see `air_data.layers_of`."""
     found = np.empty(len(altitudes))

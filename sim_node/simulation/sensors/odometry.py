@@ -169,7 +169,7 @@ class GroundTruth(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
         """Return the function for [pose, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
-        from sim_node.simulation.sensors.odometry_kernels import poses_and_twists
+        from sim_node.simulation.sensors.kernels import poses_and_twists
 
         def read(state: FrameState) -> FloatArray:
             measured: FloatArray = poses_and_twists(state.pose, state.twist)

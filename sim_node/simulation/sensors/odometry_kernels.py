@@ -1,4 +1,4 @@
-"""The compiled loops of odometry: mean twists, dead reckoning with its covariance, and ground truth.
+"""The compiled loops of odometry: mean twists, and dead reckoning with its covariance.
 
 Importing this module imports numba; sensors import it when they are opened.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from sim_node.spatial.geometry.kernel import kernel
-from sim_node.spatial.geometry.pose_kernels import as_pose, axes, compose, cross, exp, log, relative, rotate, write_pose
+from sim_node.spatial.geometry.pose_kernels import as_pose, axes, compose, cross, exp, log, relative, write_pose
 
 # Columns of the table of noises (S, 6, NOISES): variances of what is white, and of what is drawn once per run (bias at
 # turn-on, scale, misalignment); then, of the bias that walks and the one that comes and goes, what is kept of it from
@@ -42,19 +42,6 @@ def mean_twists(before, pose, seconds):
         row[3], row[4], row[5] = wx / seconds, wy / seconds, wz / seconds
         row[6] = seconds
         write_pose(before[s], here)
-    return measured
-
-
-@kernel(_ROWS(_IN, _IN), error_model="numpy")
-def poses_and_twists(pose, twist):
-    """Return [pose, twist along the frames' axes] (S, 13), of twists (S, 6) along the fixed frame's."""
-    measured = np.empty((len(pose), 13))
-    for s in range(len(pose)):
-        row = measured[s]
-        x, y, z, qx, qy, qz, qw = as_pose(pose[s])
-        write_pose(row, (x, y, z, qx, qy, qz, qw))
-        row[7], row[8], row[9] = rotate(-qx, -qy, -qz, qw, twist[s, 0], twist[s, 1], twist[s, 2])
-        row[10], row[11], row[12] = rotate(-qx, -qy, -qz, qw, twist[s, 3], twist[s, 4], twist[s, 5])
     return measured
 
 

@@ -139,10 +139,14 @@ def _launcher(function: Any, signature: tuple[types.Type, ...]) -> Any:
         return values(address), generate
 
     arguments_at: Any = intrinsic(typed)
+    # What else calls it does so by the kernel; wrappers take the compiler longer than most kernels.
+    options = {**function.targetoptions, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+    options.pop("nopython", None)  # njit sets it, and warns of it
+    called = njit(**options)(function.py_func)
 
-    @njit(nogil=function.targetoptions.get("nogil", False))  # type: ignore[untyped-decorator]
+    @njit(nogil=function.targetoptions.get("nogil", False), no_cfunc_wrapper=True)  # type: ignore[untyped-decorator]
     def launch(address: int) -> Any:
-        return function(*arguments_at(address))
+        return called(*arguments_at(address))
 
     if isinstance(function._cache, _Cache):
         launch._cache = function._cache.of_launcher(signature)
