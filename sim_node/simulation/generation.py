@@ -204,8 +204,8 @@ class Generation:
         self.columns.compute(pose, lambda: (_only(alive).present(),))
         self.columns.compute(twist, lambda: (_only(alive).twists(),))
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
-        self._step = {name: engine.step for name, engine in self.engines.items()}
-        self._write = {name: engine.write for name, engine in self.engines.items()}
+        self._step = ENGINES.caller({name: engine.step for name, engine in self.engines.items()})
+        self._write = ENGINES.caller({name: engine.write for name, engine in self.engines.items()})
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
         self.environment = next(offered, OPEN_AIR)
@@ -357,7 +357,7 @@ class Generation:
 
     def advance(self, steps: int) -> None:
         """Let the engines advance by whole steps."""
-        ENGINES.call(self._step, steps)
+        self._step(steps)
         self.steps += steps
 
     def saved(self) -> dict[str, Array]:
@@ -398,7 +398,7 @@ class Generation:
     def write(self, ahead_ns: int) -> None:
         """Write the poses of all frames to `poses`, at a time after the present step that is less than a step, ns."""
         poses = self.poses
-        ENGINES.call(self._write, poses, ahead_ns)
+        self._write(poses, ahead_ns)
         if self._foreign and not np.isfinite(poses).all():
             row = int(np.argmin(np.isfinite(poses).all(axis=1)))
             for name in self._foreign:  # shipped engines check this themselves

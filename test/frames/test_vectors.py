@@ -50,6 +50,13 @@ def test_vectors_are_those_of_arrays(vector: tuple[float, float, float]) -> None
     assert tuple(Frd(vector).to_flu()) == tuple(convert_velocity(vector, Frame.FRD, Frame.FLU))
     assert Ned(vector).to_enu().to_ned() == Ned(vector)
     assert Frd(vector).to_flu().to_frd() == Frd(vector)
+    for made, of, to in (
+        (Enu.of_ned, Frame.NED, Frame.ENU),
+        (Ned.of_enu, Frame.ENU, Frame.NED),
+        (Flu.of_frd, Frame.FRD, Frame.FLU),
+        (Frd.of_flu, Frame.FLU, Frame.FRD),
+    ):
+        assert made(*vector).numbers == tuple(convert_velocity(vector, of, to))
 
 
 @given(unit())
@@ -58,6 +65,8 @@ def test_attitudes_are_those_of_arrays_signs_included(q: tuple[float, float, flo
     expected = convert_orientation(q, (Frame.NED, Frame.FRD), (Frame.ENU, Frame.FLU))
     np.testing.assert_allclose(AttitudeNed((w, x, y, z)).to_enu(), expected, rtol=0, atol=1e-15)
     np.testing.assert_allclose(AttitudeNed((w, x, y, z)).to_enu().to_ned(), (w, x, y, z), rtol=0, atol=1e-15)
+    back = convert_orientation(q, (Frame.ENU, Frame.FLU), (Frame.NED, Frame.FRD))
+    np.testing.assert_allclose(AttitudeNed.of_enu(*q).xyzw, back, rtol=0, atol=1e-15)
     local = convert_orientation(q, (Frame.FRD, Frame.FRD), (Frame.FLU, Frame.FLU))
     np.testing.assert_allclose(AttitudeFrd((w, x, y, z)).to_flu(), local, rtol=0, atol=1e-15)
     assert tuple(AttitudeFlu(q).to_frd().to_flu()) == q

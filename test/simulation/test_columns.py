@@ -313,3 +313,27 @@ def test_snapshots_and_measurements_equal_themselves_alone() -> None:
     assert one == one
     assert one != other
     assert len({one, other, one.measurements}) == 3
+
+
+@pytest.mark.parametrize("rows", [1, 3, 700])
+def test_a_checkpoint_puts_back_its_columns_and_no_others(rows: int) -> None:
+    """Small arrays share memory, large ones do not, and some are an engine's own; all begin at whole words."""
+    columns, draw = Columns(), np.random.default_rng(rows)
+    entities, kinds = tuple(f"e{k}" for k in range(rows)), (np.float64, np.bool_, np.int64, np.uint8, np.float64)
+    arrays = {f"c{k}": columns.add(Column(f"c{k}", entities, (k,), kind)) for k, kind in enumerate(kinds)}
+    arrays["own"] = columns.add(Column("own", entities, (2,)), np.zeros((rows, 2)))
+    kept = [name for name in arrays if name != "c3"]
+    assert all(array.flags.aligned and not array.any() for array in arrays.values())
+
+    def fill() -> dict[str, Array]:
+        for array in arrays.values():
+            array[...] = draw.integers(0, 2, array.shape)
+        return {name: array.copy() for name, array in arrays.items()}
+
+    checkpoint = columns.checkpoint(kept)
+    before = fill()
+    saved = checkpoint.save()
+    after = fill()
+    checkpoint.restore(saved)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, (before if name in kept else after)[name])

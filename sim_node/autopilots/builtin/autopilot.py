@@ -179,9 +179,10 @@ class BuiltinAutopilot:
 
     def _takes(self, connection: Connection, name: str) -> bool:
         """Return whether a message goes over a link: where nobody is known to be, heartbeats alone."""
-        if name == "HEARTBEAT" or connection.peers:
-            return True
-        return not (connection.unheard or connection in self._quiet)
+        return name == "HEARTBEAT" or self._is_heard(connection)
+
+    def _is_heard(self, connection: Connection) -> bool:
+        return bool(connection.peers) or not (connection.unheard or connection in self._quiet)
 
     # The loop
 
@@ -290,8 +291,9 @@ class BuiltinAutopilot:
             if flight.reached >= 0:
                 self._send_all("MISSION_ITEM_REACHED", {"seq": flight.reached})
                 self.send_to_all("MISSION_CURRENT")
-        for name in self.streams.due(time_us):
-            self.send_to_all(name)
+        if any(map(self._is_heard, self.connections)):
+            for name in self.streams.due(time_us):
+                self.send_to_all(name)
 
     def _new_flight(self, settings: Settings | None = None) -> Flight:
         flight = Flight(self.parameters, self.dialect, self.report, settings, self.link.measurements)

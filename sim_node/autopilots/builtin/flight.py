@@ -122,13 +122,13 @@ class Flight:
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed
         airframe = parameters.airframe
+        self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
+        self.reference, self.demands = np.zeros(11), np.zeros(5)
         self.craft: MultirotorCraft | RoverCraft
         if isinstance(airframe, Chassis):
             self.craft = RoverCraft(parameters, airframe)
         else:
-            self.craft = MultirotorCraft(parameters, airframe)
-        self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
-        self.reference, self.demands = np.zeros(11), np.zeros(5)
+            self.craft = MultirotorCraft(parameters, airframe, self.states, self.reference)
         self.time_us, self._began_us, self._watched_us = 0, 0, 0
         self.places = GeoReference(parameters)
         self.mission = Mission(numbered(parameters.mission or (), dialect), first=int(dialect.home_first))

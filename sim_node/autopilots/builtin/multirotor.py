@@ -22,6 +22,8 @@ _TYPES = {4: _QUADROTOR, 6: _HEXAROTOR, 8: _OCTOROTOR}
 class MultirotorCraft:
     """A craft with rotors. `RoverCraft` has the same members; those that make tasks raise OrderRefused.
 
+    It follows the reference of its flight from the flight's states, both in place.
+
     Attributes:
         flies: Whether it takes off and lands; what does not is under way as soon as it is armed.
         neutral: The command at which an actuator stands still.
@@ -37,7 +39,9 @@ class MultirotorCraft:
     neutral: ClassVar = 0.0
     hold, go, turn, circle = Hold, Go, Turn, Circle
 
-    def __init__(self, parameters: VehicleParameters, airframe: Airframe) -> None:
+    def __init__(
+        self, parameters: VehicleParameters, airframe: Airframe, states: FloatArray, reference: FloatArray
+    ) -> None:
         limits = np.array([[parameters.max_speed, parameters.yaw_rate]])
         self._controller = Controller([airframe], limits, 1.0 / parameters.rate, parameters.gravity)
         self._running = np.ones(1, dtype=np.int64)
@@ -46,6 +50,7 @@ class MultirotorCraft:
         hover = min(1.0, airframe.mass * parameters.gravity / lift) if lift > 0.0 else 1.0
         self._hover = max(hover**1.5, 1e-6)
         self.commands = np.zeros(len(airframe.positions))
+        self._follow = self._controller.flying(states, reference[None], self._running, self.commands)
         self.mav_type = _TYPES.get(len(self.commands), 0)
 
     def command(self, flight: Guidance) -> None:
@@ -53,7 +58,7 @@ class MultirotorCraft:
         if flight.task.direct:
             self._controller.turn(flight.states, flight.demands[None], self._running, self.commands)
         else:
-            self._controller.fly(flight.states, flight.reference[None], self._running, self.commands)
+            self._follow()
 
     def stand(self, *, armed: bool) -> None:
         """Write `commands` of a vehicle that is not under way: armed motors idle."""

@@ -187,7 +187,8 @@ class SimulatorLink:
         if not is_place or not abs(math.hypot(qw, qx, qy, qz) - 1.0) < 1e-2:
             self.invalid += 1
             return
-        self._state[:10] = *Enu.of_ned(x, y, z), *AttitudeEnu.of_ned(qw, qx, qy, qz), *Enu.of_ned(vx, vy, vz)
+        place, velocity = Enu.of_ned(x, y, z).numbers, Enu.of_ned(vx, vy, vz).numbers
+        self._state[:10] = *place, *AttitudeEnu.of_ned(qw, qx, qy, qz).numbers, *velocity
 
     def _measure(self, fields: Any) -> None:
         """Take a HIL_SENSOR, and answer it."""

@@ -19,7 +19,7 @@ from sim_node.autopilots.lockstep.samples import Sample
 from sim_node.mavlink.codec import FrameWriter, MavlinkMessage, frame_bytes, kind_named
 from sim_node.mavlink.signing import SigningFault, owner_of, signing_of
 from sim_node.simulation import Simulation
-from sim_node.spatial.frames import AttitudeEnu, Enu
+from sim_node.spatial.frames import AttitudeNed, Ned
 from sim_node.world import WorldError
 from sim_node.world.autopilots import Vehicle
 from sim_node.world.problems import Problem
@@ -299,6 +299,6 @@ def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
 
     It is the true one, with the errors that failed sensors would give a filter.
     """
-    pose = (sample.pose if sample.estimate is None else sample.estimate).tolist()
-    place, velocity = Enu(pose[:3]).to_ned(), Enu(sample.velocity.tolist()).to_ned()
-    return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity
+    x, y, z, *attitude = (sample.pose if sample.estimate is None else sample.estimate).tolist()
+    place, velocity = Ned.of_enu(x, y, z).numbers, Ned.of_enu(*sample.velocity.tolist()).numbers
+    return time_us, *place, *AttitudeNed.of_enu(*attitude).numbers, *velocity

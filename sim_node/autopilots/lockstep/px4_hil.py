@@ -16,7 +16,7 @@ import numpy as np
 
 from sim_node.autopilots.lockstep.samples import Distance, Fix, Flow, Sample
 from sim_node.mavlink.contents import written
-from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Heading
+from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frd, Heading
 
 Fields = Mapping[str, Any]
 
@@ -52,7 +52,12 @@ class Controls(NamedTuple):
 
     def commands(self, channels: int, low: float = 0.0) -> tuple[float, ...]:
         """Return the commands of the first channels, from `low` to 1; 0 for channels that are not in use."""
-        return tuple([min(max(value, low), 1.0) if math.isfinite(value) else 0.0 for value in self.values[:channels]])
+        values = self.values[:channels]
+        return tuple([value if low <= value <= 1.0 else _limited_command(value, low) for value in values])
+
+
+def _limited_command(value: float, low: float) -> float:
+    return min(max(value, low), 1.0) if math.isfinite(value) else 0.0
 
 
 def controls(numbers: Sequence[Any]) -> Controls:
@@ -70,7 +75,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
     field, pressure, differential = (0.0, 0.0, 0.0), 0.0, 0.0
     if sample.field is not None:
         updated |= MAGNETOMETER
-        forward, right, down = Flu(sample.field.tolist()).to_frd()
+        forward, right, down = Frd.of_flu(*sample.field.tolist()).numbers
         field = _GAUSS * forward, _GAUSS * right, _GAUSS * down
     if sample.pressure is not None:
         updated |= BAROMETER
@@ -78,7 +83,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
     if sample.differential_pressure is not None:
         updated |= DIFFERENTIAL_PRESSURE
         differential = _HECTOPASCAL * sample.differential_pressure
-    force, rate = Flu(sample.force.tolist()).to_frd(), Flu(sample.rate.tolist()).to_frd()
+    force, rate = Frd.of_flu(*sample.force.tolist()).numbers, Frd.of_flu(*sample.rate.tolist()).numbers
     air = pressure, differential, sample.altitude, sample.temperature
     return time_us, *force, *rate, *field, *air, updated, _FIRST_OF_ITS_KIND
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,6 +100,22 @@ class ColumnTable:
 
     entries: dict[str, ColumnEntry] = field(default_factory=dict)
     needed: dict[str, str] = field(default_factory=dict)
+    _room: Array = field(default_factory=lambda: np.zeros(0, np.uint8))
+
+    def allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """Return zeros. Small arrays are side by side, so that a checkpoint copies them at once."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if not 0 < size <= _ROOM:
+            return np.zeros(shape, dtype)
+        aligned = -(-size // _WORD) * _WORD
+        if aligned > len(self._room):
+            self._room = np.zeros(_ROOM, np.uint8)
+        own, self._room = self._room[:size], self._room[aligned:]
+        return own.view(dtype).reshape(shape)
+
+
+# Bytes that small arrays share, and multiples at which they begin.
+_ROOM, _WORD = 4096, 8
 
 
 class Checkpoint:
@@ -118,14 +135,14 @@ class Checkpoint:
         if not all(array.flags.c_contiguous for array in arrays):
             raise ValueError("columns in a checkpoint must be contiguous")
         # Checkpoint views are copied several times as fast as small arrays.
-        self._views = [memoryview(array.data).cast("B") for array in arrays]
+        self._views = [_memory(stretch) for stretch in _stretches(arrays)]
         self._groups = list(dict.fromkeys(entry.group for entry in entries if entry.group is not None))
 
     def save(self) -> list[bytes]:
         """Copy all of it.
 
         Returns:
-            The bytes of each array, to compare or to restore.
+            The bytes of the arrays, to compare or to restore.
         """
         saved = [view.tobytes() for view in self._views]  # bytes(view) takes three times as long
         for group in self._groups:
@@ -144,6 +161,31 @@ class Checkpoint:
         for group in self._groups:
             if group.put is not None:
                 group.put([np.frombuffer(next(rest), a.dtype).reshape(a.shape) for a in group.get()])
+
+
+def _stretches(arrays: Iterable[Array]) -> list[list[Array]]:
+    """Divide arrays into those that were allocated side by side."""
+    stretches: list[list[Array]] = []
+    for array in arrays:
+        before = stretches[-1][-1] if stretches else None
+        room = array.base
+        if before is not None and before.base is room and isinstance(room, np.ndarray) and room.dtype == np.uint8:
+            gap = array.ctypes.data - before.ctypes.data - before.nbytes
+            if 0 <= gap < _WORD:
+                stretches[-1].append(array)
+                continue
+        stretches.append([array])
+    return stretches
+
+
+def _memory(stretch: Sequence[Array]) -> memoryview:
+    """Return the memory of arrays that are side by side, as bytes."""
+    first, last = stretch[0], stretch[-1]
+    if first is last:
+        return memoryview(first.data).cast("B")
+    assert isinstance(first.base, np.ndarray)
+    at, end = (address - first.base.ctypes.data for address in (first.ctypes.data, last.ctypes.data + last.nbytes))
+    return memoryview(first.base.data)[at:end]
 
 
 def arrays_of(entries: Iterable[ColumnEntry]) -> dict[str, Array]:
@@ -205,7 +247,7 @@ class Columns(Mapping[str, Array]):
         if array is None:
             if column.entities is None:
                 raise ValueError(f"column {column.name!r}: a changing number of rows needs an array, or `compute`")
-            array = np.zeros((len(column.entities), *column.shape), column.dtype)
+            array = self._table.allocate((len(column.entities), *column.shape), column.dtype)
         if misfit := column.misfit(array):
             raise ValueError(f"column {column.name!r}: {misfit}")
         self._enter(ColumnEntry(column, self._owner, array))

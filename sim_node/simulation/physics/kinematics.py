@@ -12,6 +12,15 @@ from sim_node.spatial.geometry.pose_kernels import as_pose, compose, cross, rela
 
 
 @kernel(nogil=True)
+def is_finite(velocities):
+    """Return whether all velocities (nv,) are finite."""
+    for k in range(len(velocities)):  # noqa: SIM110  kernels have no all()
+        if not math.isfinite(velocities[k]):
+            return False
+    return True
+
+
+@kernel(nogil=True)
 def write_link_poses(xpos, xquat, links, mounts, poses):
     """Write the pose of each moving link in its parent frame to its row of a table of frames.
 

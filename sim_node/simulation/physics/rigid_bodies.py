@@ -102,10 +102,11 @@ class RigidBodyEngine:
         from sim_node.simulation.physics.body_columns import declare_state
         from sim_node.simulation.physics.joint_states import declare_joint_states
         from sim_node.simulation.physics.kinematic_bodies import kinematic_dofs
-        from sim_node.simulation.physics.kinematics import write_link_poses
+        from sim_node.simulation.physics.kinematics import is_finite, write_link_poses
         from sim_node.simulation.physics.placing import bodies_of, joints_of
         from sim_node.simulation.physics.runge_kutta import whole_step
         from sim_node.simulation.physics.signals import signals_of
+        from sim_node.spatial.geometry.kernel import bound
 
         self._mujoco = mujoco
         self.compiled = compiled
@@ -124,7 +125,7 @@ class RigidBodyEngine:
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
-        self._speeds, self._ones = self.data.qvel, np.ones(self.model.nv)
+        self._is_finite = bound(is_finite, self.data.qvel)
         columns.claim("pose", [layout.frames.names[row] for row in compiled.links[:, 0]])
         self.wind = WindField(world.wind, self.model.opt.timestep)
         self.wind.declare(columns)
@@ -136,14 +137,15 @@ class RigidBodyEngine:
         if self._moves:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
         self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
-        self._acts = {name: each.act for name, each in self._force_elements.items()}
+        self._act_all = FORCE_ELEMENTS.caller({name: each.act for name, each in self._force_elements.items()})
         # What is called after each timestep.
-        self._settles = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
+        settling = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
+        self._settle_all = FORCE_ELEMENTS.caller(settling) if settling else None
         # What looks on, after how many timesteps each, and whether it does: not at timesteps that are undone.
         self._observers: dict[str, tuple[int, Callable[[int], None]]] = {}
         self.observed, self._next_look = True, 0
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
-        self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
+        self._checkpoint = columns.checkpoint((*declared, "wrench") if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
@@ -350,8 +352,7 @@ class RigidBodyEngine:
             some = min(timesteps, IN_ONE_GO)
             before = self._state_now()
             self._advance_some(some, before)
-            # Faster than sum(), and it is asked at each advance; infinities of both signs make it NaN.
-            if not math.isfinite(self._speeds.dot(self._ones)):
+            if not self._is_finite():
                 raise self._diverged(self._go_to_divergence(before, some))
             timesteps -= some
 
@@ -426,7 +427,7 @@ class RigidBodyEngine:
     def _step_in_two_halves(self, timesteps: int, *, is_half_done: bool) -> None:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
-        act, advance, settles, until_look = self._act, self.wind.advance, self._settles, self._until_look()
+        act, settle, gusts, until_look = self._act, self._settle_all, self.wind.gusts, self._until_look()
         clearance, groups = self._clearance, self._groups
         if until_look <= timesteps:  # what looks on wants to know of all bodies
             groups = None
@@ -441,12 +442,13 @@ class RigidBodyEngine:
                 is_half_done = False
                 act()
                 step2(model, data)
-            if settles:
-                FORCE_ELEMENTS.call(settles)
+            if settle is not None:
+                settle()
             until_look -= 1
             if not until_look:
                 until_look = self._look()
-            advance()
+            if gusts is not None:
+                self.wind.advance()
 
     def _step_1_apart(self, model: MjModel, data: MjData) -> None:
         """Evaluate positions and velocities without a search for contacts."""
@@ -466,7 +468,8 @@ class RigidBodyEngine:
             self._mujoco.mj_comVel(model, data)
             self._act()
             self._step(model, data, 1)
-            FORCE_ELEMENTS.call(self._settles)
+            if self._settle_all is not None:
+                self._settle_all()
             until_look -= 1
             if not until_look:
                 until_look = self._look()
@@ -510,7 +513,7 @@ class RigidBodyEngine:
     def _act(self) -> None:
         """Apply all forces of the next timestep, by the positions and velocities in `data`."""
         self._applied[:] = self._wrench
-        FORCE_ELEMENTS.call(self._acts)
+        self._act_all()
 
     def _evaluate(self) -> None:
         """Compute all motion and forces of the present state, and restore what the next step starts from.

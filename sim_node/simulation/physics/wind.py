@@ -28,6 +28,7 @@ class WindField:
         air: (11,), the argument of force_kernels.air_velocity, updated in place: the velocity at the reference height,
             its mean, its gust, 1 / the reference height, and the exponent of the profile.
         current: (3,), a view of the first; if the world's wind has no exponent it is the velocity everywhere.
+        gusts: What moves the air; None where it does not change.
         added: (3,), what is added to the world's wind everywhere, m/s; see `add`.
     """
 
@@ -39,11 +40,11 @@ class WindField:
         self.blows = wind is not None
         if wind is not None:
             self.air[9:] = 1.0 / wind.reference_height, wind.exponent
-        self._gusts: Dryden | None = None
+        self.gusts: Dryden | None = None
         if wind is not None and wind.gusts is not None:
             from sim_node.simulation.physics.gusts import Dryden  # importing numba is slow; still air does not need it
 
-            self._gusts = Dryden(wind.gusts, self._mean, timestep)
+            self.gusts = Dryden(wind.gusts, self._mean, timestep)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -53,8 +54,8 @@ class WindField:
             seed: Of the gusts.
         """
         self.added[:], self._adds = 0.0, False
-        if self._gusts is not None:
-            self._gusts.reset(seed)
+        if self.gusts is not None:
+            self.gusts.reset(seed)
         self._move()
 
     def add(self, velocity: FloatArray) -> None:
@@ -72,11 +73,11 @@ class WindField:
 
     def _move(self) -> None:
         """Set the air to that of the present timestep."""
-        if self._gusts is None:
+        if self.gusts is None:
             self.air[:3] = self.air[3:6] = self._mean
             self.air[6:9] = 0.0
         else:
-            self._moving[:] = self._gusts.table[self._gusts.at]
+            self._moving[:] = self.gusts.table[self.gusts.at]
         if self._adds:
             self.air[:3] += self.added
             self.air[6:9] += self.added
@@ -87,7 +88,7 @@ class WindField:
         Args:
             timesteps: By how many timesteps.
         """
-        gusts = self._gusts
+        gusts = self.gusts
         if gusts is not None:
             at = gusts.at = gusts.at + timesteps
             if at >= len(gusts.table):
@@ -114,7 +115,7 @@ class WindField:
         Args:
             columns: The columns of the run.
         """
-        gusts = self._gusts
+        gusts = self.gusts
         if gusts is None:
             return
 

@@ -23,14 +23,14 @@ SEA_LEVEL_TEMPERATURE = 288.15  # K
 _HEAT_RATIO = 1.4
 GAS_CONSTANT = 287.05287  # J/(kg K), dry air: ISO 2533
 _GRAVITY = 9.80665
-_EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
+EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
 
 # Geopotential height (m) where each layer begins, and its lapse rate (K/m): U.S. Standard Atmosphere, 1976, table 4.
 # Above the last of them, 86 km, the temperature is taken to stay.
 _BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0, 84_852.0])
 _LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
 # Below this altitude (m) the air is taken not to become denser.
-_LOWEST = -100_000.0
+LOWEST = -100_000.0
 
 
 def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = float(_LAPSES[0])) -> FloatArray:
@@ -64,12 +64,12 @@ def pressure(
     temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km. layers: of
     an air with another temperature at sea level.
     """
-    # Here and not above: what only needs temperatures does without numba.
+    # Here and not above: what only describes sensors does without numba.
     from sim_node.simulation.sensors.kernels import pressure_ratios
 
-    height = _geopotential(altitude)
-    ratios = pressure_ratios(height.ravel(), layers, _GRAVITY / GAS_CONSTANT)
-    return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
+    places = np.asarray(altitude, dtype=np.float64)
+    ratios = pressure_ratios(places.ravel(), layers, _GRAVITY / GAS_CONSTANT)
+    return np.asarray(np.multiply(sea_level, ratios.reshape(places.shape)))
 
 
 def pressure_altitude(pressure: float) -> float:
@@ -80,31 +80,21 @@ def pressure_altitude(pressure: float) -> float:
     lapse = float(_LAPSES[0])
     ratio = (pressure / SEA_LEVEL_PRESSURE) ** (-lapse * GAS_CONSTANT / _GRAVITY)
     height = SEA_LEVEL_TEMPERATURE / lapse * (ratio - 1.0)
-    return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
+    return float(EARTH_RADIUS * height / (EARTH_RADIUS - height))
 
 
 def temperature(altitude: npt.ArrayLike, layers: FloatArray = _LAYERS) -> FloatArray:
     """Return the temperature (K) at altitudes (m) above mean sea level, and in an air of other `layers`."""
-    height, layer = _layer(altitude)
-    of = layers[layer]  # its base, its lapse rate, and the temperature at its base
-    return np.asarray(of[..., 2] + of[..., 1] * (height - of[..., 0]))
+    from sim_node.simulation.sensors.kernels import temperatures
+
+    places = np.asarray(altitude, dtype=np.float64)
+    found: FloatArray = temperatures(places.ravel(), layers).reshape(places.shape)
+    return found
 
 
 def density(altitude: npt.ArrayLike) -> FloatArray:
     """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the ideal gas law."""
     return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
-
-
-def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-    """Return the geopotential height (m) and the layer that it is in."""
-    height = _geopotential(altitude)
-    return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
-
-
-def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
-    """Return the geopotential height (m) of altitudes (m)."""
-    geometric = np.maximum(np.asarray(altitude, dtype=np.float64), _LOWEST)
-    return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
 
 
 # What the air is at sea level, where it is not that of the standard atmosphere.

@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numba import types
 
+from sim_node.simulation.sensors.air_data import EARTH_RADIUS, LOWEST
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import axes, rotate
 
@@ -20,6 +21,7 @@ _ROWS = types.Array(types.float64, 2, "C", readonly=True)
 _BLOCKS = types.Array(types.float64, 3, "C", readonly=True)
 _BLOCKS_4 = types.Array(types.float64, 4, "C", readonly=True)
 _NEW = types.float64[:, ::1]
+_ROW, _NEW_ROW = types.Array(types.float64, 1, "C", readonly=True), types.float64[::1]
 
 
 @kernel()
@@ -43,6 +45,22 @@ def rate_and_force(pose, twist, acceleration, gravity):
             acceleration[row, 0] - gravity[row, 0],
             acceleration[row, 1] - gravity[row, 1],
             acceleration[row, 2] - gravity[row, 2],
+        )
+    return measured
+
+
+@kernel()
+def poses_and_twists(pose, twist):
+    """Return [pose, twist along the frames' axes] (S, 13), of twists (S, 6) along the fixed frame's."""
+    measured = np.empty((len(pose), 13))
+    for row in range(len(pose)):
+        for part in range(7):
+            measured[row, part] = pose[row, part]
+        measured[row, 7], measured[row, 8], measured[row, 9] = _into(
+            pose, row, twist[row, 0], twist[row, 1], twist[row, 2]
+        )
+        measured[row, 10], measured[row, 11], measured[row, 12] = _into(
+            pose, row, twist[row, 3], twist[row, 4], twist[row, 5]
         )
     return measured
 
@@ -77,19 +95,34 @@ def turn_rays(pose, fans, turned):
             turned[s, r, 2] = zx * a + zy * b + zz * c
 
 
-@kernel(types.float64[::1](types.Array(types.float64, 1, "C", readonly=True), _ROWS, types.float64))
-def pressure_ratios(heights, layers, constant):
-    """Return pressures relative to that at sea level at geopotential heights (K,), m; constant: g / R, K/m.
+@kernel()
+def _layer_of(altitude, layers):
+    """Return the layer that an altitude (m) is in, and its geopotential height above the layer's base, m."""
+    geometric = max(altitude, LOWEST)
+    height = EARTH_RADIUS * geometric / (EARTH_RADIUS + geometric)
+    layer = 0
+    while layer + 1 < len(layers) and height >= layers[layer + 1, 0]:
+        layer += 1
+    return layer, height - layers[layer, 0]
 
-    layers (L, 4): base height (m), lapse rate (K/m), temperature (K) and pressure ratio at the base of each layer.
-    """
-    ratios = np.empty(len(heights))
-    for k in range(len(heights)):
-        layer = 0
-        while layer + 1 < len(layers) and heights[k] >= layers[layer + 1, 0]:
-            layer += 1
-        base, lapse, warmth, ratio = layers[layer, 0], layers[layer, 1], layers[layer, 2], layers[layer, 3]
-        above = heights[k] - base
+
+@kernel()
+def temperatures(altitudes, layers):
+    """Return the temperatures (K,) at altitudes (K,), m, in an air of layers (L, 4); see `air_data.layers_of`."""
+    found = np.empty(len(altitudes))
+    for k in range(len(altitudes)):
+        layer, above = _layer_of(altitudes[k], layers)
+        found[k] = layers[layer, 2] + layers[layer, 1] * above
+    return found
+
+
+@kernel(_NEW_ROW(_ROW, _ROWS, types.float64))
+def pressure_ratios(altitudes, layers, constant):
+    """Return pressures (K,) relative to that at sea level, as `temperatures`; constant: g / R, K/m."""
+    ratios = np.empty(len(altitudes))
+    for k in range(len(altitudes)):
+        layer, above = _layer_of(altitudes[k], layers)
+        lapse, warmth, ratio = layers[layer, 1], layers[layer, 2], layers[layer, 3]
         if lapse == 0.0:
             ratios[k] = ratio * math.exp(-constant * above / warmth)
         else:
@@ -116,24 +149,22 @@ def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
                 drift[row, channel] += drawn[row, reading, 2, channel] * kick[row, channel]
 
 
-@kernel(_NEW(_BLOCKS, _ROWS, _BLOCKS, types.int64, _ROWS, _ROWS))
-def disturbed(response, truth, errors, reading, saturation, resolution):
-    """Return a truth (S, C) as measured: response (S, C, C) times truth, plus errors[reading], clipped and rounded.
+@kernel()
+def disturb(response, truth, errors, reading, saturation, resolution, measured):
+    """Write a truth (S, C) as measured: response (S, C, C) times truth, plus errors[reading[0]], clipped and rounded.
 
     Values are clipped to ±saturation (S, C), then rounded to multiples of resolution (S, C) where that is not zero,
     half to even, as an analogue-to-digital converter does.
     """
     sensors, channels = truth.shape
-    measured = np.empty((sensors, channels))
     for row in range(sensors):
         for channel in range(channels):
             value = 0.0
             for cause in range(channels):
                 value += response[row, channel, cause] * truth[row, cause]
-            value += errors[reading, row, channel]
+            value += errors[reading[0], row, channel]
             value = min(max(value, -saturation[row, channel]), saturation[row, channel])
             step = resolution[row, channel]
             if step > 0.0:
                 value = np.rint(value / step) * step
             measured[row, channel] = value
-    return measured

@@ -83,9 +83,10 @@ class NoiseBank:
 
     def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
         # Here and not above: what only describes sensors does without numba.
-        from sim_node.simulation.sensors.kernels import disturbed, draw_errors
+        from sim_node.simulation.sensors.kernels import disturb, draw_errors
+        from sim_node.spatial.geometry.kernel import bound
 
-        self._disturbed, self._draw_errors = disturbed, draw_errors
+        self._draw_errors = draw_errors
         dt = 1.0 / rate
         self._generators = generators
         self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
@@ -104,7 +105,11 @@ class NoiseBank:
         self._bias = once[:, 2] * _table(sensors, lambda noise: noise.turn_on_bias)
         self._drift = once[:, 3] * _table(sensors, lambda noise: noise.bias_instability)
         self._errors = np.empty((BLOCK, *self._white.shape))
-        self._next = BLOCK
+        self._next, reading = BLOCK, np.zeros(1, np.int64)
+        self._truth, self._measured = np.empty((2, *self._white.shape))
+        self._reading = reading.data  # set without numpy's overhead
+        tables = self._errors, reading, self._saturation, self._resolution
+        self._disturb = bound(disturb, self._response, self._truth, *tables, self._measured)
         self._note_begin()
 
     @property
@@ -123,11 +128,10 @@ class NoiseBank:
         """
         if self._next == BLOCK:
             self._draw()
-        reading = self._next
+        self._truth[:], self._reading[0] = truth, self._next
         self._next += 1
-        measured: FloatArray = self._disturbed(
-            self._response, truth, self._errors, reading, self._saturation, self._resolution
-        )
+        self._disturb()
+        measured: FloatArray = self._measured.copy()
         return measured
 
     __call__ = read

@@ -168,10 +168,11 @@ class GroundTruth(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
-        """Return `pose_and_twist`."""
-        return pose_and_twist
+        """Return the function for [pose, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
+        from sim_node.simulation.sensors.kernels import poses_and_twists
 
+        def read(state: FrameState) -> FloatArray:
+            measured: FloatArray = poses_and_twists(state.pose, state.twist)
+            return measured
 
-def pose_and_twist(state: FrameState) -> FloatArray:
-    """Return [pose in the fixed frame, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
-    return np.concatenate([state.pose, state.pairs_to_frame(state.twist)], axis=1)
+        return read

@@ -191,14 +191,18 @@ class Suite:
             time_ns: Simulation time, ns.
             wait: Whether to wait when too many images are being rendered; otherwise new ones are dropped.
         """
+        due = math.inf
         for bank in self.banks:
-            if bank.schedule.due == step:
+            schedule = bank.schedule
+            if schedule.due == step:
                 try:
                     bank.measure(time_ns, wait=wait)
                 except Exception as error:
                     SENSORS.blame(bank.kind, error)
                     raise
-        self.find_due()
+            if schedule.due < due:
+                due = schedule.due
+        self.due = due
 
     def publish(self, step: int, *, wait: bool = True) -> Measurements:
         """Publish what is due by a step and was not published yet.

@@ -52,6 +52,11 @@ class _Tagged:
         """Return what it is, for messages."""
         raise NotImplementedError
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Its numbers in the order of its class, without the frame; less costly than iteration, for hot paths."""
+        return self._numbers
+
     def __eq__(self, other: Self) -> bool:  # type: ignore[override]
         return self._numbers == other._numbers if type(other) is type(self) else NotImplemented
 
@@ -174,6 +179,20 @@ class Ned(_Vector):
         """
         return Ned((length * math.cos(yaw.radians), length * math.sin(yaw.radians), down))
 
+    @staticmethod
+    def of_enu(east: float, north: float, up: float) -> Ned:
+        """Return a vector that is given in ENU: Enu((east, north, up)).to_ned() in one step, for hot paths.
+
+        Args:
+            east: Component along east.
+            north: Component along north.
+            up: Component upwards.
+
+        Returns:
+            The vector in NED.
+        """
+        return Ned((north, east, -up))
+
     @property
     def direction(self) -> YawNed:
         """The direction of its horizontal part, in [-pi, pi]."""
@@ -226,6 +245,20 @@ class Frd(_Vector):
     __slots__ = ()
     frame = Frame.FRD
     forward, right, down = _Axis(0), _Axis(1), _Axis(2)
+
+    @staticmethod
+    def of_flu(forward: float, left: float, up: float) -> Frd:
+        """Return a vector that is given in FLU: Flu((forward, left, up)).to_frd() in one step, for hot paths.
+
+        Args:
+            forward: Component along the body's x axis.
+            left: Component to the left.
+            up: Component upwards.
+
+        Returns:
+            The vector in FRD.
+        """
+        return Frd((forward, -left, -up))
 
     def to_flu(self) -> Flu:
         """Return the vector along forward, left and up.
@@ -349,6 +382,21 @@ class AttitudeNed(_Attitude[Ned, Frd]):
         """
         return AttitudeEnu.of_ned(*self)
 
+    @staticmethod
+    def of_enu(x: float, y: float, z: float, w: float) -> AttitudeNed:
+        """Return an attitude that is given as FLU in ENU: AttitudeEnu((x, y, z, w)).to_ned() in one step.
+
+        Args:
+            x: First component of the quaternion's vector part.
+            y: Second component of its vector part.
+            z: Third component of its vector part.
+            w: Its scalar part.
+
+        Returns:
+            The attitude in NED, w first.
+        """
+        return AttitudeNed((-_S * (w + z), -_S * (x + y), _S * (y - x), _S * (z - w)))
+
     @property
     def yaw(self) -> YawNed:
         """The yaw about the world's z axis, clockwise from north, in [-pi, pi] rad."""
@@ -395,8 +443,7 @@ class AttitudeEnu(_Attitude[Enu, Flu]):
         Returns:
             The attitude in NED, w first.
         """
-        x, y, z, w = self._numbers
-        return AttitudeNed((-_S * (w + z), -_S * (x + y), _S * (y - x), _S * (z - w)))
+        return AttitudeNed.of_enu(*self._numbers)
 
     @property
     def yaw(self) -> YawEnu:
