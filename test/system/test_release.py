@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from importing import imported
 from packaging.requirements import Requirement
-from test_setup import bootstrap_name, imported
+from test_setup import bootstrap_name
 
 ROOT = Path(__file__).parents[2]
 PLACEHOLDER = re.compile(r"github\.com/sim-node/sim_node|maintainers@sim-node\.example")

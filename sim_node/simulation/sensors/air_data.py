@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.simulation.sensors.context import SensorContext
+from sim_node.simulation.sensors.geopotential import EARTH_RADIUS
 from sim_node.simulation.sensors.noise import Noise
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
@@ -23,14 +24,11 @@ SEA_LEVEL_TEMPERATURE = 288.15  # K
 _HEAT_RATIO = 1.4
 GAS_CONSTANT = 287.05287  # J/(kg K), dry air: ISO 2533
 _GRAVITY = 9.80665
-EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
 
 # Geopotential height (m) where each layer begins, and its lapse rate (K/m): U.S. Standard Atmosphere, 1976, table 4.
 # Above the last of them, 86 km, the temperature is taken to stay.
 _BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0, 84_852.0])
 _LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
-# Below this altitude (m) the air is taken not to become denser.
-LOWEST = -100_000.0
 
 
 def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = float(_LAPSES[0])) -> FloatArray:

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import types
 
-from sim_node.simulation.sensors.air_data import EARTH_RADIUS, LOWEST
+from sim_node.simulation.sensors.geopotential import EARTH_RADIUS, LOWEST
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import axes, rotate
 

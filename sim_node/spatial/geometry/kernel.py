@@ -20,10 +20,10 @@ from numba import njit, types
 from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
-from numba.core.extending import intrinsic
 from numba.core.runtime import rtsys
 from numba.core.typeinfer import register_dispatcher
 from numba.cpython import hashing  # noqa: F401  machine code may refer to its symbols
+from numba.extending import intrinsic
 from numba.np import linalg
 
 from sim_node.interrupt import held
