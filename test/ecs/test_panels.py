@@ -176,7 +176,7 @@ world.run(el.six_dof(), sim_time_step=0.01, max_ticks=200)
     (pixels,) = draw(load(tmp_path / "ball.py"), request, [1_000_000_000])
     ends = []
     for colour in ((201, 42, 42), (35, 122, 51)):
-        curve = np.argwhere((np.abs(pixels[:180, :300].astype(int) - colour) < 60).all(axis=2))
+        curve = np.argwhere((np.abs(pixels[:180, :294].astype(int) - colour) < 60).all(axis=2))
         ends.append(curve[curve[:, 1] >= curve[:, 1].max() - 1][:, 0].mean())
         assert curve[:, 1].max() > 280
     assert ends[0] == pytest.approx(ends[1], abs=2.0)
