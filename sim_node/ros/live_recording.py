@@ -116,6 +116,8 @@ class LiveRecordingNode(LoopNode):
         return receive
 
     def _lost(self, name: str, number: int) -> None:
+        if not number:  # the event before has counted them
+            return
         if name not in self.missed:
             self.get_logger().warning(
                 f"{shown(name)}: messages are being lost; their number is reported at the end. Large ones need shared "
