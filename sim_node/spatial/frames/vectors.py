@@ -235,8 +235,7 @@ class Enu(_Vector):
         Returns:
             The vector in NED.
         """
-        east, north, up = self._numbers
-        return Ned((north, east, -up))
+        return Ned.of_enu(*self._numbers)
 
 
 class Frd(_Vector):
@@ -297,8 +296,7 @@ class Flu(_Vector):
         Returns:
             The vector in FRD.
         """
-        forward, left, up = self._numbers
-        return Frd((forward, -left, -up))
+        return Frd.of_flu(*self._numbers)
 
 
 World = TypeVar("World", bound=_Vector)
