@@ -19,10 +19,12 @@ from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import add_allow, add_network, add_randomised, drawn, needs_no_seed
 from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.session.graph_names import clashes
+from sim_node.simulation import Simulation
 from sim_node.simulation.programs.processes import shown
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.audit import AuditRow, audit
 from sim_node.world.network import refuse_network
+from sim_node.world.part import PARTS, misfits_of
 from sim_node.world.problems import Problem, Where, WorldWarning, counted
 
 
@@ -51,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
                 refuse_network(world, allowed=arguments.allow_network)
                 layout = lay_out(world)
                 sensors = len(lay_out_messages(world))
-                if problems := clashes(world):
+                problems = clashes(world)
+                if any(kind.asks_run and kind.parts(world) for kind in PARTS.values()):
+                    problems = [*problems, *misfits_of(Simulation(world))]
+                if problems:
                     raise WorldError(problems)
             if noted:
                 raise WorldError([Problem(Where(), "", message) for message in noted])

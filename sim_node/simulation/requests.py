@@ -86,12 +86,26 @@ class ContentOf(Text):
     """The content of a file, which programs give in place of the file."""
 
 
+@dataclass(frozen=True)
+class NameOf(Text):
+    """The name of something in the world of a run.
+
+    Attributes:
+        kind: What it is, as messages call it.
+    """
+
+    kind: str = ""
+
+
 _POSE = "X,Y,Z in m; X,Y,Z,ROLL,PITCH,YAW with degrees; or X,Y,Z,QX,QY,QZ,QW"
 Pose = Annotated[list[float], PoseFloats((3, 6, 7), _POSE)]
 Twist = Annotated[list[float], Floats((6,), "VX,VY,VZ,WX,WY,WZ in m/s and rad/s")]
 Words = Annotated[list[str], WordsOf()]
 File = Annotated[str, FileArgument()]
 Content = Annotated[str, ContentOf()]
+BodyName = Annotated[str, NameOf(kind="body")]
+VehicleName = Annotated[str, NameOf(kind="vehicle")]
+EventName = Annotated[str, NameOf(kind="event")]
 _HOLDS: Mapping[Any, Plain] = {str: Text(), bool: Flag(), int: Whole(), float: Number()}
 _NEEDED = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 

@@ -119,6 +119,7 @@ class Kind(Generic[P]):
         starts_programs: Whether parts with a name start programs, so that an included world brings none.
         blank: Of a single part, the data of one with defaults alone, which a number set by its key path adds to a world
             without one; None where such a part would mean nothing.
+        asks_run: Whether only a run can tell some of their problems; see `misfits`.
     """
 
     frame: str = ""
@@ -126,6 +127,7 @@ class Kind(Generic[P]):
     section: str = ""
     starts_programs: bool = False
     blank: Mapping[str, Any] | None = None
+    asks_run: bool = False
 
     def __init__(self, name: str, part_type: type[P]) -> None:
         self.name, self.type = name, part_type
@@ -161,6 +163,13 @@ class Kind(Generic[P]):
 
     def remarks(self, world: World) -> Iterable[Problem]:
         """Return what is valid and has no effect, because another part of the world decides it."""
+        return ()
+
+    def misfits(self, run: Any) -> Iterable[Problem]:
+        """Return what of a world's parts of this kind a run cannot do, such as formulas over signals that it lacks.
+
+        run: a Simulation of the world at its start. Asked only of kinds that say so by `asks_run`.
+        """
         return ()
 
     def columns(self, world: World) -> Mapping[str, NamedNumbers]:
@@ -225,6 +234,12 @@ def all_parts(world: World) -> Iterator[tuple[Kind[Any], Any]]:
     for kind in PARTS.values():
         for each in world.parts.get(kind.name, ()):
             yield kind, each
+
+
+def misfits_of(run: Any) -> list[Problem]:
+    """Return what of its world a run cannot do, in the order of its file. run: a Simulation at its start."""
+    found = (problem for kind in PARTS.values() if kind.parts(run.world) for problem in kind.misfits(run))
+    return sorted(found, key=lambda problem: problem.where)
 
 
 def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[FrameEntry]:

@@ -1,14 +1,16 @@
 """Events happen at their steps, in their order, again after a reset and a restore, and say what is wrong."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sim_node import Simulation
+from sim_node.cli.main import main
 from sim_node.extensions.scenario.events import Event, ScenarioAction
 from sim_node.extensions.scenario.timetable import happened
-from sim_node.world import WorldError, loads
+from sim_node.world import WorldError, WorldWarning, loads
 
 BALL = """
 world: ball
@@ -158,6 +160,48 @@ def test_mistakes_are_named_where_they_are(scenario: str, message: str) -> None:
     with pytest.raises(WorldError) as error:
         run_of(scenario)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "message"),
+    [
+        ("  - {at: 5, do: {push: {body: bal, force: [1, 0, 0]}}}", "<text>:9:31: scenario[0].do.push.body: no body "
+        "'bal' at the start; did you mean ball?"),
+        ("  - {at: 5, do: {trigger: hitt}}\n  - {name: hit, do: {pause: }}", "<text>:9:27: scenario[0].do.trigger: no "
+        "event 'hitt' at the start; did you mean hit?"),
+        ("  - {at: 5, do: {jam: drone}}", "<text>:9:23: scenario[0].do.jam: no vehicle 'drone' at the start"),
+    ],
+)  # fmt: skip
+def test_names_that_the_world_lacks_are_warned_of_where_they_are(scenario: str, message: str) -> None:
+    with pytest.warns(WorldWarning) as found:
+        loads(f"{BALL}scenario:\n{scenario}")
+    assert [str(each.message) for each in found] == [message]
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_may_be_those_of_what_is_spawned_later() -> None:
+    loads(
+        f"""{BALL}scenario:
+  - {{at: 1, do: {{spawn: {{text: 'world: box', name: box}}}}}}
+  - {{at: 2, do: {{push: {{body: box, force: [1, 0, 0]}}}}}}
+"""
+    )
+
+
+def test_check_tells_all_that_a_run_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = tmp_path / "ball.yaml"
+    world.write_text(
+        f"""{BALL}scenario:
+  - {{when: z(bal) > 1 m, do: {{pause: }}}}
+expect: {{must: [z(ball) < 1 km, "always pose[balll].z > 1"]}}
+"""
+    )
+    assert main(["check", str(world)]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"{world}:9:12: scenario[0].when: no frame or vehicle 'bal'; did you mean ball?",
+        f"{world}:10:33: expect.must[1]: pose[balll].z: column 'pose' has no row 'balll'; did you mean ball?",
+        "2 errors",
+    ]
 
 
 def test_a_condition_on_what_the_world_has_not_ends_the_run_where_it_is_written() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sim_node.text import did_you_mean, shown
+from sim_node.world.bases import Base
+from sim_node.world.checks import entries_of
 from sim_node.world.declared import BAD, Fault, declared, given, place_of, rule
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
@@ -18,6 +21,7 @@ from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Value, read_parameters
+from sim_node.world.vehicles import Multirotor
 from sim_node.world.writers.values import plain
 
 TRIGGERS = ("at", "between", "every", "when", "after")
@@ -205,6 +209,8 @@ def names_of(events: tuple[Event, ...]) -> tuple[str, ...]:
 class Events(Kind[Event]):
     """Events of a run."""
 
+    asks_run = True
+
     def problems(self, world: World) -> Iterator[Problem]:
         """Return names that are taken or unknown, formulas and actions that are none."""
         events = self.parts(world)
@@ -232,6 +238,37 @@ class Events(Kind[Event]):
                 for fault in _mission_faults(path):
                     yield problem(place.value if place else action.place, ".do.mission", fault)
 
+    def remarks(self, world: World) -> Iterator[Problem]:
+        """Return what actions name and the world does not have at its start, unless they spawn something themselves."""
+        from sim_node.simulation.requests import REQUESTS, NameOf
+
+        events = self.parts(world)
+        actions = [(index, action) for index, event in enumerate(events) for action in event.do]
+        if any(action.name == "spawn" for _, action in actions):
+            return
+        vehicles: tuple[Multirotor | Base, ...] = (*world.of(Multirotor), *world.of(Base))
+        known: Mapping[str, Collection[str]] = {
+            "body": [entry.name for entry in entries_of(world)] if actions else (),
+            "vehicle": [each.name for each in vehicles],
+            "event": names_of(events),
+        }
+        for index, action in actions:
+            given: Mapping[str, Any] = {}
+            with suppress(KeyError, ValueError):  # `problems` reports them
+                given = action.given()
+            for argument in REQUESTS[action.name].arguments if given else ():
+                name, holds, places = given.get(argument.name), argument.holds, action.places or {}
+                if isinstance(holds, NameOf) and name and name not in known[holds.kind]:
+                    at = next((places[key].value for key in (argument.name, _ALONE) if key in places), action.place)
+                    message = f"no {holds.kind} {shown(name)!r} at the start{did_you_mean(name, known[holds.kind])}"
+                    yield Problem(at.where, at.key or f"scenario[{index}].do.{action.name}", message)
+
+    def misfits(self, run: Any) -> Iterator[Problem]:
+        """Return conditions over signals that the run does not have, or that are known only at its end."""
+        for index, event in enumerate(self.parts(run.world)):
+            if event.when and (fault := _condition_fault(run, event.when)):
+                yield Problem(event.when_place.where, event.when_place.key or f"scenario[{index}].when", fault)
+
     def renamed(self, part: Event, rename: Rename) -> None:
         """Return None: what happens is defined by the file that is run."""
 
@@ -243,6 +280,17 @@ def _formula_fault(text: str) -> str:
 
     try:
         formula(text)
+    except FormulaError as error:
+        return str(error)
+    return ""
+
+
+def _condition_fault(run: Any, text: str) -> str:
+    from sim_node.extensions.scenario.formulas import FormulaError
+    from sim_node.extensions.scenario.sampling import SignalCondition
+
+    try:
+        SignalCondition(run, text).close()
     except FormulaError as error:
         return str(error)
     return ""

@@ -164,17 +164,39 @@ class Expect:
         return max(1, round(self.every * 1e9 / step_ns)) * step_ns
 
 
+def _misfit(text: str, run: Any, expect: Expect) -> str:
+    """Return why an expectation cannot be judged in a run; empty if it can."""
+    from sim_node.extensions.scenario.formulas import Robustness, signals_of  # as for `expected`
+    from sim_node.extensions.scenario.sampling import RunSignals
+
+    try:
+        formula = expected(text)
+        RunSignals(run, signals_of(formula), expect.zone()).close()
+        Robustness(formula, expect.period_ns(run.world.time.step_ns))
+    except FormulaError as error:
+        return str(error)
+    return ""
+
+
 @part("expect", Expect)
 class Expected(Kind[Expect]):
     """What must hold, at most once in a world."""
 
     single = True
+    asks_run = True
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of formulas and zones that were made in Python."""
         for each in self.parts(world):
             for key, message in faults(each):
                 yield Problem(each.place.where, f"expect.{key}".rstrip("."), message)
+
+    def misfits(self, run: Any) -> Iterator[Problem]:
+        """Return the expectations that cannot be judged in a run."""
+        for expect in self.parts(run.world):
+            for index, each in enumerate(expect.must):
+                if fault := _misfit(each.formula, run, expect):
+                    yield Problem(each.place.where, each.place.key or f"expect.must[{index}]", fault)
 
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
         """Add it."""

@@ -12,15 +12,14 @@ import numpy as np
 
 from sim_node.extensions.scenario.events import events_of
 from sim_node.extensions.scenario.expectations import Expect, expected
-from sim_node.extensions.scenario.formulas import FormulaError, Robustness, signals_of
-from sim_node.extensions.scenario.sampling import RunSignals, SignalRecorder
+from sim_node.extensions.scenario.formulas import signals_of
+from sim_node.extensions.scenario.sampling import SignalRecorder
 from sim_node.extensions.scenario.signals import formula, needs_sensors
 from sim_node.extensions.scenario.verdicts import Verdict, judge
 from sim_node.extensions.sweep import CaseRun, Measure, MeasureFault, measure
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world import World, WorldError
-from sim_node.world.problems import Problem
+from sim_node.world import World
 
 # What a row has besides the robustness of each expectation.
 COLUMNS = ("verdict", "reason", "robustness", "violated_at", "violated", "digest")
@@ -44,33 +43,6 @@ def has_sensors(world: World) -> bool:
     expect = expect_of(world)
     conditions = (signals_of(formula(event.when)) for event in events_of(world) if event.when)
     return needs_sensors((*(wanted(expect) if expect else ()), *chain.from_iterable(conditions)))
-
-
-def check_expectations(simulation: Simulation) -> None:
-    """Check that a run has all signals of its expectations, and samples in all intervals.
-
-    Raises:
-        WorldError: Lists each expectation that cannot be judged, with its place.
-    """
-    expect = expect_of(simulation.world)
-    problems = []
-    for index, each in enumerate(expect.must if expect else ()):
-        assert expect is not None
-        if fault := _misfit(each.formula, simulation, expect):
-            problems.append(Problem(each.place.where, each.place.key or f"expect.must[{index}]", fault))
-    if problems:
-        raise WorldError(problems)
-
-
-def _misfit(text: str, simulation: Simulation, expect: Expect) -> str:
-    """Return why an expectation cannot be judged in a run; empty if it can."""
-    try:
-        formula = expected(text)
-        RunSignals(simulation, signals_of(formula), expect.zone()).close()
-        Robustness(formula, expect.period_ns(simulation.world.time.step_ns))
-    except FormulaError as error:
-        return str(error)
-    return ""
 
 
 class Judge:

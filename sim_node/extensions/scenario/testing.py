@@ -16,14 +16,7 @@ import numpy.typing as npt
 
 from sim_node.autopilots.installed import ARDUPILOT, NotInstalled, find
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
-from sim_node.extensions.scenario.judging import (
-    MEASURE,
-    MEASURE_WITH_SENSORS,
-    check_expectations,
-    expect_of,
-    has_sensors,
-    row_of,
-)
+from sim_node.extensions.scenario.judging import MEASURE, MEASURE_WITH_SENSORS, expect_of, has_sensors, row_of
 from sim_node.extensions.scenario.results import Results, certificate_of
 from sim_node.extensions.scenario.runs import JudgedRun, run_alone
 from sim_node.extensions.scenario.scenarios import Scenario
@@ -48,8 +41,9 @@ from sim_node.extensions.sweep import (
 from sim_node.randomness import stream
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world import World
+from sim_node.world import World, WorldError
 from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
+from sim_node.world.part import misfits_of
 from sim_node.world.problems import refuse
 from sim_node.world.vehicles import Autopilot
 
@@ -293,7 +287,8 @@ def judge_scenario(
     """
     world = flown_by(scenario.load(plan.allow), plan.autopilot)
     duration = duration_of(world, plan)
-    check_expectations(Simulation(world, sensors=has_sensors(world)))
+    if problems := misfits_of(Simulation(world, sensors=has_sensors(world))):
+        raise WorldError(problems)
     measure = MEASURE_WITH_SENSORS if has_sensors(world) else MEASURE
     vary = plan.vary
     if (plan.runs == 1 or plan.search) and not any(each.path == "seed" for each in vary):

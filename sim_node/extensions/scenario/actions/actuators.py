@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from sim_node.extensions.scenario.acting import Seconds, action, begin, lasting, vehicle_of
 from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, Words
+from sim_node.simulation.requests import Floats, VehicleName, Words
 from sim_node.world.quantities import Number
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def drive(
     /,
     velocity: Annotated[list[float], Floats((4,), "AHEAD,LEFT,UP,TURN in m/s and rad/s")],
     *,
-    of: str = "",
+    of: VehicleName = "",
     seconds: Seconds = 0.0,
 ) -> str:
     """Let a base, or a multirotor that a pilot flies, move at a velocity along its heading, in a running node.

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.extensions.scenario.acting import JointEffect, action, begin, lasting
 from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats
+from sim_node.simulation.requests import BodyName, Floats
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.quantities import Number
@@ -36,7 +36,7 @@ class _Push(JointEffect):
 def push(
     run: Simulation,
     /,
-    body: str,
+    body: BodyName,
     force: Annotated[
         list[float], Floats((3, 6), "FX,FY,FZ in N, or with TX,TY,TZ in N m, along the fixed frame's axes")
     ],
@@ -101,7 +101,7 @@ def along(points: FloatArray, distance: float, speed: float) -> tuple[FloatArray
 def move(
     run: Simulation,
     /,
-    body: str,
+    body: BodyName,
     path: Annotated[
         list[float], Floats(tuple(range(3, 3 * MAX_POINTS + 1, 3)), "X,Y,Z, X,Y,Z, ... in the fixed frame, m")
     ],

@@ -22,7 +22,7 @@ from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.extensions.scenario.timetable import timetable_of
 from sim_node.randomness import stream
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats
+from sim_node.simulation.requests import EventName, Floats, VehicleName
 from sim_node.text import did_you_mean
 from sim_node.world.quantities import Number, Whole, Word
 
@@ -257,7 +257,7 @@ def disturb(
     /,
     unit: str,
     *,
-    of: str = "",
+    of: VehicleName = "",
     instance: Annotated[int, Whole(0, 100)] = 0,
     bias: Channels | None = None,
     drift: Channels | None = None,
@@ -293,7 +293,7 @@ def disturb(
 def jam(
     run: Simulation,
     /,
-    of: str,
+    of: VehicleName,
     *,
     noise: Annotated[float, Number(0.0, 1e5)] = 10.0,
     share: Share = 0.7,
@@ -315,7 +315,7 @@ def jam(
 
 
 @action("trigger")
-def trigger(run: Simulation, /, event: str) -> str:
+def trigger(run: Simulation, /, event: EventName) -> str:
     """Let an event of the scenario of a running node happen at the next step.
 
     Args:

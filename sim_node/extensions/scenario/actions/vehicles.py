@@ -26,7 +26,7 @@ from sim_node.extensions.scenario.timetable import OccurredEvent, reason_of, tim
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats, VehicleName, request
 from sim_node.text import did_you_mean
 from sim_node.world import Multirotor, WorldError
 from sim_node.world.quantities import Number, Whole
@@ -63,7 +63,7 @@ class _Link(Effect):
 def link(
     run: Simulation,
     /,
-    of: str,
+    of: VehicleName,
     *,
     loss: Share = 0.0,
     delay: Annotated[float, Number(0.0, 60.0)] = 0.0,
@@ -99,7 +99,7 @@ def order(
     /,
     order: Orders,
     *,
-    of: str = "",
+    of: VehicleName = "",
     height: Annotated[float, Number(0.0, 1e5)] = 0.0,
     position: Annotated[list[float], Floats((3,), "X,Y,Z in the fixed frame, m")] | None = None,
     mode: str = "",
@@ -160,7 +160,7 @@ def _command(
 
 
 @request("mission")
-def mission(context: RequestContext, /, file: str, *, of: str = "", start: bool = True) -> str:
+def mission(context: RequestContext, /, file: str, *, of: VehicleName = "", start: bool = True) -> str:
     """Send a mission file to the autopilot of a vehicle of a running node, as a ground station, and begin it.
 
     Files are those of the bridge (YAML or JSON), QGC WPL 110, and .plan of QGroundControl. East, north and up count
@@ -279,7 +279,7 @@ def parameter(
     name: str,
     value: float,
     *,
-    of: str = "",
+    of: VehicleName = "",
     like: Literal["", "px4", "ardupilot"] = "",
 ) -> str:
     """Set a parameter of the autopilot of a vehicle of a running node, as a ground station in the simulation.
@@ -363,7 +363,7 @@ def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[s
 def battery(
     run: Simulation,
     /,
-    of: str,
+    of: VehicleName,
     *,
     endurance: Annotated[float, Number(1.0, 86_400.0)] = 1200.0,
     floor: Share = 0.0,
@@ -462,7 +462,7 @@ def computer(
     /,
     act: Literal["kill", "stop", "restart", "go"],
     *,
-    of: str = "",
+    of: VehicleName = "",
     seconds: Seconds = 0.0,
 ) -> str:
     """Kill, stop or restart the computer of the autopilot of a vehicle of a running node.
