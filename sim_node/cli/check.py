@@ -21,8 +21,9 @@ from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.session.graph_names import clashes
 from sim_node.simulation import Simulation
 from sim_node.simulation.programs.processes import shown
-from sim_node.world import WorldError, lay_out, load
+from sim_node.world import World, WorldError, lay_out, load
 from sim_node.world.audit import AuditRow, audit
+from sim_node.world.layout import Layout
 from sim_node.world.network import refuse_network
 from sim_node.world.part import PARTS, misfits_of
 from sim_node.world.problems import Problem, Where, WorldWarning, counted
@@ -49,15 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         try:
             with _noted(strict=arguments.strict) as noted:
-                world = assemble(drawn(load(file, allow=arguments.allow, fetch=arguments.allow_fetch), arguments))
-                refuse_network(world, allowed=arguments.allow_network)
-                layout = lay_out(world)
-                sensors = len(lay_out_messages(world))
-                problems = clashes(world)
-                if any(kind.asks_run and kind.parts(world) for kind in PARTS.values()):
-                    problems = [*problems, *misfits_of(Simulation(world))]
-                if problems:
-                    raise WorldError(problems)
+                loaded = load(file, allow=arguments.allow, fetch=arguments.allow_fetch)
+                world, layout, sensors = _checked(loaded, arguments)
             if noted:
                 raise WorldError([Problem(Where(), "", message) for message in noted])
         except WorldError as error:  # noqa: PERF203  each file on its own
@@ -84,6 +78,32 @@ def run(arguments: argparse.Namespace) -> int:
     elif faults:
         print(coloured(counted(faults, "error"), "red", sys.stderr), file=sys.stderr)
     return 2 if faults else 0
+
+
+def _checked(loaded: World, arguments: argparse.Namespace) -> tuple[World, Layout, int]:
+    """Return an assembled world, its layout and its number of sensors. Raises WorldError for all that a run refuses."""
+    problems: list[Problem] = []
+    with _adding_to(problems):
+        world = assemble(drawn(loaded, arguments))
+        refuse_network(world, allowed=arguments.allow_network)
+        layout = lay_out(world)
+    with _adding_to(problems):  # whatever is wrong with other parts
+        sensors = len(lay_out_messages(loaded))
+    if not problems:
+        problems += clashes(world)
+        if any(kind.asks_run and kind.parts(world) for kind in PARTS.values()):
+            problems += misfits_of(Simulation(world))
+    if problems:
+        raise WorldError(sorted(problems, key=lambda problem: problem.where))
+    return world, layout, sensors
+
+
+@contextlib.contextmanager
+def _adding_to(problems: list[Problem]) -> Iterator[None]:
+    try:
+        yield
+    except WorldError as error:
+        problems += error.problems
 
 
 @contextlib.contextmanager

@@ -204,6 +204,18 @@ expect: {{must: [z(ball) < 1 km, "always pose[balll].z > 1"]}}
     ]
 
 
+def test_check_tells_mistakes_of_sensors_and_events_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = tmp_path / "ball.yaml"
+    world.write_text(
+        f"{BALL}sensors: [{{name: imu, type: imuu, parent: ball}}]\nscenario: [{{at: 1, do: {{puush: 2}}}}]\n"
+    )
+    assert main(["check", str(world)]) == 2
+    first, second, count = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"{world}:8:29: sensors[0].type: 'imuu' is no sensor; did you mean imu?")
+    assert second.startswith(f"{world}:9:25: scenario[0].do.puush: no action 'puush'; did you mean push?")
+    assert count == "2 errors"
+
+
 def test_a_condition_on_what_the_world_has_not_ends_the_run_where_it_is_written() -> None:
     run = run_of("  - {when: z(bal) > 1 m, do: {pause: }}")
     with pytest.raises(
