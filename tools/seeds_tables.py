@@ -25,7 +25,7 @@ from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS
 from sim_node.extensions.sdf.sensors import MISSING as SDF_SENSORS_MISSING
 from sim_node.extensions.sdf.sensors import TYPES as SDF_SENSORS
 from sim_node.extensions.sdf.shapes import GEOMETRIES
-from sim_node.extensions.sweep import campaign_files
+from sim_node.extensions.sweep import campaign_files, plans
 from sim_node.formats import x_xy, x_xy_writer
 from sim_node.names import SENSOR_PATTERNS, conventions
 from sim_node.spatial.frames import Frame
@@ -112,7 +112,7 @@ _SDF = {
 }
 _ELODIN = {
     "Names in Python": _words(name for name in vars(elodin)["__all__"] if not name.startswith("_")),
-    "Campaigns": f"plans, specifications with {_words(campaign_files.DISTRIBUTIONS)}, and hooks",
+    "Campaigns": f"plans, specifications with {_words(plans.DISTRIBUTIONS)}, and hooks",
     "Panels of KDL": _words(PANELS),
     "Other nodes": f"{_words(TOP)}; in `object_3d`: {_words(DRAWN)}",
     "Axes": _words(AXES),

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sim_node.cli.arguments import positive
+from sim_node.cli.bars import bar
 from sim_node.cli.parser import add_list
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage
@@ -64,12 +65,10 @@ def shown(
         yield from messages
         return
     total = sum(topic.count for topic in bag.topics if topics is None or topic.name in topics)
-    from tqdm import tqdm  # most commands never show a bar
-
-    with tqdm(total=total, desc=what, unit="msg", unit_scale=True, mininterval=0.2, leave=False) as bar:
+    with bar(total=total, desc=what, unit="msg", unit_scale=True, mininterval=0.2, leave=False) as progress:
         for n, message in enumerate(messages, 1):
             if n % _UPDATE_EVERY == 0:
-                bar.update(_UPDATE_EVERY)
+                progress.update(_UPDATE_EVERY)
             yield message
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import signal
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,10 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from sim_node.cli.arguments import UsageError, seconds, span
 from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
+from sim_node.cli.bars import bar
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list, anything, formerly, goes_with, refuse
 from sim_node.cli.world_arguments import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
@@ -193,8 +191,7 @@ def _check_file(path: Path, noun: str, known: Iterable[str], arguments: argparse
 
 def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
     """A bar on a terminal, where there is more than one thing to wait for."""
-    hidden = not sys.stderr.isatty() or len(times_ns) < 2
-    return tqdm(times_ns, desc=what, unit="instant", disable=hidden, leave=False)
+    return bar(times_ns, hidden=len(times_ns) < 2, desc=what, unit="instant", leave=False)
 
 
 def _described(times_ns: Sequence[int], fps: Fraction, source: PoseSource, *, film: bool) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from sim_node.cli.bags import add_bag, add_chunk_limit
+from sim_node.cli.bars import bar
 from sim_node.cli.commands import command
 from sim_node.recording.repair import repair
 from sim_node.world.problems import counted
@@ -27,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     source: Path = arguments.bag
     name = source.resolve().name if source.is_dir() else source.name.split(".")[0]
     folder: Path = arguments.output or source.parent / f"{name}_repaired"
-    with tqdm(desc="repairing", unit="msg", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
-        done = repair(source, folder, lambda count: bar.update(count - bar.n), arguments.chunk_limit)
+    with bar(desc="repairing", unit="msg", unit_scale=True, leave=False) as shown:
+        done = repair(source, folder, lambda count: shown.update(count - shown.n), arguments.chunk_limit)
     for line in done.damage:
         print(line)
     kept = f"{counted(done.counts.total(), 'message')} on {counted(len(done.counts), 'topic')}"

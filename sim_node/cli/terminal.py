@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import numpy as np
 
+from sim_node.cli.bars import bar
 from sim_node.cli.colours import coloured
 from sim_node.names import convention
 from sim_node.plugins import PluginWarning
@@ -115,11 +116,9 @@ class ProgressSink:
         self._start_ns = world.time.start_ns
         self._next_line = time.monotonic() + LINE_EVERY_S
         if sys.stderr.isatty():
-            from tqdm import tqdm  # most commands never show a bar
-
             with_total = "{l_bar}{bar}| {n:.1f}/{total:.1f} s simulated, {rate_fmt}{postfix}"
             layout = "{n:.1f} s simulated, {rate_fmt}{postfix}" if self._total is None else with_total
-            self._bar = tqdm(total=self._total, desc=world.name, unit="x", bar_format=layout, mininterval=0.2)
+            self._bar = bar(total=self._total, desc=world.name, unit="x", bar_format=layout, mininterval=0.2)
 
     def write(self, snapshot: Snapshot) -> None:
         """Move the bar to the snapshot's time, or print a line when it is due."""
@@ -155,10 +154,8 @@ class ReplayProgress:
         position, total = player.position_ns / 1e9, (player.playback.stop_ns - player.playback.bag.start_ns) / 1e9
         if sys.stderr.isatty():
             if self._bar is None:
-                from tqdm import tqdm
-
                 layout = "{desc} {bar:30} {n:.1f}/{total:.1f} s{postfix}"
-                self._bar = tqdm(total=total, bar_format=layout, mininterval=0.0)
+                self._bar = bar(total=total, bar_format=layout, mininterval=0.0)
             self._bar.n = position
             self._bar.set_description_str(player.status().partition(" ")[0], refresh=False)
             loops = f", loop {player.loops + 1}" if player.loops else ""

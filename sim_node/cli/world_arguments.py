@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 
 from sim_node.cli.arguments import UsageError, seconds, seed, span
+from sim_node.cli.bars import bar
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.world import World, load
@@ -128,10 +128,7 @@ def _approach(simulation: Simulation, target: int) -> None:
         simulation.step()
     begin, began, size = simulation.steps, time.monotonic(), 1
     step_s = simulation.world.time.step_ns / 1e9
-    hidden = not sys.stderr.isatty()
-    from tqdm import tqdm  # only here: most commands never show a bar
-
-    with tqdm(total=target - begin, unit="step", unit_scale=True, delay=_TRIAL_S, leave=False, disable=hidden) as bar:
+    with bar(total=target - begin, unit="step", unit_scale=True, delay=_TRIAL_S, leave=False) as shown:
         while (left := target - simulation.steps) > 0:
             before = time.monotonic()
             simulation.step(min(size, left))
@@ -140,7 +137,7 @@ def _approach(simulation: Simulation, target: int) -> None:
                 size *= 2
             elif size > 1 and now - before > 4.0 * _SLICE_S:
                 size //= 2
-            bar.update(simulation.steps - begin - bar.n)
+            shown.update(simulation.steps - begin - shown.n)
             rate = (simulation.steps - begin) / max(now - began, 1e-9)
             hours = (target - simulation.steps) / rate / 3600.0
             if now - began > _TRIAL_S and hours > MAX_HOURS:

@@ -23,7 +23,7 @@ from sim_node.world.joint_fields import balls
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.model import MIN_STEP_NS, TimeGrid, World
 from sim_node.world.physics import Physics
-from sim_node.world.problems import Place, Where, quoted
+from sim_node.world.problems import Place, Where, counted, quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report, Setting
@@ -228,7 +228,7 @@ class Attributes:
             return None
         words = self.text(name).split()
         if len(words) != size:
-            self.error(name, f"{size} number{'' if size == 1 else 's'} are needed, found {len(words)}")
+            self.error(name, f"{counted(size, 'number')} {'is' if size == 1 else 'are'} needed, found {len(words)}")
             return None
         numbers = [as_number(word) for word in words]
         for word, number in zip(words, numbers, strict=True):

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,17 @@ def _serialised(transforms: dict[str, _Transform]) -> bytes:
     return encode("tf2_msgs/msg/TFMessage", {"transforms": rows})
 
 
+class Moves(NamedTuple):
+    """What a message moves: rows of frames (K,), their poses in their parents (K, 7), and its last stamp or None."""
+
+    rows: npt.NDArray[np.intp]
+    poses: FloatArray
+    stamp_ns: int | None
+
+
+_STILL = Moves(np.empty(0, dtype=np.intp), np.empty((0, 7)), None)
+
+
 class BagEra:
     """The frames of a bag between two changes of the recorded world, and their poses as messages are replayed.
 
@@ -113,10 +125,19 @@ class BagEra:
 
     def update(self, data: bytes) -> None:
         """Move frames as a TFMessage states; other bytes are skipped, and so are frames and parents of other eras."""
+        self.move(self.moves(data))
+
+    def move(self, moves: Moves) -> None:
+        """Move frames."""
+        self.poses[moves.rows] = moves.poses
+        self.stamp_ns = self.stamp_ns if moves.stamp_ns is None else moves.stamp_ns
+
+    def moves(self, data: bytes) -> Moves:
+        """Return what a TFMessage moves, for `move`."""
         try:
             names, stamps, poses = _sound(self._reader, data)
         except ValueError:  # reported when the bag was read
-            return
+            return _STILL
         key = names.parents, names.children
         if key not in self._rows:
             found = [
@@ -125,8 +146,7 @@ class BagEra:
             places, rows = np.array(found, dtype=np.intp).reshape(-1, 2).T
             self._rows[key] = places, rows
         places, rows = self._rows[key]
-        self.poses[rows] = poses[places]
-        self.stamp_ns = int(stamps.max()) if len(stamps) else self.stamp_ns
+        return Moves(rows, poses[places], int(stamps.max()) if len(stamps) else None)
 
 
 class _Structure:

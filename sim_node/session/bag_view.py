@@ -342,11 +342,12 @@ class BagView(PlaybackTarget):
 
     def _poses_through(self, transforms: Sequence[bytes]) -> FloatArray:
         """Move the frames as messages state, one after another; return some of their poses (T, N, 7) on the way."""
-        for data in reversed(transforms):  # what a later one moves first is where that says, not where it was before
-            self._era.update(data)
-        found, step = [], len(transforms) // MAX_PASSED + 1
-        for number, data in enumerate(transforms):
-            self._era.update(data)
+        moves = [*map(self._era.moves, transforms)]
+        for each in reversed(moves):  # what a later one moves first is where that says, not where it was before
+            self._era.move(each)
+        found, step = [], len(moves) // MAX_PASSED + 1
+        for number, each in enumerate(moves):
+            self._era.move(each)
             if number % step == 0:
                 found.append(self._era.poses.copy())
         return np.array(found).reshape(-1, len(self._era.table), 7)

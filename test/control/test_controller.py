@@ -125,7 +125,7 @@ def holding(target: npt.ArrayLike, limits: tuple[float, float] = (5.0, 1.5)) -> 
     controller = Controller([iris()], np.array([limits]), PERIOD, GRAVITY)
     setpoints = np.zeros((1, 11))
     setpoints[0, :3] = target
-    return lambda states, commands: controller.fly(states, setpoints, ON, commands)
+    return lambda states, commands: controller.flying(states, setpoints, ON, commands)()
 
 
 # Across is as ahead.
@@ -166,8 +166,8 @@ def test_vehicles_do_not_hear_of_each_other() -> None:
     setpoints = random.normal(size=(10, 11))
     together, alone = np.zeros(40), np.zeros(4)
     controller = Controller([iris()] * 10, np.tile([5.0, 1.0], (10, 1)), PERIOD)
-    controller.fly(states, setpoints, np.ones(10, dtype=np.int64), together)
+    controller.flying(states, setpoints, np.ones(10, dtype=np.int64), together)()
     for v in range(10):
         one = Controller([iris()], np.array([[5.0, 1.0]]), PERIOD)
-        one.fly(states[v : v + 1], setpoints[v : v + 1], ON, alone)
+        one.flying(states[v : v + 1], setpoints[v : v + 1], ON, alone)()
         assert alone.tobytes() == together[4 * v : 4 * v + 4].tobytes()

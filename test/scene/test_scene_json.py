@@ -327,6 +327,10 @@ def test_cameras_out_of_range_are_told_in_the_units_of_the_file(tmp_path: Path) 
     assert "fov: 900 is out of range; allowed: 0.573 to 171.9 degrees" in str(error.value)
     assert "tick_rate: -1 is out of range; allowed: above 0 s" in str(error.value)
     assert "near_clip: 0 is out of range; allowed: 0.0001 to 1000 m" in str(error.value)
+    sensor["sensor_parameters"] |= {"fov": 90, "tick_rate": 0.1, "near_clip": 0.1, "far_clip": 0}
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    with pytest.raises(WorldError, match="far_clip: 0 is out of range; allowed: above 0, up to 100000 m"):
+        load(tmp_path / "s.json")
 
 
 SCENARIO = {

@@ -18,7 +18,10 @@ from waiting import until_ended
 
 from sim_node.cli.main import main
 from sim_node.extensions.elodin import monte_carlo
-from sim_node.extensions.sweep.campaign_files import DELIVERED, read_campaign, read_plan, read_spec, write_plan
+from sim_node.extensions.elodin.pacing import Pace
+from sim_node.extensions.sweep.campaign_files import read_campaign
+from sim_node.extensions.sweep.delivery import DELIVERED
+from sim_node.extensions.sweep.plans import read_plan, read_spec, write_plan
 from sim_node.world import WorldError
 
 SPEC = """
@@ -193,6 +196,67 @@ def test_without_a_campaign_there_are_the_defaults(monkeypatch: pytest.MonkeyPat
         monte_carlo.params_spec(mass=1.5)  # type: ignore[arg-type]
 
 
+PACED = """
+from dataclasses import dataclass
+from typing import Annotated
+import jax
+import sim_node.extensions.elodin as el
+
+X = Annotated[jax.Array, el.Component("x", el.ComponentType.F64)]
+
+@dataclass
+class One(el.Archetype):
+    x: X
+
+@el.map
+def rise(x: X) -> X:
+    return x + 1.0
+
+step = el.monte_carlo.params(el.monte_carlo.params_spec(step=el.monte_carlo.Param(float)))["step"]
+world = el.World()
+world.spawn(One(0.0), "one")
+world.run(rise, sim_time_step=step, run_time_step=step, max_ticks=6, pre_step=lambda *a: None, interactive=False)
+"""
+
+
+def test_a_run_that_does_not_keep_to_real_time_is_degraded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No tick takes less than a microsecond: such a run is late each time, and many times slower than real time."""
+    campaign = "workers = 1\nfail_on_run_errors = true\n[quality]\nmax_real_time_factor = 3.0\n"
+    plan = "run_id,param.step\nslow,1e-6\ntimely,0.2\n"
+    for name, text in {"main.py": PACED, "plan.csv": plan, "campaign.toml": campaign}.items():
+        (tmp_path / name).write_text(text)
+    given = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml")]
+    assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(tmp_path / "out")]) == 0
+    with (tmp_path / "out" / "results.csv").open(newline="") as file:
+        slow, timely = csv.DictReader(file)
+    assert (timely["status"], timely["degraded"], timely["passed"]) == ("ok", "false", "true")
+    assert 0.5 < float(timely["real_time_factor"]) < 3.0
+    assert (slow["status"], slow["degraded"], slow["passed"], slow["valid"]) == ("degraded", "true", "false", "true")
+    assert float(slow["behind_deadline_frac"]) == 1.0
+    assert float(slow["real_time_factor"]) > 3.0
+    assert slow["failure_reason"] == f"took {float(slow['real_time_factor']):.3f} times real time (3 allowed)"
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["degraded"], summary["failed"], summary["passed"]) == (1, 0, 1)
+    assert summary["pacing"]["paced_runs"] == 2
+    assert summary["pacing"]["max_real_time_factor_run"] == "slow"
+    with (tmp_path / "campaign.toml").open("a") as file:
+        file.write("fail_on_degraded = true\n")
+    assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(tmp_path / "again")]) == 1
+
+
+def test_pace_is_judged_as_elodin_does(tmp_path: Path) -> None:
+    """Of its test extract_pacing_computes_rtf_and_frac: 20 s for 10 simulated, 5 of 100 cycles late, two resets."""
+    summary = {
+        **{"cycles": 100, "steps": 1000, "simulation_rate_hz": 100.0, "wall_ns": 20_000_000_000},
+        **{"pacing_behind_events": 5, "pacing_resets": 2, "real_time_pacing": {"count": 10}},
+    }
+    path = tmp_path / "sim_summary.json"
+    path.write_text(json.dumps(summary))
+    assert [*Pace.read(path)] == pytest.approx([0.05, 2.0, 2.0], abs=1e-9)
+    path.write_text(json.dumps({**summary, "real_time_pacing": {"count": 0}}))
+    assert Pace.read(path) == Pace()
+
+
 READS = """
 import json, os, pathlib, tomllib
 
@@ -256,6 +320,32 @@ def test_runs_are_in_a_scratch_folder_until_they_end(tmp_path: Path) -> None:
     assert list((tmp_path / "fast" / "disk").iterdir()) == []
 
 
+def test_a_run_that_cannot_be_moved_stays_in_its_scratch_folder_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder of the results has a file where it needs a folder: the only copy of what the run made is kept."""
+    script = (
+        "import os, pathlib\n"
+        "pathlib.Path(os.environ['ELODIN_MONTE_CARLO_RUN_DIR'], 'made.txt').write_text('worth')\n"
+        "pathlib.Path(os.environ['IN_THE_WAY']).touch()\n"
+    )
+    out, scratch = tmp_path / "out", tmp_path / "scratch"
+    campaign = f'scratch_dir = "{scratch}"\nfail_on_run_errors = true\n[env]\nIN_THE_WAY = "{out / "runs"}"\n'
+    for name, text in {"main.py": script, "plan.csv": "run_id\none\ntwo\n", "campaign.toml": campaign}.items():
+        (tmp_path / name).write_text(text)
+    given = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml")]
+    assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(out)]) == 1
+    [folder] = scratch.iterdir()
+    assert f"{folder / 'runs'} keeps what could not be moved to {out}: one, two" in capsys.readouterr().err
+    with (out / "results.csv").open(newline="") as file:
+        rows = {row["run_id"]: row for row in csv.DictReader(file)}
+    for name in ("one", "two"):
+        assert (folder / "runs" / name / "made.txt").read_text() == "worth"
+        assert rows[name]["status"] == "failed"
+        assert f"stays in {folder / 'runs' / name}" in rows[name]["failure_reason"]
+        assert rows[name]["db_path"] == str(folder / "runs" / name / "db")
+
+
 def test_what_toml_has_no_word_for_is_refused_before_anything_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -292,8 +382,23 @@ def test_delivered_toml_has_the_parameters(params: dict[str, Any]) -> None:
         ("campaign.toml", '[params_delivery]\nformat = "yaml"', "params_delivery.format: found 'yaml'; allowed: json"),
         (
             "campaign.toml",
-            "# x\nquality = 1\n  [ resources . ports ]\n  'a' = 0\n",
+            "# x\nrampup = 1\n  [ resources . ports ]\n  'a' = 0\n",
             "campaign.toml:4:3: resources.ports.a: ",
+        ),
+        (
+            "campaign.toml",
+            "[[build]]\ncommand = 'a'\n[[build]]\nargs = []\n",
+            "campaign.toml:3:1: build[1]: needs command",
+        ),
+        (
+            "campaign.toml",
+            "[quality]\nmax_real_time_factor = 'x'",
+            "campaign.toml:2:1: quality.max_real_time_factor: a num",
+        ),
+        (
+            "campaign.toml",
+            "[quality]\nfail_on_degrade = true",
+            "quality.fail_on_degrade: unknown key; did you mean fail_on_degraded?",
         ),
         ("campaign.toml", "env = 3", "campaign.toml:1:1: env: a table is needed, found 3"),
         ("campaign.toml", "scratch_dir = 3", 'scratch_dir: "auto", "off" or a folder is needed, found 3'),
@@ -303,10 +408,22 @@ def test_delivered_toml_has_the_parameters(params: dict[str, Any]) -> None:
         ("campaign.toml", "[resources.ports]\na = 70000", 'resources.ports.a: "auto" or a port from 1 to 65535'),
         ("campaign.toml", '[hooks]\npost_run = "no.py"', "hooks.post_run: there is no file 'no.py'"),
         ("campaign.toml", '[retention]\nkeep_run_db = "alway"', "found 'alway'; did you mean always?"),
-        ("campaign.toml", "workers = ", "Invalid value"),
+        ("campaign.toml", "workers = x\n", "campaign.toml:1:11: Invalid value"),
         ("spec.toml", "[monte_carlo.variables]\na = { dist = 'gauss' }", "monte_carlo.variables.a.dist: found 'gauss'"),
         ("spec.toml", "[monte_carlo.variables]\na = { dist = 'normal', mean = 0 }", "variables.a: needs std"),
         ("spec.toml", "[monte_carlo]\nmethod = 'sobl'", "allowed: lhs, random"),
+        (
+            "spec.toml",
+            "[sim_sweep]\nday = [1979-05-27]",
+            "spec.toml:2:1: sim_sweep.day: 1979-05-27 is a time, for which",
+        ),
+        (
+            "spec.toml",
+            "[monte_carlo.variables]\na = { dist = 'choice', values = [] }",
+            "there is nothing to choose from",
+        ),
+        ("spec.toml", "[sim_sweep]\na = []", "has no runs"),
+        ("plan.csv", 'run_id,param.a\na,"two\nlines"\na,1\n', "plan.csv:4:1: run_id: 'a' is there twice"),
         ("plan.csv", "run_id,seed\na,x\n", r"plan\.csv:2:1: seed: 'x' is not a whole number"),
         ("plan.csv", "run_id\n../a\n", "'../a' is there twice, or no name of a folder"),
         ("plan.csv", "run_id\n", "has no runs"),

@@ -297,6 +297,7 @@ FAULTS = [
     (_around('<body name="a" joint="frozen" pos_min="0 0 0" pos_max="0 0 0"/>'), "m.xml:1:74: a.pos_max: equals pos_min"),
     (_around('<body name="a" joint="frozen" pos_min="0 0 0" pos_max="0 0 -1"/>'), "m.xml:1:74: a.pos_max: is below pos_min"),
     (_around('<body name="a" joint="frozen" dampng="1"/>'), "m.xml:1:58: body.dampng: unknown attribute; did you mean damping?"),
+    (_around('<body name="a" joint="rx" damping="1 2"><geom type="sphere" dim="1" mass="1"/></body>'), "m.xml:1:54: a.damping: 1 number is needed, found 2"),
     (_around('<body name="a" joint="saddle" damping="1"><geom type="sphere" dim="1" mass="1"/></body>'), "m.xml:1:58: a.damping: 2 numbers are needed, found 1"),
     (_around('<body name="a" joint="rx" damping="-1"><geom type="sphere" dim="1" mass="1"/></body>'), "m.xml:1:54: a.damping: -1 is out of range; allowed: 0 to"),
     (_around(BODY.format('<geom type="box" mass="1" size="1 1 1" dim="1 1 1"/>')), "m.xml:1:80: geom.size: unknown attribute; its name in x_xy is dim (known: type, mass, dim,"),

@@ -131,6 +131,8 @@ def _fault(kind: str, ours: CameraParameter, number: float) -> str:
         return ""
     if not math.isfinite(holds.high):
         return f"{number:g} is out of range; allowed: above 0 {ours.unit}"
+    if holds.above > -math.inf:
+        return f"{number:g} is out of range; allowed: {holds.allowed()} {ours.unit}"
     low, high = sorted((ours.write(holds.low), ours.write(holds.high)))
     return f"{number:g} is out of range; allowed: {low:.4g} to {high:.4g} {ours.unit}"
 

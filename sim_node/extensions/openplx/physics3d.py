@@ -234,7 +234,7 @@ class _Gathering:
     def _enter_mate(self, part: Part, of: Object) -> None:
         if of.name == COLLAPSED and of.is_a(CUP_JOINT):
             of.reported = True
-            self._note(of, "a suction cup keeps its resting shape; its collapsed joint is ignored")
+            self._note(of, "a joint of a collapsed cup, which keeps its resting shape here; it is ignored")
             return
         self._mates.append(of)
         for one in owned_of(of):

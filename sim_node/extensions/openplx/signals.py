@@ -54,13 +54,19 @@ BODY = "Physics3D.Bodies.Body"
 def declared(of: Object, kind: str) -> Iterator[Object]:
     """Yield the inputs, or the enabled outputs, that a type of mate, motor, shaft or body declares."""
     for name in of.names():
-        stated = name in of.outer
+        stated = _statements(of, name)
         if _is_signal(of, name, kind) if stated else of.learn(kind, name, partial(_acts, of, name, kind)):
             found = of.value(name)
             if not isinstance(found, Object) or found.owner is not of or found.name != name:
                 continue
             if kind == INPUT or found.value("enabled") is True:
                 yield found
+
+
+def _statements(of: Object, name: str) -> list[tuple[str, ...]]:
+    """Return the path below an attribute, () for itself, of each line about it that is not of a bundle."""
+    lines = ((entry.model, entry.path[depth + 1 :]) for entry, _, depth in of.lines(name))
+    return [path for model, path in lines if model is None or "." not in model.name]
 
 
 def _is_signal(of: Object, name: str, kind: str) -> bool:
@@ -87,8 +93,8 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
     source = source_of(of)
     if source is None:
         return []
-    if not any(map(of.is_a, _ACTING)) and of.is_a(INPUT):
-        of.get("reference_id")  # it is a signal because the model says something of it
+    if of.is_a(INPUT) and not any(map(of.is_a, _ACTING)) and _is_by_its_id(of):
+        of.get("reference_id")
     name = drives.name(of)
     own: dict[str, Any] = {"input": of.is_a(INPUT), "place": place_of(of)}
     for kind, parts in PARTS.items():
@@ -105,6 +111,11 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
             return [NamedSignal(f"{name}/{axis}", body, quantity, axis, **own) for axis in AXES]
     about = _about(of, source, drives)
     return [] if about is None else [NamedSignal(name, *about, **own)]
+
+
+def _is_by_its_id(of: Object) -> bool:
+    """Return whether an input is a signal because the model gives it an id, and says nothing else of it."""
+    return of.owner is not None and {*_statements(of.owner, of.name)} == {("reference_id",)}
 
 
 def has_motion_signals(of: Object) -> bool:

@@ -21,11 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.extensions.elodin.monte_carlo import CONTEXT, DB_PATH, port_variable
-from sim_node.extensions.sweep.campaign_files import DELIVERED, Campaign, PlanRow, write_plan
+from sim_node.extensions.elodin.pacing import SUMMARY, Pace
+from sim_node.extensions.sweep.campaign_files import Campaign, Quality
+from sim_node.extensions.sweep.plans import PlanRow, write_plan
 from sim_node.simulation.programs import end_session
 
 # Time between two looks at a process, and after which one that was asked to end is killed, s.
 LOOK_S, PATIENCE_S = 0.05, 3.0
+# In the folder of a run: what it says of its pace.
+_SUMMARY = "sim_summary.json"
 # Of the columns of results.csv, those that each run has; Elodin's further ones stay empty.
 _COLUMNS = (
     *("run_id", "status", "passed", "valid", "degraded", "scored_pass", "scored_valid", "failure_reason"),
@@ -39,21 +43,27 @@ class RunOutcome:
 
     Attributes:
         row: The run.
-        status: ok, failed, timeout, invalid or skipped.
+        folder: Where its files are.
+        status: ok, failed, timeout, invalid, degraded or skipped.
         reason: Why it failed.
+        exit_ok: Whether its process ended well.
         worker: The number of its worker, or None if it did not run.
         attempt: Which attempt it was, from 1.
         wall_ms: How long it took, ms.
         scores: What its hook returned: numbers, truth values and texts by name.
+        pace: How well it kept to real time.
     """
 
     row: PlanRow
+    folder: Path
     status: str = "skipped"
     reason: str = ""
+    exit_ok: bool = False
     worker: int | None = None
     attempt: int = 0
     wall_ms: int = 0
     scores: Mapping[str, Any] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def is_valid(self) -> bool:
@@ -64,6 +74,16 @@ class RunOutcome:
     def has_passed(self) -> bool:
         """Whether it ended well, and its score is so, too."""
         return self.status == "ok" and self.scores.get("pass") is not False
+
+    def degrade(self, quality: Quality) -> None:
+        """Take a run out of those that passed that did not keep to real time."""
+        late, factor, _ = self.pace
+        if self.status != "ok":
+            return
+        if (most := quality.max_behind_deadline_frac) is not None and late is not None and late > most:
+            self.status, self.reason = "degraded", f"{late:.1%} of its waits were late ({most:.1%} allowed)"
+        elif (most := quality.max_real_time_factor) is not None and factor is not None and factor > most:
+            self.status, self.reason = "degraded", f"took {factor:.3f} times real time ({most:g} allowed)"
 
 
 class CampaignRuns:
@@ -110,37 +130,68 @@ class CampaignRuns:
         """
         self.out.mkdir(parents=True)
         write_plan(self._rows, self.out / "plan.csv")
-        for command in self._campaign.build:
-            subprocess.run(command, check=True)
+        for step in self._campaign.build:
+            subprocess.run(step.command, check=True, cwd=step.cwd, env={**os.environ, **step.env})
         if (scratch := self._campaign.scratch_dir) is not None:
             scratch.mkdir(parents=True, exist_ok=True)
             self._active = Path(tempfile.mkdtemp(prefix=f"sim_node-{self.out.name}-", dir=scratch.resolve()))
         began = time.monotonic()
+        try:
+            outcomes = self._all(progress)
+        finally:
+            if self._active != self.out:
+                self._leave_scratch()
+        self._write(outcomes, time.monotonic() - began)
+        return outcomes
+
+    def _all(self, progress: Callable[[int, int], None]) -> list[RunOutcome]:
         with ThreadPoolExecutor(self._workers) as pool:
             futures = {pool.submit(self._one, row): number for number, row in enumerate(self._rows)}
-            outcomes = [RunOutcome(row) for row in self._rows]
+            outcomes = [self._not_run(row) for row in self._rows]
             done = failures = 0
             for future in as_completed(futures):
                 outcome = outcomes[futures[future]] = future.result()
                 done, failures = done + 1, failures + (not outcome.has_passed)
                 progress(done, failures)
-        if self._active != self.out:
-            shutil.rmtree(self._active)
-        self._write(outcomes, time.monotonic() - began)
         return outcomes
+
+    def _leave_scratch(self) -> None:
+        """Remove the folder that runs were in, unless there is one that could not be moved: it is the only copy."""
+        left = sorted(each.name for each in self._active.glob("runs/*"))
+        if left:
+            some = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
+            print(f"{self._active / 'runs'} keeps what could not be moved to {self.out}: {some}", file=sys.stderr)
+        else:
+            shutil.rmtree(self._active, ignore_errors=True)
+
+    def is_error(self, outcome: RunOutcome) -> bool:
+        """Return whether a run counts where the campaign ends with an error if there are any.
+
+        Args:
+            outcome: How the run ended.
+
+        Returns:
+            True for one that ran and has not passed; of those that are only late, if the campaign says so.
+        """
+        if outcome.status == "degraded":
+            return self._campaign.quality.fail_on_degraded
+        return outcome.status != "skipped" and not outcome.has_passed
+
+    def _not_run(self, row: PlanRow) -> RunOutcome:
+        return RunOutcome(row, self.out / "runs" / row.run_id)
 
     def _one(self, row: PlanRow) -> RunOutcome:
         with self._lock:
             worker = self._idle.pop(0)
         try:
-            outcome = RunOutcome(row)
+            outcome = self._not_run(row)
             for attempt in range(1, self._campaign.retries + 2):
                 if self._stop() or self._failed.is_set():
                     break
                 outcome = self._attempt(row, worker, attempt)
-                if outcome.status == "ok":
+                if outcome.exit_ok:
                     break
-            if outcome.status != "ok" and not self._campaign.continue_on_error:
+            if not outcome.has_passed and not self._campaign.continue_on_error:
                 self._failed.set()
             return outcome
         finally:
@@ -160,18 +211,32 @@ class CampaignRuns:
         finally:
             with self._lock:
                 self._ports -= {*ports.values(), db_port}
-        outcome = RunOutcome(row, status, reason, worker, attempt, round(1e3 * (time.monotonic() - began)))
-        self._score(outcome, folder, database)
+        wall_ms = round(1e3 * (time.monotonic() - began))
+        outcome = RunOutcome(row, folder, status, reason, status == "ok", worker, attempt, wall_ms)
+        outcome.pace = Pace.read(folder / _SUMMARY)
+        self._score(outcome, database)
+        outcome.degrade(self._campaign.quality)
         keep = self._campaign.keep_run_db
         if keep == "never" or (keep == "on-fail" and outcome.has_passed):
             shutil.rmtree(database, ignore_errors=True)
         for glob in self._campaign.prune_on_pass if outcome.has_passed else self._campaign.prune_on_fail:
             _remove(folder, glob)
-        _write_json(folder / "metrics.json", _metrics(outcome))
         if folder != last:
-            shutil.rmtree(last, ignore_errors=True)
-            shutil.move(folder, last)
+            self._move(outcome, last)
+        _write_json(outcome.folder / "metrics.json", _metrics(outcome))
         return outcome
+
+    def _move(self, outcome: RunOutcome, last: Path) -> None:
+        """Move the folder of a run to the results. It stays, and the run has failed, if that cannot be."""
+        try:
+            last.parent.mkdir(exist_ok=True)
+            shutil.rmtree(last, ignore_errors=True)
+            shutil.move(outcome.folder, last)
+            outcome.folder = last
+        except (OSError, shutil.Error) as error:
+            shutil.rmtree(last, ignore_errors=True)
+            reason = f"stays in {outcome.folder}, since it cannot be moved: {error}"
+            outcome.status, outcome.reason = "failed", "; ".join(filter(None, (outcome.reason, reason)))
 
     def _claim(self, worker: int) -> tuple[dict[str, int], int]:
         """Return ports that no other run has: those of the campaign, shifted for the worker, or free ones."""
@@ -188,6 +253,7 @@ class CampaignRuns:
     def _environment(
         self, row: PlanRow, worker: int, folder: Path, database: Path, ports: Mapping[str, int], db_port: int
     ) -> dict[str, str]:
+        delivery = self._campaign.params_delivery
         cache, context = (self._campaign.cache_dir or self.out / "cache").resolve(), folder / "context.json"
         about = {
             "run_id": row.run_id,
@@ -214,28 +280,11 @@ class CampaignRuns:
             "ELODIN_MONTE_CARLO_PORT_OFFSET": str(worker * self._campaign.port_stride),
             DB_PATH: str(database),
             "ELODIN_MONTE_CARLO_RUN_DIR": str(folder),
+            SUMMARY: str(folder / _SUMMARY),
             **seed,
             **{port_variable(name): str(port) for name, port in ports.items()},
-            **self._delivered(row, folder, database),
+            **({} if delivery is None else delivery.deliver(row, folder, database)),
         }
-
-    def _delivered(self, row: PlanRow, folder: Path, database: Path) -> dict[str, str]:
-        """Write the parameters of a run to the file that the campaign names. Return the variables that it names."""
-        delivery = self._campaign.params_delivery
-        if delivery is None:
-            return {}
-        own = {"seed": row.seed, "run_id": row.run_id, "db_path": database.resolve(), "run_dir": folder.resolve()}
-
-        def filled(text: str) -> str:
-            for name, value in own.items():
-                text = text.replace(f"{{{name}}}", "" if value is None else str(value))
-            return text
-
-        path = folder.resolve() / filled(delivery.file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(DELIVERED[delivery.format](row.params), encoding="utf-8")
-        named = {} if delivery.env_var is None else {delivery.env_var: str(path)}
-        return {**named, **{name: filled(value) for name, value in delivery.env.items()}}
 
     def _process(self, env: Mapping[str, str], log: Path) -> tuple[str, str]:
         """Run the script, and what it starts, as a group of processes. Return how it ended, and why it failed."""
@@ -262,9 +311,9 @@ class CampaignRuns:
             return status, reason or f"exit code {process.returncode}: {_last_line(log)}"
         return "ok", ""
 
-    def _score(self, outcome: RunOutcome, folder: Path, database: Path) -> None:
+    def _score(self, outcome: RunOutcome, database: Path) -> None:
         """Let the hook of the campaign score a run."""
-        hook = self._campaign.post_run
+        hook, folder = self._campaign.post_run, outcome.folder
         if hook is None or outcome.status == "skipped":
             return
         context = folder / "post_run_context.json"
@@ -292,7 +341,7 @@ class CampaignRuns:
             writer.writerow([*_COLUMNS, *names])
             for each in outcomes:
                 row = {**_metrics(each), "result_json": f"runs/{each.row.run_id}/result.json"}
-                row["db_path"] = str(self.out / "runs" / each.row.run_id / "db")
+                row["db_path"] = str(each.folder / "db")
                 writer.writerow(
                     [*(_cell(row.get(name)) for name in _COLUMNS), *(_cell(each.scores.get(n)) for n in names)]
                 )
@@ -309,10 +358,10 @@ class CampaignRuns:
     def _summary(self, outcomes: Sequence[RunOutcome], wall_s: float, names: Sequence[str]) -> dict[str, Any]:
         wall = [each.wall_ms for each in outcomes]
         passed = sum(each.has_passed for each in outcomes)
-        counts = {name: sum(each.status == name for each in outcomes) for name in ("invalid", "skipped")}
+        counts = {name: sum(each.status == name for each in outcomes) for name in ("invalid", "degraded", "skipped")}
         metrics = {}
         for name in names:
-            values = [each.scores.get(name) for each in outcomes]
+            values = [each.scores.get(name) for each in outcomes if each.is_valid]
             numbers = [
                 float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)
             ]
@@ -324,13 +373,13 @@ class CampaignRuns:
             "passed": passed,
             "failed": len(outcomes) - passed - sum(counts.values()),
             **counts,
-            "degraded": 0,
             "workers": self._workers,
             "wall_ms": round(1e3 * wall_s),
             "total_run_wall_ms": sum(wall),
             "average_run_wall_ms": statistics.fmean(wall),
             "max_run_wall_ms": max(wall),
             "hook_metrics": metrics,
+            "pacing": _pacing(outcomes),
         }
 
 
@@ -387,14 +436,31 @@ def _metrics(outcome: RunOutcome) -> dict[str, Any]:
         "worker_id": outcome.worker,
         "attempt": outcome.attempt,
         "status": outcome.status,
-        "exit_ok": outcome.status in ("ok", "invalid"),
+        "exit_ok": outcome.exit_ok,
         "passed": outcome.has_passed,
         "valid": outcome.is_valid,
-        "degraded": False,
+        "degraded": outcome.status == "degraded",
+        **outcome.pace._asdict(),
         "scored_pass": outcome.scores.get("pass"),
         "scored_valid": outcome.scores.get("valid"),
         "failure_reason": outcome.reason or None,
         "wall_ms": outcome.wall_ms,
+    }
+
+
+def _pacing(outcomes: Sequence[RunOutcome]) -> dict[str, Any] | None:
+    """Return how many runs were in real time, and which of them kept to it least; None without any."""
+    paced = [each for each in outcomes if each.pace != Pace()]
+    if not paced:
+        return None
+    late = max(paced, key=lambda each: each.pace.behind_deadline_frac or 0.0)
+    slow = max(paced, key=lambda each: each.pace.real_time_factor or 0.0)
+    return {
+        "paced_runs": len(paced),
+        "max_behind_deadline_frac": late.pace.behind_deadline_frac,
+        "max_behind_run": late.row.run_id,
+        "max_real_time_factor": slow.pace.real_time_factor,
+        "max_real_time_factor_run": slow.row.run_id,
     }
 
 

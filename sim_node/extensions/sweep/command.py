@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 from sim_node.cli.arguments import UsageError, seed, span
+from sim_node.cli.bars import bar
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_optional, formerly, goes_with, refuse
 from sim_node.cli.world_arguments import add_allow
@@ -128,13 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
     """Run a campaign. Return 0 if it ran, 1 if runs failed and it asks for that, 130 if interrupted."""
     from sim_node.extensions.sweep.campaign import CampaignRuns
-    from sim_node.extensions.sweep.campaign_files import (
-        Campaign,
-        read_campaign,
-        read_plan,
-        read_spec,
-        refuse_undeliverable,
-    )
+    from sim_node.extensions.sweep.campaign_files import Campaign, read_campaign
+    from sim_node.extensions.sweep.plans import read_plan, read_spec
 
     refuse(arguments, "a campaign", (*OF_STUDY, "resume", "plot"))
     if arguments.world is None or not Path(arguments.world).is_file():
@@ -145,7 +140,8 @@ def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
         raise UsageError(f"{out} exists already; --output DIR is a new folder for the results")
     campaign = Campaign() if arguments.campaign is None else read_campaign(arguments.campaign)
     rows = read_spec(arguments.spec) if arguments.plan is None else read_plan(arguments.plan)
-    refuse_undeliverable(arguments.plan or arguments.spec, rows, campaign)
+    if campaign.params_delivery is not None:
+        campaign.params_delivery.refuse_undeliverable(arguments.plan or arguments.spec, rows)
     for note in campaign.notes:
         print(note, file=sys.stderr)
 
@@ -165,7 +161,7 @@ def _run_campaign(arguments: argparse.Namespace, out: Path) -> int:
         print(f"{each.row.run_id}: {each.reason}", file=sys.stderr)
     if stop():
         return INTERRUPTED
-    return FAILED if campaign.fail_on_run_errors and passed < len(rows) else 0
+    return FAILED if campaign.fail_on_run_errors and any(map(runs.is_error, outcomes)) else 0
 
 
 def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
@@ -237,15 +233,13 @@ class Bar:
             done: How many of them are done.
         """
         if sys.stderr.isatty():
-            from tqdm import tqdm
-
-            bar: tqdm[NoReturn] = tqdm(total=total, initial=done, unit="case", mininterval=0.2)
+            shown = bar(total=total, initial=done, unit="case", mininterval=0.2)
 
             def show(done: int, failures: int) -> None:
-                bar.set_postfix_str(f"{failures} failed" if failures else "", refresh=False)
-                bar.update(done - bar.n)
+                shown.set_postfix_str(f"{failures} failed" if failures else "", refresh=False)
+                shown.update(done - shown.n)
 
-            self._show, self._close = show, bar.close
+            self._show, self._close = show, shown.close
             return
         began, next_line = time.monotonic(), [time.monotonic() + LINE_EVERY_S]
 

@@ -222,49 +222,33 @@ class Controller:
         self._rotors = np.concatenate([_mixer_rows(a) for a in airframes])
         self._demands, self._wrenches = np.zeros((count, 5)), np.zeros((count, 4))
 
-    def fly(self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray) -> None:
-        """Compute motor commands from states and setpoints.
+    def flying(
+        self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
+    ) -> Callable[[], None]:
+        """Return what computes motor commands from states and setpoints in these arrays, with the present `integrals`.
 
         Args:
             states: Rows (V, 13) [x y z qx qy qz qw vx vy vz wx wy wz] of the centres of mass, in the world (ENU).
             setpoints: Rows (V, 11) [x y z vx vy vz ax ay az yaw yaw_rate], in the world (ENU).
             running: Whether each vehicle's motors run (V,), 0 or 1; without them its commands are 0.
             commands: Where to write the motor commands (R,), in [0, 1].
-        """
-        control(*self._arguments(states, setpoints, running, commands))
-
-    def flying(
-        self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
-    ) -> Callable[[], None]:
-        """Return what `fly` does with these arrays, and with the present `integrals`, for many calls.
-
-        Args:
-            states: As in `fly`.
-            setpoints: As in `fly`.
-            running: As in `fly`.
-            commands: As in `fly`.
 
         Returns:
-            The function; it takes no arguments.
+            A function without arguments, for many calls.
         """
-        return bound(control, *self._arguments(states, setpoints, running, commands))
-
-    def _arguments(
-        self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
-    ) -> tuple[object, ...]:
-        return (
-            *(states, setpoints, self.gains, self._gravity, self._period, running, self.integrals, self._demands),
-            *(self._inertias, self._wrenches, self.first, self._rotors, commands),
+        return bound(
+            *(control, states, setpoints, self.gains, self._gravity, self._period, running, self.integrals),
+            *(self._demands, self._inertias, self._wrenches, self.first, self._rotors, commands),
         )
 
     def turn(self, states: FloatArray, demands: FloatArray, running: IntArray, commands: FloatArray) -> None:
-        """Compute motor commands from states and demands: `fly` without its position and velocity loops.
+        """Compute motor commands from states and demands: `flying` without its position and velocity loops.
 
         Args:
-            states: As in `fly`.
+            states: As in `flying`.
             demands: Rows (V, 5) [ax ay az yaw yaw_rate]: thrust over mass along the world's axes, m/s^2.
-            running: As in `fly`.
-            commands: As in `fly`.
+            running: As in `flying`.
+            commands: As in `flying`.
         """
         control_attitudes(states, demands, self.gains, self._inertias, self._wrenches)
         mix(self._wrenches, self.first, self._rotors, running, commands)

@@ -101,20 +101,30 @@ class Rewind:
                 self._bytes -= self._kept.popleft()[1]
             del self._times[: len(self._times) - len(self._kept)]
 
-    def _look_at(self, time_ns: int, *, sought: bool = False) -> None:
-        """Show what was at a time, with what had been measured by then; of one that was sought, how it came there."""
-        row = max(bisect_right(self._times, time_ns) - 1, 0)
+    def _look_at(self, instant: Instant, at_ns: int | None) -> None:
+        """Show an instant as what was at a time; None for what happens now."""
+        self._at_ns = at_ns
+        self._show(instant)
+
+    def _sought(self, time_ns: int) -> Instant:
+        """Return what was at a time, and how it came there."""
+        row = self._row_at(time_ns)
+        passed = [self._kept[number][0].poses for number in range(max(row - MAX_PASSED, 0), row + 1)]
+        return self._instant_at(time_ns)._replace(passed=np.array(passed))
+
+    def _row_at(self, time_ns: int) -> int:
+        return max(bisect_right(self._times, time_ns) - 1, 0)
+
+    def _instant_at(self, time_ns: int) -> Instant:
+        """Return what was at a time, with what had been measured by then."""
+        row = self._row_at(time_ns)
         measured: Latest = {}
         for number in range(row, -1, -1):
             instant = self._kept[number][0]
             if self._times[number] < time_ns - LOOK_BACK_NS:
                 break
             measured = {**instant.measurements, **measured}
-        self._at_ns, passed = time_ns, None
-        if sought:
-            before = (self._kept[number][0].poses for number in range(max(row - MAX_PASSED, 0), row + 1))
-            passed = np.array(list(before))
-        self._show(self._kept[row][0]._replace(measurements=measured, passed=passed))
+        return self._kept[row][0]._replace(measurements=measured)
 
     def _go_on(self) -> None:
         now = time.monotonic()
@@ -125,7 +135,8 @@ class Rewind:
         if not self._times or next_ns >= self._times[-1]:
             self.to_live()
         else:
-            self._look_at(max(next_ns, self._times[0]))
+            at_ns = max(next_ns, self._times[0])
+            self._look_at(self._instant_at(at_ns), at_ns)
 
     # A Transport
 
@@ -211,7 +222,8 @@ class Rewind:
             if self._at_ns is None:
                 self._plays = False
             self._since = time.monotonic()
-            self._look_at(max(time_ns, self._times[0]), sought=True)
+            at_ns = max(time_ns, self._times[0])
+            self._look_at(self._sought(at_ns), at_ns)
 
     def to_live(self) -> None:
         """Show what happens now."""
@@ -219,7 +231,7 @@ class Rewind:
             if self._at_ns is None:
                 return
             if self._times:
-                self._look_at(self._times[-1], sought=True)
+                self._look_at(self._sought(self._times[-1]), None)
             self._at_ns = None
             if self._newest is not None:
                 self._show(self._newest)

@@ -317,6 +317,31 @@ def test_the_range_of_a_motor_s_force_is_set_in_a_run(tmp_path: Path) -> None:
     assert signals["Lift/rail/velocity_output"].value == pytest.approx((7.5 - 9.81) * 0.5, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "statement", ["force_range_input becomes Physics.Signals.ForceRangeInput", "force_range_input.source: motor"]
+)
+def test_an_id_makes_a_signal_of_an_input_of_which_nothing_else_is_said(tmp_path: Path, statement: str) -> None:
+    """An id of an input that is a signal without it is named."""
+    ends = {"Lift/motor/force_range_input/low", "Lift/motor/force_range_input/high"}
+    line = '        force_range_input.reference_id: "range"'
+    path = tmp_path / "lift.openplx"
+    path.write_text(LIFT.replace(line, f"        {statement}\n{line}"), encoding="utf-8")
+    with pytest.warns(WorldWarning, match=r"force_range_input\.reference_id: has no effect here") as caught:
+        assert ends <= {each.name for each in load(path).signals}
+    assert len(caught) == 1
+    path.write_text(LIFT.replace(line, f"        {statement}"), encoding="utf-8")
+    assert ends <= {each.name for each in load(path).signals}
+
+
+def test_a_model_between_may_state_an_input(tmp_path: Path) -> None:
+    line = '        force_range_input.reference_id: "range"\n'
+    motor = f"Motor is Physics3D.Interactions.LinearVelocityMotor:\n{line[4:]}"
+    path = tmp_path / "lift.openplx"
+    text = LIFT.replace(line, "").replace("motor is Physics3D.Interactions.LinearVelocityMotor", "motor is Motor")
+    path.write_text(motor + text, encoding="utf-8")
+    assert "Lift/motor/force_range_input/high" in {each.name for each in load(path).signals}
+
+
 TABLE = """
 Shop is Physics3D.System:
     table is Physics3D.Bodies.RigidBody:

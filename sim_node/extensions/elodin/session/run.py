@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 from sim_node.extensions.elodin.capture import Captured
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.pacing import Pacing
 from sim_node.extensions.elodin.s10 import PyRecipe
 from sim_node.extensions.elodin.sensor_cameras import CameraFrames, Pixels, SensorCamera
 from sim_node.extensions.elodin.session.samples import Samples, SampleSink
@@ -145,7 +146,7 @@ class Run:
         )
         asked = (pre_step, post_step, settings.is_canceled)
         self._called = any(each is not None for each in asked) or self._stepper.frames.has_rates
-        self._due = 0.0
+        self._pacing: Pacing | None = None
 
     def run(self) -> int:
         """Run until the end. Returns the number of the tick after the last one.
@@ -160,7 +161,8 @@ class Run:
                     self._start_recipes(ending)
                     if self._samples is not None:
                         self._samples.all(0)
-                    self._due = time.monotonic()
+                    if (period := self.settings.run_time_step) is not None:
+                        self._pacing = Pacing(period, self.settings.sim_time_step)
                     done = self._with_callbacks(ending) if self._called else self._alone(ending)
                     if done:
                         self._pause(ending)
@@ -168,6 +170,8 @@ class Run:
                 if not ending.asked:
                     raise
             finally:
+                if self._pacing is not None:
+                    self._pacing.write()
                 if self._samples is not None:
                     self._samples.close()
         return self._stepper.tick
@@ -218,7 +222,7 @@ class Run:
     def _with_callbacks(self, ending: Ending) -> bool:
         """Run tick by tick. Returns whether there were as many ticks as wanted."""
         stepper, end, canceled = self._stepper, self.settings.max_ticks, self.settings.is_canceled
-        paced, samples = self.settings.run_time_step is not None, self._samples
+        pacing, samples = self._pacing, self._samples
         while end is None or stepper.tick < end:
             if ending.asked:
                 return False
@@ -229,8 +233,8 @@ class Run:
             ending.open = False
             if samples is not None:
                 samples.before(stepper.tick)
-            if ran and paced:
-                self._pace(1, ending)
+            if ran and pacing is not None:
+                pacing.wait(1, ending.sleep)
         return True
 
     def _alone(self, ending: Ending) -> bool:
@@ -251,8 +255,8 @@ class Run:
                 ticks = min(ticks, self.live.program.chunk)
                 self._samples.chunk(stepper.tick + 1, self.live.record(ticks))
             stepper.tick += ticks
-            if real is not None:
-                self._pace(ticks, ending)
+            if self._pacing is not None:
+                self._pacing.wait(ticks, ending.sleep)
                 continue
             took = time.monotonic() - began
             if took < CALL_S and ticks == group:
@@ -260,17 +264,6 @@ class Run:
             elif took > 2 * CALL_S:
                 group = max(1, group // 2)
         return True
-
-    def _pace(self, ticks: int, ending: Ending) -> None:
-        """Wait until ticks are due in real time. After a delay of more than two periods, time begins anew."""
-        assert self.settings.run_time_step is not None
-        period = ticks * self.settings.run_time_step
-        self._due += period
-        wait = self._due - time.monotonic()
-        if wait < -2.0 * period:
-            self._due -= wait
-        elif wait > 0.0:
-            ending.sleep(wait)
 
     def _pause(self, ending: Ending) -> None:
         """Wait for Ctrl-C, if someone is there to press it."""
