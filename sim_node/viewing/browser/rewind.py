@@ -112,8 +112,7 @@ class Rewind:
             measured = {**instant.measurements, **measured}
         self._at_ns, passed = time_ns, None
         if sought:
-            before = (self._kept[number][0].poses for number in range(max(row - MAX_PASSED, 0), row + 1))
-            passed = np.array(list(before))
+            passed = [self._kept[number][0] for number in range(max(row - MAX_PASSED, 0), row + 1)]
         self._show(self._kept[row][0]._replace(measurements=measured, passed=passed))
 
     def _go_on(self) -> None:
