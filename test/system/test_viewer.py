@@ -404,6 +404,40 @@ def test_the_axes_in_the_corner_give_way_to_labels(browser: Any) -> None:
         until(lambda: middle_of(triad) == pytest.approx(at, abs=0.5), "the axes in their corner again")
 
 
+def test_large_clouds_are_thinned_while_something_moves(browser: Any) -> None:
+    """Where there is no graphics card; a picture that stands has all points."""
+    with Session("quadrotor", view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        points = np.random.default_rng(1).uniform(-5.0, 5.0, (250_000, 3)).astype(np.float32)
+        session.viewer.server.scene.add_point_cloud("/world/points", points, colors=(0, 0, 0), point_size=0.01)
+        page = browser.new_page(drawn=False, viewport={"width": 400, "height": 300})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(f"{session.viewer.url}/?quality=low")
+        page.locator("#triad button.x").wait_for()
+        page.evaluate(
+            "setInterval(() => window.turning && simCamera.from([Math.sin(turning), Math.cos(turning++), 0]), 100)"
+        )
+        page.evaluate("window.turning = 1")
+        page.wait_for_function(DRAWN, arg=100_000)
+        page.keyboard.press("q")
+        page.wait_for_function(DRAWN, arg=None)
+        page.keyboard.press("q")
+        page.wait_for_function(DRAWN, arg=100_000)
+        page.evaluate("window.turning = 0")
+        page.wait_for_function(DRAWN, arg=None)
+
+
+# Whether so many points of the cloud are drawn; null for all.
+DRAWN = """most => {
+    let drawn;
+    __viserMutable?.nodeRefFromName["/world/points"]?.traverse(({ isPoints, geometry }) => {
+        if (isPoints) drawn = geometry.drawRange.count;
+    });
+    return drawn === (most ?? Infinity);
+}"""
+
+
 # A point of the fixed frame that is seen at a pixel.
 BEHIND = """([x, y]) => {
     const { canvas, camera, matrix } = simCamera.corner(), { left, top, width, height } = canvas.getBoundingClientRect();

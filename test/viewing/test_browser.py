@@ -480,6 +480,17 @@ def test_what_topics_draw_counts_where_a_page_begins() -> None:
     assert reach(Drawing("a", ()), at).shape == (0, 3)
 
 
+@pytest.mark.parametrize("count", [100_001, 131_072, 250_000, 1_000_000])
+def test_the_first_points_of_a_large_cloud_are_evenly_among_all(count: int) -> None:
+    from sim_node.viewing.browser.drawings import THINNED, spread
+
+    order = spread(count)
+    assert np.array_equal(np.sort(order), np.arange(count))
+    for first in (1_000, THINNED):
+        gaps = np.diff(np.sort(order[:first]))
+        assert gaps.max() < 3.0 * count / first
+
+
 def test_what_moves_keeps_its_name_rather_than_what_stands_beside_it() -> None:
     """Of the two posts, one is nearer than the cart. Each page has its own camera: from nearby, all have names."""
     world = loads(
