@@ -10,8 +10,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import numpy as np
-
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds

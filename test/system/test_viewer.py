@@ -440,7 +440,8 @@ DRAWN = """most => {
 
 # A point of the fixed frame that is seen at a pixel.
 BEHIND = """([x, y]) => {
-    const { canvas, camera, matrix } = simCamera.corner(), { left, top, width, height } = canvas.getBoundingClientRect();
+    const { canvas, camera, matrix } = simCamera.corner();
+    const { left, top, width, height } = canvas.getBoundingClientRect();
     return camera.position.clone().set(2 * (x - left) / width - 1, 1 - 2 * (y - top) / height, 0.9)
         .unproject(camera).applyMatrix4(matrix.clone().invert()).toArray();
 }"""

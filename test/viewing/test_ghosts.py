@@ -115,9 +115,9 @@ def test_the_trail_of_a_ghost_is_what_was_before_the_instant(
     viewer.ghosts.sources = [BagGhost(bags[1], print) if kind == "bag" else TopicGhost(f"/{prefix}drone/pose", "")]
     view = BagView(bag, Layers(viewer, ["bag"], print, prefixes=[prefix]).layers[0] if prefix else viewer, print)
     view.start(paused=True)
+    frame = f"ghost/{prefix}drone/base_link"
     for seconds in (2.75, 0.5, 2.25):  # on, and back
         view.seek(view.span[0] + round(1e9 * seconds))
-        frame = f"ghost/{prefix}drone/base_link"
         until(lambda at=seconds: abs(trail(viewer, frame)[-1, along] - at) < 0.03, "the instant")  # type: ignore[misc]
         points = trail(viewer, frame)
         across = np.delete(points, along, axis=1)

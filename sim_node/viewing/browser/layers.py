@@ -255,7 +255,9 @@ class Layers:
             self._fresh |= self._measured(layer, instant, later)
             if instant.passed is not None:
                 self._passed = [
-                    each._replace(poses=self._on_page(layer, each.poses), measurements=self._measured(layer, each, later))
+                    each._replace(
+                        poses=self._on_page(layer, each.poses), measurements=self._measured(layer, each, later)
+                    )
                     for each in instant.passed
                 ]
             if layer is self.layers[-1]:
