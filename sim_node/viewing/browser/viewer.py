@@ -272,7 +272,14 @@ class Viewer:
         self.server.panels_page.layout.open_at(scene.beginning())
 
     def moves_ghost(self, topic: str) -> bool:
-        """Return whether a ghost follows a topic."""
+        """Return whether a ghost follows a topic.
+
+        Args:
+            topic: Its name on the page.
+
+        Returns:
+            Whether its messages move a ghost.
+        """
         return self.ghosts.follow(topic)
 
     def idle(self) -> None:
