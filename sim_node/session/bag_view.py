@@ -10,10 +10,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import numpy as np
-
 from sim_node.messages.tf_message_reader import Unreadable
-from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds
 from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.decompression import MAX_BYTES
@@ -29,7 +27,7 @@ from sim_node.session.topic_fields import TopicFields
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.browser.layers import Layer
-from sim_node.viewing.browser.stream import RATE, Latest, Stream
+from sim_node.viewing.browser.stream import RATE, Instant, Latest, Stream
 from sim_node.viewing.browser.transport import Mark
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import DrawnShape
@@ -140,7 +138,7 @@ class BagView(PlaybackTarget):
         self._lock = threading.Lock()
         self._due: dict[int, float] = {}
         self._measurements: Latest = {}
-        self._passed: FloatArray | None = None
+        self._passed: Sequence[Instant] | None = None
         self._speed = 1.0
         viewer.transport = self
         if viewer.schematic is None and (world := self._first_world()) is not None:
@@ -253,19 +251,21 @@ class BagView(PlaybackTarget):
         with self._lock:
             self._enter(time_ns)
             newest: dict[int, bytes] = {}
-            transforms: list[bytes] = []
+            ghosts = {name for name in self._drawings.types if self._viewer.moves_ghost(name)}
+            moving: list[BagMessage] = []
             self._drawings.forget()
             self._fields.forget()
             for message in self._drawings.latched_before(time_ns - LOOK_BACK_NS):
                 newest[message.topic] = message.data
                 self._drawings.remember(message.topic, message.data)
             for message in self._sought.messages(self._topics, time_ns - LOOK_BACK_NS, time_ns + 1):
-                if self._bag.topics[message.topic].type == TYPE:
-                    transforms.append(message.data)
-                newest[message.topic] = message.data
-                if self._bag.topics[message.topic].name in self._drawings.types:
+                topic = self._bag.topics[message.topic]
+                if topic.type == TYPE or topic.name in ghosts:
+                    moving.append(message)
+                elif topic.name in self._drawings.types:
                     self._drawings.remember(message.topic, message.data)
-            self._passed = self._poses_through(transforms)
+                newest[message.topic] = message.data
+            self._passed = self._through(moving)
             for row, data in newest.items():
                 self._due.pop(row, None)
                 self._receive(row, data)
@@ -340,17 +340,24 @@ class BagView(PlaybackTarget):
             self._report(f"the bag's worlds are not shown: {shown(str(error), MAX_LINE)}")
             return None
 
-    def _poses_through(self, transforms: Sequence[bytes]) -> FloatArray:
-        """Move the frames as messages state, one after another; return some of their poses (T, N, 7) on the way."""
-        moves = [*map(self._era.moves, transforms)]
+    def _through(self, moving: Sequence[BagMessage]) -> Sequence[Instant]:
+        """Move the frames and ghosts as messages state, one after another; return some of the instants on the way."""
+        era, topics = self._era, self._bag.topics
+        moves = [era.moves(each.data) if topics[each.topic].type == TYPE else None for each in moving]
         for each in reversed(moves):  # what a later one moves first is where that says, not where it was before
-            self._era.move(each)
-        found, step = [], len(moves) // MAX_PASSED + 1
-        for number, each in enumerate(moves):
-            self._era.move(each)
+            if each is not None:
+                era.move(each)
+        found, step = [], len(moving) // MAX_PASSED + 1
+        measured: Latest = {}
+        for number, (message, each) in enumerate(zip(moving, moves, strict=True)):
+            if each is not None:
+                era.move(each)
+            elif drawing := self._drawings.read(message.topic, message.data, era.table):
+                measured[topics[message.topic].name] = drawing, era.poses.copy()
             if number % step == 0:
-                found.append(self._era.poses.copy())
-        return np.array(found).reshape(-1, len(self._era.table), 7)
+                found.append(Instant(message.time_ns, era.poses.copy(), measured, era.stamp_ns))
+                measured = {}
+        return found
 
     def _enter(self, time_ns: int) -> None:
         """Show the frames and the world of a time, if they differ from those that are shown."""

@@ -17,7 +17,7 @@ from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.shapes import Geometry
 from sim_node.world.vehicles import Multirotor
 
-DISC = (0.16, 0.18, 0.22, 0.32)
+DISC = (0.4, 0.44, 0.52, 0.5)
 THICKNESS = 0.008
 # Radius as a fraction of the distance to the nearest other rotor: vehicles do not define their propellers' length.
 _PART, _ALONE = 0.46, 0.15

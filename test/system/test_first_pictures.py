@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from forked_programs import program
+from forked_programs import finished, program
 from golden import assert_as_kept, difference
 from nightly import rows
 from PIL import Image
@@ -80,6 +80,8 @@ def test_the_running_graph_is_shown_as_in_its_pictures(browser: Any, tmp_path: P
         viewer.wait_for("viewer: http://127.0.0.1:")
         found = re.search(r"http://127\.0\.0\.1:\d+", viewer.output)
         assert found
+        # A run that is paused says where the links are when it begins, and after a step.
+        assert finished(sim_node("step"))[0] == 0
         look(browser, found[0], "the_graph", MIDDLE, tmp_path)
 
 

@@ -24,6 +24,7 @@ from processes import Program, sim_node
 from robot_topics import a, transforms, written
 from waiting import PATIENCE, until, until_ended
 
+from sim_node.session import Session
 from sim_node.viewing.browser.viewer import Viewer
 
 # A drone like no other thing in the picture, at 0.5 m/s along a line. It stops before it is behind the page's panel:
@@ -379,6 +380,71 @@ def test_a_camera_looks_along_axes_with_any_angle_at_what_is_clicked(world: Path
         panel = page.get_by_role("tablist").first.bounding_box()
         seen_beside(page, 0.5 * (box["x"] + panel["x"]), 0.5 * box["height"], within=12.0)
         assert viewer.stop(signal.SIGINT) == 0, viewer.output
+
+
+def test_the_axes_in_the_corner_give_way_to_labels(browser: Any) -> None:
+    """To one that is in the middle of them, from where the camera is."""
+    with Session("quadrotor", view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        page = browser.new_page(drawn=False, viewport={"width": 1100, "height": 650})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(session.viewer.url)
+        triad = page.locator("#triad")
+        page.locator("#triad button.x").wait_for()
+        at = middle_of(triad)
+        label = session.viewer.server.scene.add_label("/world/names/999", "there")
+
+        def is_above() -> bool:
+            label.position = page.evaluate(BEHIND, at.tolist())
+            return bool(middle_of(triad)[1] < at[1] - 40.0)
+
+        until(is_above, "the axes to be above the label")
+        label.remove()
+        until(lambda: middle_of(triad) == pytest.approx(at, abs=0.5), "the axes in their corner again")
+
+
+def test_large_clouds_are_thinned_while_something_moves(browser: Any) -> None:
+    """Where there is no graphics card; a picture that stands has all points."""
+    with Session("quadrotor", view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        points = np.random.default_rng(1).uniform(-5.0, 5.0, (250_000, 3)).astype(np.float32)
+        session.viewer.server.scene.add_point_cloud("/world/points", points, colors=(0, 0, 0), point_size=0.01)
+        page = browser.new_page(drawn=False, viewport={"width": 400, "height": 300})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(f"{session.viewer.url}/?quality=low")
+        page.locator("#triad button.x").wait_for()
+        page.evaluate(
+            "setInterval(() => window.turning && simCamera.from([Math.sin(turning), Math.cos(turning++), 0]), 100)"
+        )
+        page.evaluate("window.turning = 1")
+        page.wait_for_function(DRAWN, arg=100_000)
+        page.keyboard.press("q")
+        page.wait_for_function(DRAWN, arg=None)
+        page.keyboard.press("q")
+        page.wait_for_function(DRAWN, arg=100_000)
+        page.evaluate("window.turning = 0")
+        page.wait_for_function(DRAWN, arg=None)
+
+
+# Whether so many points of the cloud are drawn; null for all.
+DRAWN = """most => {
+    let drawn;
+    __viserMutable?.nodeRefFromName["/world/points"]?.traverse(({ isPoints, geometry }) => {
+        if (isPoints) drawn = geometry.drawRange.count;
+    });
+    return drawn === (most ?? Infinity);
+}"""
+
+
+# A point of the fixed frame that is seen at a pixel.
+BEHIND = """([x, y]) => {
+    const { canvas, camera, matrix } = simCamera.corner();
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    return camera.position.clone().set(2 * (x - left) / width - 1, 1 - 2 * (y - top) / height, 0.9)
+        .unproject(camera).applyMatrix4(matrix.clone().invert()).toArray();
+}"""
 
 
 def look_along(page: Any, axis: str) -> None:

@@ -253,7 +253,7 @@ def test_the_memory_of_a_run_forgets_the_oldest() -> None:
     assert shown[-1].poses[0, 0] == 5.0
     assert shown[-1].measurements["imu"][0] == [5]
     assert shown[-1].passed is not None
-    assert shown[-1].passed[:, 0, 0].tolist() == list(range(span[0], 6)), "how it came there"
+    assert [each.poses[0, 0] for each in shown[-1].passed] == list(range(span[0], 6)), "how it came there"
     rewind.seek(0)
     assert shown[-1].time_ns == span[0]
     before = len(shown)
@@ -478,6 +478,17 @@ def test_what_topics_draw_counts_where_a_page_begins() -> None:
     assert high == pytest.approx([10, 0, 3], abs=0.05)
     assert reach(Drawing("a", (line,)), at)[0] == pytest.approx([6, 0, 0], abs=0.05)
     assert reach(Drawing("a", ()), at).shape == (0, 3)
+
+
+@pytest.mark.parametrize("count", [100_001, 131_072, 250_000, 1_000_000])
+def test_the_first_points_of_a_large_cloud_are_evenly_among_all(count: int) -> None:
+    from sim_node.viewing.browser.drawings import THINNED, spread
+
+    order = spread(count)
+    assert np.array_equal(np.sort(order), np.arange(count))
+    for first in (1_000, THINNED):
+        gaps = np.diff(np.sort(order[:first]))
+        assert gaps.max() < 3.0 * count / first
 
 
 def test_what_moves_keeps_its_name_rather_than_what_stands_beside_it() -> None:

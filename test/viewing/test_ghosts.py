@@ -19,6 +19,7 @@ from sim_node.session import Session
 from sim_node.session.bag_ghost import BagGhost
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.ghosts import TopicGhost
+from sim_node.viewing.browser.layers import Layers
 from sim_node.viewing.browser.plots import DIFFERENCES
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
@@ -91,6 +92,38 @@ def test_a_second_bag_is_a_ghost_on_the_time_line_of_the_first(bags: tuple[Path,
             if m["props"]["batched_opacities"] is not None and (m["props"]["batched_opacities"] < 0.6).all()
         ]
         assert len(balls) == 1, "the ball, but not the ground"
+    view.close()
+
+
+def trail(viewer: Viewer, frame: str) -> np.ndarray:
+    """The points (P, 3) of a trail."""
+    assert viewer.scene is not None
+    points: np.ndarray = viewer.scene.trails._points[viewer.scene.trails._names.index(frame)]
+    return points
+
+
+@pytest.mark.parametrize("kind", ["bag", "topic", "topic of a layer"])
+def test_the_trail_of_a_ghost_is_what_was_before_the_instant(
+    kind: str, bags: tuple[Path, Path], tmp_path: Path, viewer: Viewer
+) -> None:
+    """The ghost goes along x half a metre above the body, or along y; at 1 m/s, the two seconds before."""
+    times = [0.01 * k for k in range(301)]
+    lines = [("/tf", t, transforms("map", "drone/base_link", (t, 0.0, 3.0), t)) for t in times]
+    lines += [("/drone/pose", t, stamped("map", (0.0, t, 2.0), t)) for t in times]
+    prefix = "bag/" if kind == "topic of a layer" else ""
+    bag, along = (bags[0], 0) if kind == "bag" else (written(tmp_path / "run", sorted(lines, key=lambda a: a[1])), 1)
+    viewer.ghosts.sources = [BagGhost(bags[1], print) if kind == "bag" else TopicGhost(f"/{prefix}drone/pose", "")]
+    view = BagView(bag, Layers(viewer, ["bag"], print, prefixes=[prefix]).layers[0] if prefix else viewer, print)
+    view.start(paused=True)
+    frame = f"ghost/{prefix}drone/base_link"
+    for seconds in (2.75, 0.5, 2.25):  # on, and back
+        view.seek(view.span[0] + round(1e9 * seconds))
+        until(lambda at=seconds: abs(trail(viewer, frame)[-1, along] - at) < 0.03, "the instant")  # type: ignore[misc]
+        points = trail(viewer, frame)
+        across = np.delete(points, along, axis=1)
+        assert across == pytest.approx(np.tile([0.0, 3.5 if kind == "bag" else 2.0], (len(points), 1)), abs=1e-6)
+        assert points[:, along].min() == pytest.approx(max(seconds - 2.0, 0.0), abs=0.03)
+        assert np.linalg.norm(np.diff(points, axis=0), axis=1).max() < 0.06
     view.close()
 
 

@@ -182,10 +182,12 @@ window.simCamera = (() => {
       moved = false;
       return place();
     },
-    // What a scene's corner shows: the camera, where the axes of the fixed frame point, and what nothing lies on.
+    // What a scene's corner shows: the camera, the axes of the fixed frame, what no panel lies on, and what is where.
     corner() {
       const page = viser(), world = page?.nodeRefFromName["/world"];
-      return world ? { canvas: page.canvas, camera: page.camera, axes: world.matrixWorld.elements, free: free(page.canvas) } : null;
+      if (!world) return null;
+      const { canvas, camera, nodePoseData: placed } = page;
+      return { canvas, camera, matrix: world.matrixWorld, free: free(canvas), placed };
     },
     // Looks at the same point from a direction, in the axes of viser's scene, and from as far away; from the other side
     // if it looks from there already.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.overlays import Edges, NameOverlays, PlacedLabel, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
@@ -42,6 +42,8 @@ _TOGETHER, _MOST_LETTERS = 0.03, 60
 _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
 # Points are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
 _ROBOTS = 6.0
+# How many points of larger clouds quality.js shows while something moves, where there is no graphics card.
+THINNED = 100_000
 # Texts of a source; each is an element of the page.
 _MOST_TEXTS = 100
 
@@ -127,19 +129,23 @@ class DrawnSource:
             for each in clouds
         ]
         points = np.concatenate(placed).astype(np.float32) if placed else np.zeros((0, 3), np.float32)
+        coloured = np.concatenate(colours) if colours else np.zeros((0, 3), np.uint8)
+        if len(points) > THINNED:
+            order = spread(len(points))
+            points, coloured = points[order], coloured[order]
         handle = self._handles.get("points")
         if handle is None and len(points):
             handle = self._handles["points"] = self._scene.add_point_cloud(
                 f"{self._node}/points",
                 points,
-                np.concatenate(colours),
+                coloured,
                 point_size=self._dot,
                 precision="float32",
                 point_shape="circle",
             )
         elif handle is not None:
             handle.points = points
-            handle.colors = np.concatenate(colours) if colours else np.zeros((0, 3), np.uint8)
+            handle.colors = coloured
 
     def _draw_lines(self, lines: list[Lines], at: Mapping[str, FloatArray]) -> None:
         ends = [pose_math.apply(at[each.frame], each.ends.reshape(-1, 3)).reshape(-1, 2, 3) for each in lines]
@@ -249,6 +255,18 @@ class DrawnSource:
         for number in range(len(shown), self._texts):
             self._handles.pop(f"text/{number}").remove()
         self._texts = len(shown)
+
+
+def spread(count: int) -> IntArray:
+    """Return an order (count,) whose first elements, however many, are evenly among all.
+
+    Steps of the golden section leave gaps of three lengths at most, the largest of which is divided next: Ravenstein,
+    The three gap theorem (Steinhaus conjecture), 1988.
+    """
+    step = round(count * (math.sqrt(5.0) - 1.0) / 2.0)
+    while math.gcd(step, count) != 1:
+        step += 1
+    return np.asarray(np.arange(count) * step % count)
 
 
 def frame_poses(drawing: Drawing, frames: FrameTable, poses: FloatArray) -> dict[str, FloatArray]:

@@ -206,7 +206,7 @@ window.simFoot = (() => {
     if (silent > 2) return ["lost", `nothing new for ${silent.toFixed(0)} s`];
     if (late > LATE) return ["slow", `this page is ${late.toFixed(1)} s late`];
     if (filming()) return ["lost", state.playing ? "filming" : "filming, paused"];
-    if (!state.playing) return ["paused", state.live === false ? "looking back, paused" : "paused"];
+    if (!state.playing) return ["paused", !state.buttons ? "the graph's time stands still" : state.live === false ? "looking back, paused" : "paused"];
     const rate = pictures.length / 2;
     if (rate < FEW && pictures.length > 1 && !document.hidden) return ["slow", `slow page: ${rate.toFixed(1)} pictures/s`];
     if (state.live === false) return ["running", "looking back"];

@@ -173,6 +173,10 @@ class Ghosts:
             self.of |= {prefix + theirs.names[row]: theirs.names[row] for row in rows if theirs.names[row] in own.names}
         return frames, poses, all_shapes
 
+    def follow(self, topic: str) -> bool:
+        """Return whether one of them follows a topic."""
+        return any(isinstance(each, TopicGhost) and each.topic == topic for each in self.sources)
+
     def close(self) -> None:
         """Close the sources."""
         for each in self.sources:
@@ -182,11 +186,23 @@ class Ghosts:
         """Return an instant of the page with the poses of its ghosts."""
         if not self._joined:
             return instant
-        theirs = np.concatenate([each.placed(each.source.poses(instant, since_ns)) for each in self._joined])
+        theirs = self._poses(instant, since_ns)
         measured: Latest = {
             name: (values, np.concatenate([then, theirs])) for name, (values, then) in instant.measurements.items()
         }
         return instant._replace(poses=np.concatenate([instant.poses, theirs]), measurements=measured)
+
+    def passed(self, instants: Sequence[Instant], since_ns: int) -> list[FloatArray]:
+        """Return the poses (N, 7) of the page and its ghosts at each of the instants before one that was sought."""
+        if not self._joined or not instants:
+            return [each.poses for each in instants]
+        # A ghost that was elsewhere begins where it is first stated to be.
+        first = {name: each for instant in reversed(instants) for name, each in instant.measurements.items()}
+        self._poses(instants[0]._replace(measurements=first), since_ns)
+        return [np.concatenate([each.poses, self._poses(each, since_ns)]) for each in instants]
+
+    def _poses(self, instant: Instant, since_ns: int) -> FloatArray:
+        return np.concatenate([each.placed(each.source.poses(instant, since_ns)) for each in self._joined])
 
 
 def ghostly(shape: DrawnShape) -> DrawnShape:

@@ -129,6 +129,10 @@ class Layer:
         if self is self._page.layers[-1]:
             self._page.viewer.idle()
 
+    def moves_ghost(self, topic: str) -> bool:
+        """Return whether a ghost follows a topic of it."""
+        return self._page.viewer.moves_ghost(self.topic(topic))
+
     def close(self) -> None:
         """Close the page."""
         self._page.viewer.close()
@@ -182,7 +186,7 @@ class Layers:
         self._time_ns: int = 0
         self._posed_ns: int | None = None
         self._fresh: Latest = {}
-        self._passed: FloatArray | None = None
+        self._passed: Sequence[Instant] | None = None
         self._told: set[tuple[str, ...]] = set()
         viewer.fields, viewer.texts = _Fields(self.layers), _Texts(self.layers)
         if world is not None:
@@ -248,17 +252,31 @@ class Layers:
             if layer.transport is self.viewer.transport:  # None for the graph, if no source has buttons
                 self._time_ns, self._posed_ns = instant.time_ns, instant.posed_ns
             later = {name for each in self.layers[self.layers.index(layer) + 1 :] for name in each.topics()}
-            for name, values, poses in layer.measured(instant):
-                if name.partition(".")[0] not in later:
-                    then = self._poses.copy()
-                    then[layer.moved[0]] = poses[layer.moved[1]]
-                    self._fresh[name] = values, then
+            self._fresh |= self._measured(layer, instant, later)
             if instant.passed is not None:
-                self._passed = np.repeat(self._poses[None], len(instant.passed), axis=0)
-                self._passed[:, layer.moved[0]] = instant.passed[:, layer.moved[1]]
+                self._passed = [
+                    each._replace(
+                        poses=self._on_page(layer, each.poses), measurements=self._measured(layer, each, later)
+                    )
+                    for each in instant.passed
+                ]
             if layer is self.layers[-1]:
                 fresh, passed, self._fresh, self._passed = self._fresh, self._passed, {}, None
                 self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh, self._posed_ns, passed))
+
+    def _measured(self, layer: Layer, instant: Instant, later: Collection[str]) -> Latest:
+        """Return what a layer measured but of topics that later layers have, with the poses of the page then."""
+        return {
+            name: (values, self._on_page(layer, poses))
+            for name, values, poses in layer.measured(instant)
+            if name.partition(".")[0] not in later
+        }
+
+    def _on_page(self, layer: Layer, poses: FloatArray) -> FloatArray:
+        """Return the poses of the page with those of a layer at another time."""
+        then: FloatArray = self._poses.copy()
+        then[layer.moved[0]] = poses[layer.moved[1]]
+        return then
 
     def _move(self, layer: Layer) -> None:
         on_page, own = layer.moved

@@ -8,6 +8,8 @@ window.simQuality = (() => {
   const PIXELS = 0.5, FILL = { name: "/fill_light", owner: "" }, AMBIENT = 2.0;
   // Pictures per second that are too few, and for how many seconds in turn; what has not moved for so long stands, ms.
   const FEW = 8, SECONDS = 8, STANDS = 1000;
+  // Of larger clouds, so many points, which the server spreads: THINNED of drawings.py.
+  const POINTS = 100_000;
   let told = () => {}, drawn = 0, slow = 0, lit = true, Lines = null, part = PIXELS, from = "", moved = 0;
 
   // The page of panels, in which viewports are; itself in the page of somebody else.
@@ -72,6 +74,11 @@ window.simQuality = (() => {
     });
   }
 
+  function thinClouds(scene) {
+    const most = low && part < 1 ? POINTS : Infinity;
+    scene.traverse(({ isPoints, geometry }) => isPoints && geometry.setDrawRange(0, most));
+  }
+
   // Light from all around is blurred for the first picture that has it, which takes seconds without a graphics card.
   function hideEnvironment(scene) {
     if (!scene || Object.getOwnPropertyDescriptor(scene, "environment").get) return;
@@ -100,6 +107,7 @@ window.simQuality = (() => {
       lit = true;
     }
     trimLines(page.scene);
+    thinClouds(page.scene);
   }
 
   const shadows = () => window.simNow?.shadows !== "0";

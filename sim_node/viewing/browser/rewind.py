@@ -109,8 +109,8 @@ class Rewind:
     def _sought(self, time_ns: int) -> Instant:
         """Return what was at a time, and how it came there."""
         row = self._row_at(time_ns)
-        passed = [self._kept[number][0].poses for number in range(max(row - MAX_PASSED, 0), row + 1)]
-        return self._instant_at(time_ns)._replace(passed=np.array(passed))
+        passed = [self._kept[number][0] for number in range(max(row - MAX_PASSED, 0), row + 1)]
+        return self._instant_at(time_ns)._replace(passed=passed)
 
     def _row_at(self, time_ns: int) -> int:
         return max(bisect_right(self._times, time_ns) - 1, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,15 +29,15 @@ class Instant(NamedTuple):
         poses: (N, 7) each frame in its parent, m.
         measurements: New ones since the last instant, by sensor.
         posed_ns: The time of the poses, if they are older: those of a bag are the last ones that were recorded.
-        passed: Of an instant that was sought, poses (T, N, 7) of the time before it, for trails; None if it follows on
-            the one before.
+        passed: Of an instant that was sought, instants of the time before it, for trails; None if it follows on the one
+            before.
     """
 
     time_ns: int
     poses: FloatArray
     measurements: Latest
     posed_ns: int | None = None
-    passed: FloatArray | None = None
+    passed: Sequence[Instant] | None = None
 
 
 class Stream:
@@ -55,7 +55,7 @@ class Stream:
         self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
         self._time_ns = 0
         self._posed_ns: int | None = None
-        self._passed: FloatArray | None = None
+        self._passed: Sequence[Instant] | None = None
         self._measurements: Latest = {}
         self._offered = threading.Condition()
         self._is_fresh = self._ended = False
@@ -68,7 +68,7 @@ class Stream:
         poses: FloatArray,
         measurements: Latest,
         posed_ns: int | None = None,
-        passed: FloatArray | None = None,
+        passed: Sequence[Instant] | None = None,
     ) -> None:
         """Replace the instant to show; poses are copied. Of one that was not shown, measurements and `passed` are kept.
 

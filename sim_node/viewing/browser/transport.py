@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -19,6 +20,8 @@ MAX_SPEED = 1e3
 STEP_NS = round(1e9 / 60.0)
 # A run that is slower than this part of its speed says why.
 _SLOW = 0.95
+# Over how long the speed of a time that nothing here controls is measured, and what is too short for that, wall s.
+_LONG, _SHORT = 3.0, 1.0
 
 
 class Mark(NamedTuple):
@@ -99,6 +102,7 @@ class FootControls:
         noted: Returns the marks of the messages on the page.
         set_number: Changes a number of the world, by its key path.
         focus: Brings what was double-clicked into the middle.
+        wall: The clock, s.
     """
 
     def __init__(
@@ -110,7 +114,10 @@ class FootControls:
         noted: Callable[[], Sequence[Mark]] = tuple,
         set_number: Callable[[str, float], None] = lambda path, value: None,
         focus: Callable[[], None] = lambda: None,
+        wall: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._wall = wall
+        self._passed: deque[tuple[float, float]] = deque()
         self._set_number, self._focus = set_number, focus
         self._transport, self._time_ns = transport, time_ns
         self._follow, self._followed, self._noted = follow, followed, noted
@@ -122,7 +129,8 @@ class FootControls:
         state |= {"start": time_s, "end": time_s, "playing": True, "live": None, "speed": 1.0, "set": 1.0, "why": ""}
         state["loops"] = None
         if transport is None:
-            return {**state, "speeds": []}
+            speed = self._measured(time_s)
+            return {**state, "speed": speed, "playing": speed > 0.0, "speeds": []}
         span, speeds = transport.span, dict(SPEEDS)
         if transport.speed_set not in speeds.values():
             speeds[f"{transport.speed_set:g}"] = transport.speed_set
@@ -134,6 +142,17 @@ class FootControls:
         why = transport.why if transport.playing and 0.0 < speed < _SLOW * wanted else ""
         state |= {"buttons": True, "playing": transport.playing, "live": transport.live, "speed": speed, "why": why}
         return {**state, "set": wanted, "loops": transport.loops, "speeds": list(speeds.items())}
+
+    def _measured(self, time_s: float) -> float:
+        """Return how fast a time goes that nothing here controls, such as that of the graph; 1 before that is known."""
+        now, passed = self._wall(), self._passed
+        if passed and (time_s < passed[-1][1] or passed[-1][0] < now - _LONG):
+            passed.clear()
+        passed.append((now, time_s))
+        while len(passed) > 1 and passed[1][0] < now - _LONG:
+            passed.popleft()
+        since, from_s = passed[0]
+        return (time_s - from_s) / (now - since) if now - since > _SHORT else 1.0
 
     def marks(self) -> list[list[Any]]:
         """Return the marks of the time line."""

@@ -214,11 +214,13 @@ class Viewer:
         back, self._last_ns = instant.time_ns < self._last_ns, instant.time_ns
         self._first_ns = self._first_ns or instant.time_ns
         recorded = self.transport is not None and self.transport.live is None and self.transport.span
-        instant = self.ghosts.extended(instant, recorded[0] if recorded else self._first_ns)
+        since_ns = recorded[0] if recorded else self._first_ns
+        passed = None if instant.passed is None else self.ghosts.passed(instant.passed, since_ns)
+        instant = self.ghosts.extended(instant, since_ns)
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
-            if instant.passed is not None:
-                scene.trails.restart(_with_ghosts(scene, instant.passed, instant.poses))
+            if passed is not None:
+                scene.trails.restart(scene.frames.in_root(np.array([*passed, instant.poses])))
             elif back:
                 scene.trails.clear(in_root)
             if back and (self.transport is None or self.transport.live):
@@ -268,6 +270,17 @@ class Viewer:
         camera.fov, camera.position = scene.field_of_view, view.pose[:3]
         camera.look_at = pose_math.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
         self.server.panels_page.layout.open_at(scene.beginning())
+
+    def moves_ghost(self, topic: str) -> bool:
+        """Return whether a ghost follows a topic.
+
+        Args:
+            topic: Its name on the page.
+
+        Returns:
+            Whether its messages move a ghost.
+        """
+        return self.ghosts.follow(topic)
 
     def idle(self) -> None:
         """Update the panel while nothing new arrives."""
@@ -451,13 +464,6 @@ class OptionalTab(Generic[T]):
             self._handle = tabs.add_tab(self._title, self._icon)
             with self._handle:
                 self.content = make()
-
-
-def _with_ghosts(scene: PageScene, passed: FloatArray, poses: FloatArray) -> FloatArray:
-    """Return poses (T, N, 7) of all frames in the fixed frame, up to now; ghosts' are those (N, 7) of now."""
-    before = np.repeat(poses[None], len(passed) + 1, axis=0)
-    before[:-1, : scene.own] = passed
-    return scene.frames.in_root(before)
 
 
 def _cameras(topic_views: Mapping[str, SensorTopicView], sources: Mapping[str, str]) -> tuple[str, ...]:
