@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.extensions.sdf import uris
-from sim_node.extensions.sdf.document import relative_to
+from sim_node.extensions.sdf.document import part_pose
 from sim_node.extensions.sdf.elements import (
     SdfReading,
     child,
@@ -19,7 +19,7 @@ from sim_node.extensions.sdf.elements import (
     text,
     text_of,
 )
-from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, relative
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope
 from sim_node.formats.mesh_conversion import collada_parts, obj_part, stl_part
 from sim_node.packages import how_to_install
 from sim_node.spatial.geometry import poses
@@ -103,7 +103,7 @@ class Shapes:
         massive: whether the link moves, in which case there is no endless plane.
         """
         for element in entry.element.all("collision"):
-            pose = self.pose(scope, entry, element)
+            pose = part_pose(self.reading, scope, entry, element)
             surface, touching = self._surface(element)
             for solid in self._solids(element, visual=False, moving=massive):
                 if touching:
@@ -113,7 +113,7 @@ class Shapes:
     def visuals(self, scope: SdfScope, entry: ScopeEntry) -> Iterator[Geometry]:
         """Yield the shapes that are seen of a link."""
         for element in entry.element.all("visual"):
-            pose = self.pose(scope, entry, element)
+            pose = part_pose(self.reading, scope, entry, element)
             opacity = 1.0 - min(max(self.reading.number(element, "transparency", default=0.0), 0.0), 1.0)
             colour, material = self._look(element)
             if not self.reading.flag(element, "visible", default=True):
@@ -157,11 +157,6 @@ class Shapes:
                 only="" if shown else "visual",
                 place=place_of(element),
             )
-
-    def pose(self, scope: SdfScope, entry: ScopeEntry, element: Element) -> FloatArray:
-        """Return the pose (7,) of a part of a link in the link. Raises Fault."""
-        pose = child(element, "pose")
-        return relative(scope, entry, relative_to(pose, scope.version), self.reading.pose(pose), element)
 
     def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[SdfSolid]:
         geometry = child(element, "geometry")
