@@ -43,7 +43,7 @@ def friction_of(world: World) -> float:
     before, speed = simulation.bodies["m/b"].pose[0], simulation.bodies["m/b"].twist[0]
     simulation.run(1.0)
     acceleration = 2.0 * (simulation.bodies["m/b"].pose[0] - before - speed)
-    return (G * math.sin(SLOPE) - acceleration) / (G * math.cos(SLOPE))
+    return float((G * math.sin(SLOPE) - acceleration) / (G * math.cos(SLOPE)))
 
 
 MU = "<mu>0.5</mu><mu2>0.1</mu2>"

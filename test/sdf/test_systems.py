@@ -177,7 +177,7 @@ class TestIncludedForces:
             simulation.bodies[f"{name}m/wing"].twist = [10.0, 0.0, 1.0, 0.0, 0.0, 0.0]
             simulation.run(0.2)
             ends.append(simulation.bodies[f"{name}m/wing"].pose)
-        np.testing.assert_array_equal(*ends)
+        np.testing.assert_array_equal(ends[0], ends[1])
 
     @pytest.mark.parametrize(
         ("force", "said"),
