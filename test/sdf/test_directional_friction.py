@@ -48,6 +48,11 @@ def friction_of(world: World) -> float:
 
 MU = "<mu>0.5</mu><mu2>0.1</mu2>"
 TURNED = "<pose>0 0 0 0 1.5707963267948966 0</pose>" + BOX.format("0.02 0.4 0.4")
+# As the tracks of gz-sim's track_drive.sdf, a collision that touches nothing, here before one that does.
+APART = ODE.format(f"{MU}<fdir1>0 1 0</fdir1>").replace(
+    "</su", "<contact><collide_bitmask>0</collide_bitmask></contact></su"
+)
+APART = f'{FLAT}{APART}</collision><collision name="d">{FLAT}'
 CHASSIS = (
     f'<link name="chassis"><pose>0 0 1 0 0 1.5707963267948966</pose><inertial><mass>0.001</mass>{INERTIA}</inertial>'
     '</link><joint name="j" type="fixed"><parent>b</parent><child>chassis</child></joint>'
@@ -64,6 +69,7 @@ CHASSIS = (
         # As in the wheels of gz-sim's worlds, whose z is turned to their axis.
         (slope(f"{MU}<fdir1>0 0 1</fdir1>", TURNED), 0.5),
         (slope(f'{MU}<fdir1 gz:expressed_in="chassis">1 0 0</fdir1>', more=CHASSIS), 0.1),
+        (slope(f"{MU}<fdir1>1 0 0</fdir1>", APART), 0.5),
         # Without a direction, it is the world's z, which is upright here, so that it is x.
         (slope(MU), 0.5),
         # Of the other shape, smaller coefficients count.

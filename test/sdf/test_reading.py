@@ -393,7 +393,7 @@ class TestNothingInSilence:
 
     def test_an_audit_lists_what_each_element_does(self, tmp_path: Path) -> None:
         plugins = '<plugin name="gz::sim::systems::Physics" filename="x"/>\n<plugin name="a::Thing" filename="y"/>'
-        friction = "<surface><friction><ode><mu>0.5</mu><mu2>0.4</mu2></ode></friction></surface>"
+        friction = "<surface><friction><ode><mu>0.5</mu><slip1>0.4</slip1></ode></friction></surface>"
         collision = (
             f'<collision name="c">{friction}<geometry><sphere><radius>1</radius></sphere></geometry></collision>'
         )
@@ -403,10 +403,10 @@ class TestNothingInSilence:
             rows = {(row.where.line, row.key): row.status for row in audit(path)}
         assert rows[1, "plugin gz::sim::systems::Physics"] == "no effect"
         assert rows[2, "plugin a::Thing"] == "no effect"
-        assert rows[3, "ode"] == "approximated"
+        assert rows[3, "slip1"] == "approximated"
         assert rows[3, "sphere.radius"] == "used"
 
-    def test_what_friction_and_slip_are_not_is_said_at_their_lines(self) -> None:
+    def test_slip_of_contacts_is_said_at_its_line(self) -> None:
         def collision(name: str, ode: str) -> str:
             return (
                 f'<collision name="{name}"><surface><friction><ode>{ode}</ode>{bullet}</friction></surface></collision>'
@@ -420,7 +420,6 @@ class TestNothingInSilence:
             warnings.simplefilter("always")
             loads(sdf(model(link("l", shapes))), ".sdf")
         assert [str(each.message) for each in caught] == [
-            "<text>:1:108: ode: friction is the same in all directions here: mu, not mu2",
             "<text>:4:1: slip2: contacts have no slip of their own here, besides that of WheelSlip",
         ]
 

@@ -75,7 +75,7 @@ class Frictions:
         self._frictionless = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
         self._of_geom = np.full(model.ngeom + 1, len(forces))  # the last one is that of what is no geometry
         for row, force in enumerate(forces):
-            self._of_geom[_geoms(model, force)] = row
+            self._of_geom[_geoms(world, model, force)] = row
         named = [
             0 if force.frame == world.fixed_frame else body_of(model, force.frame or force.body, force.place, "frame")
             for force in forces
@@ -142,12 +142,12 @@ class Frictions:
         """Do nothing: its forces are those of contacts."""
 
 
-def _geoms(model: MjModel, force: DirectionalFriction) -> IntArray:
+def _geoms(world: World, model: MjModel, force: DirectionalFriction) -> IntArray:
     """Return the geometries that it is of."""
-    body = body_of(model, force.body, force.place, "body")
-    start = int(model.body_geomadr[body])
-    geoms = np.arange(start, start + int(model.body_geomnum[body]))
-    touching: IntArray = geoms[(model.geom_contype[geoms] | model.geom_conaffinity[geoms]) != 0]
+    start = int(model.body_geomadr[body_of(model, force.body, force.place, "body")])
+    shapes = next(body.shapes for body in world.bodies if body.name == force.body)
+    solid = [shape for shape in shapes if not shape.is_shown_only]
+    touching = start + np.array([at for at, shape in enumerate(solid) if shape.only != "visual"], dtype=np.int64)
     if force.shape is None:
         return touching
     if force.shape >= len(touching):

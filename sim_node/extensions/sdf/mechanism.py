@@ -207,7 +207,7 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
     if not moving:
         found.add("bodies", Body(link.frame, FIXED_FRAME, pose=link.pose, geometry=geometry, place=place))
         for part in element.children:
-            if part.tag == "inertial":
+            if part.tag in ("inertial", "gravity", "kinematic"):
                 reading.ignore(part, "a link of a static model does not move")
         return
     inertial = inertial_of(reading, element, collisions)
