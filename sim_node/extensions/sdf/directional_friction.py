@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Of MuJoCo, where a coefficient is zero: its cones have a width in all directions.
 _LEAST = 1e-5
+# The first row of rolling friction, after those of the normal, of two directions and of torsion.
+ROLLING = 4
 # A direction whose part along the surface is shorter (sine) is one that has none.
 _UPRIGHT = 1e-6
 
@@ -113,33 +115,41 @@ class Frictions:
         contacts.frame[some, 3:6] = cosine[:, None] * frames[:, 1] + sine[:, None] * frames[:, 2]
         contacts.frame[some, 6:] = cosine[:, None] * frames[:, 2] - sine[:, None] * frames[:, 1]
         contacts.friction[some, :2] = friction
-        for at, size, cos, sin, (along, across), contact in zip(
-            first.tolist(), contacts.dim[some].tolist(), cosine, sine, friction, some.tolist(), strict=True
-        ):
-            for pair in (at + 1, at + 4)[: 2 if size == 6 else 1]:
-                self._turn_rows(data, pair, cos, sin)
-            data.efc_R[at + 2] = data.efc_R[at + 1] * (along / across) ** 2
-            for row, own in enumerate(contacts.friction[contact, 2 : size - 1], at + 3):
-                data.efc_R[row] = data.efc_R[at + 1] * (along / own) ** 2
-            data.efc_D[at + 1 : at + size] = 1.0 / data.efc_R[at + 1 : at + size]
-            contacts.mu[contact] = along * np.sqrt(data.efc_R[at + 1] / data.efc_R[at])
+        self._turn_rows(data, first + 1, cosine, sine)
+        sizes, softness, along = contacts.dim[some], data.efc_R, friction[:, 0]
+        rolls = sizes > ROLLING
+        self._turn_rows(data, first[rolls] + ROLLING, cosine[rolls], sine[rolls])
+        of_first, every = softness[first + 1], contacts.friction[some]
+        contacts.mu[some] = along * np.sqrt(of_first / softness[first])
+        for row in range(2, int(sizes.max())):
+            there = sizes > row
+            at = first[there] + row
+            softness[at] = of_first[there] * (along[there] / every[there, row - 1]) ** 2
+            data.efc_D[at] = 1.0 / softness[at]
 
-    def _turn_rows(self, data: MjData, row: int, cosine: float, sine: float) -> None:
-        """Turn the rows of two directions, which have the same columns."""
+    def _turn_rows(self, data: MjData, rows: IntArray, cosine: FloatArray, sine: FloatArray) -> None:
+        """Turn rows of first directions with those of second ones after them, which have the same columns."""
         if self._sparse:
-            size = int(data.efc_J_rownnz[row])
-            starts = data.efc_J_rowadr[row : row + 2].tolist()
+            sizes, starts, others = (
+                of[at]
+                for of, at in ((data.efc_J_rownnz, rows), (data.efc_J_rowadr, rows), (data.efc_J_rowadr, rows + 1))
+            )
         else:
-            size = self._model.nv
-            starts = [row * size, (row + 1) * size]
-        one, other = (data.efc_J[start : start + size] for start in starts)
-        values = [(one, other), (data.efc_vel[row : row + 1], data.efc_vel[row + 1 : row + 2])]
-        values.append((data.efc_aref[row : row + 1], data.efc_aref[row + 1 : row + 2]))
-        for first, second in values:
-            first[:], second[:] = cosine * first + sine * second, cosine * second - sine * first
+            sizes = np.full(len(rows), self._model.nv)
+            starts, others = rows * self._model.nv, (rows + 1) * self._model.nv
+        of = np.repeat(np.arange(len(rows)), sizes)
+        column = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        _turn(data.efc_J, starts[of] + column, others[of] + column, cosine[of], sine[of])
+        for values in (data.efc_vel, data.efc_aref):
+            _turn(values, rows, rows + 1, cosine, sine)
 
     def add_efforts(self) -> None:
         """Do nothing: its forces are those of contacts."""
+
+
+def _turn(values: FloatArray, first: IntArray, second: IntArray, cosine: FloatArray, sine: FloatArray) -> None:
+    one, other = values[first], values[second]
+    values[first], values[second] = cosine * one + sine * other, cosine * other - sine * one
 
 
 def _geoms(world: World, model: MjModel, force: DirectionalFriction) -> IntArray:
