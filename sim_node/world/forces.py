@@ -78,7 +78,14 @@ class Force:
     __hash__ = None  # type: ignore[assignment]
 
     def renamed(self, rename: Rename) -> Self:
-        """Return it on the same bodies, in a world that includes its own."""
+        """Return it on the same bodies, in a world that includes its own.
+
+        Args:
+            rename: How the names of its own world are changed.
+
+        Returns:
+            The force.
+        """
         names = ((field, getattr(self, field)) for field in ("body", *self.refers))
         changes: dict[str, Any] = {field: rename.frame(name) for field, name in names if name}
         return replace(self, **changes)

@@ -97,7 +97,14 @@ class DerivativeWing(Force):
                 yield key, "a direction needs a length"
 
     def renamed(self, rename: Rename) -> Self:
-        """Return it on the same bodies, in a world that includes its own."""
+        """Return it on the same bodies, in a world that includes its own.
+
+        Args:
+            rename: How the names of its own world are changed.
+
+        Returns:
+            The force.
+        """
         surfaces = tuple(replace(each, joint=rename.frame(each.joint)) for each in self.surfaces)
         return replace(Force.renamed(self, rename), surfaces=surfaces)
 
