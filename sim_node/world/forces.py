@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.writers.values import given as not_none
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 # The frames in which a constant force may be constant.
 AXES = ("fixed", "body")
 # How the submerged volume depends on depth: as for an upright box (or cylinder), or as for a sphere.
@@ -63,6 +66,8 @@ class Force:
     type: ClassVar[str] = ""
     # Whether MuJoCo's solver finds it between the halves of a timestep, which rk4 does not have.
     solved: ClassVar[bool] = False
+    # Fields that name a body, or a joint by its body, besides `body`; empty where there is none.
+    refers: ClassVar[tuple[str, ...]] = ()
 
     body: str = given(FrameName(), "The body that it acts on")
     place: Place = place_of("body", default=NO_PLACE, kw_only=True)
@@ -71,6 +76,19 @@ class Force:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def renamed(self, rename: Rename) -> Self:
+        """Return it on the same bodies, in a world that includes its own.
+
+        Args:
+            rename: How the names of its own world are changed.
+
+        Returns:
+            The force.
+        """
+        names = ((field, getattr(self, field)) for field in ("body", *self.refers))
+        changes: dict[str, Any] = {field: rename.frame(name) for field, name in names if name}
+        return replace(self, **changes)
 
     def data(self) -> dict[str, Any]:
         """Return the force as data of a world file.
@@ -260,8 +278,8 @@ class Forces(Kind[Force]):
                 yield Problem(force.place.where, f"{owner}.{key}", message)
 
     def renamed(self, part: Force, rename: Rename) -> Force:
-        """Return it on the same body."""
-        return replace(part, body=rename.frame(part.body))
+        """Return it on the same bodies."""
+        return part.renamed(rename)
 
 
 @part("wind", Wind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,14 @@ import pytest
 
 from sim_node.cli.main import main
 from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import WorldError, WorldWarning, load, loads
 from sim_node.world.audit import audit
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
 MASS = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+SPHERE = "<geometry><sphere/></geometry>"
 
 
 def sdf(inside: str, version: str = "1.9") -> str:
@@ -41,6 +44,12 @@ def start(world: World, name: str) -> np.ndarray:
     while row >= 0:
         pose, row = poses.compose(layout.poses[row], pose), layout.frames.parents[row]
     return pose
+
+
+def shape_of(world: World, kind: str) -> np.ndarray:
+    """Return the pose in the world of the one shape of a kind, which m/l has."""
+    (pose,) = (shape.pose for shape in world.bodies[0].geometry if shape.only == kind)
+    return poses.compose(start(world, "m/l"), pose)
 
 
 def faults(text: str) -> str:
@@ -300,17 +309,48 @@ class TestFaults:
     @pytest.mark.parametrize("part", ["", "visual", "collision"])
     def test_what_refers_to_a_link_with_a_fault_adds_none(self, part: str, plugin: str) -> None:
         pose, imu = '<pose relative_to="g"/>', '<sensor name="s" type="imu"/>'
-        fault = f'<{part} name="v">{pose}</{part}>' if part else pose
-        lines = faults(sdf(model(link("l", f"\n{fault}{imu}") + link("k") + plugin))).splitlines()
-        assert [line.partition(" ")[2] for line in lines] == [f"{part or 'link'}: no frame 'g' in the model 'm'"]
+        fault, said, frame = pose, "link: no frame 'g' in the model 'm'", ""
+        if part:
+            fault, said = f'<{part} name="v">{pose}</{part}>', "frame: the pose of 'g' depends on itself"
+            frame = '<frame name="g"><pose relative_to="g"/></frame>'
+        lines = faults(sdf(model(link("l", f"\n{fault}{imu}") + link("k") + frame + plugin))).splitlines()
+        assert [line.partition(" ")[2] for line in lines] == [said]
 
-    def test_a_sensor_with_a_frame_that_is_none_is_where_gazebo_has_it(self) -> None:
-        """As in gz-sim's optical_tactile_sensor_plugin.sdf, which names the model that the sensor is in."""
-        imu = '<sensor name="s" type="imu"><pose relative_to="m">1 2 3 0 0 0</pose></sensor>'
+    @pytest.mark.parametrize(
+        ("part", "at"),
+        [
+            # As in gz-sim's optical_tactile_sensor_plugin.sdf, which names the model that the sensor is in.
+            ('<sensor name="s" type="imu">{}</sensor>', lambda world: start(world, "m/l/s")),
+            (f'<collision name="c">{{}}{SPHERE}</collision>', lambda world: shape_of(world, "collision")),
+            (f'<visual name="v">{{}}{SPHERE}</visual>', lambda world: shape_of(world, "visual")),
+        ],
+    )
+    def test_a_part_of_a_link_in_a_frame_that_is_none_is_where_gazebo_has_it(
+        self, part: str, at: Callable[[World], FloatArray]
+    ) -> None:
+        """libsdformat 12.3 loads such files without an error; gz-sim takes the pose as it is then, in the link."""
         said = r"1:\d+: pose: no frame 'm' in the model 'm'; the pose is in the link, as in Gazebo"
+        inside = part.format('<pose relative_to="m">1 2 3 0 0 0</pose>')
         with pytest.warns(WorldWarning, match=said):
-            world = loads(sdf(model(link("l", f"<pose>5 0 0 0 0 0</pose>{imu}"))), ".sdf")
-        np.testing.assert_allclose(start(world, "m/l/s")[:3], [6.0, 2.0, 3.0], atol=1e-12)
+            world = loads(sdf(model(link("l", f"<pose>5 0 0 0 0 0</pose>{inside}"))), ".sdf")
+        np.testing.assert_allclose(at(world)[:3], [6.0, 2.0, 3.0], atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("frame", "position"), [("m", [8.0, 2.0, 3.0]), ("f", [2.0, 3.0, 4.0]), ("world", [1.0, 2.0, 3.0])]
+    )
+    def test_lights_are_where_libsdformat_has_them(self, frame: str, position: list[float]) -> None:
+        light = f'<light name="lamp" type="point"><pose relative_to="{frame}">1 2 3 0 0 0</pose></light>'
+        frames = '<frame name="f"><pose>1 1 1 0 0 0</pose></frame>' + model(f"<pose>7 0 0 0 0 0</pose>{link('l')}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            world = loads(sdf(light + frames), ".sdf")
+        np.testing.assert_allclose(world.lights[0].position, position, atol=1e-12)
+
+    def test_a_light_in_a_frame_that_is_none_is_where_gazebo_has_it(self) -> None:
+        light = '<light name="lamp" type="point"><pose relative_to="f">1 2 3 0 0 0</pose></light>'
+        with pytest.warns(WorldWarning, match=r"1:\d+: pose: no frame 'f' in the world; the pose is in the world"):
+            world = loads(sdf(light + model(link("l"))), ".sdf")
+        np.testing.assert_allclose(world.lights[0].position, [1.0, 2.0, 3.0], atol=1e-12)
 
     def test_a_heightmap_on_a_link_with_a_fault_is_refused(self) -> None:
         shape = '<collision name="c"><geometry><heightmap><uri>h.png</uri></heightmap></geometry></collision>'
@@ -353,7 +393,7 @@ class TestNothingInSilence:
 
     def test_an_audit_lists_what_each_element_does(self, tmp_path: Path) -> None:
         plugins = '<plugin name="gz::sim::systems::Physics" filename="x"/>\n<plugin name="a::Thing" filename="y"/>'
-        friction = "<surface><friction><ode><mu>0.5</mu><mu2>0.4</mu2></ode></friction></surface>"
+        friction = "<surface><friction><ode><mu>0.5</mu><slip1>0.4</slip1></ode></friction></surface>"
         collision = (
             f'<collision name="c">{friction}<geometry><sphere><radius>1</radius></sphere></geometry></collision>'
         )
@@ -363,10 +403,10 @@ class TestNothingInSilence:
             rows = {(row.where.line, row.key): row.status for row in audit(path)}
         assert rows[1, "plugin gz::sim::systems::Physics"] == "no effect"
         assert rows[2, "plugin a::Thing"] == "no effect"
-        assert rows[3, "ode"] == "approximated"
+        assert rows[3, "slip1"] == "approximated"
         assert rows[3, "sphere.radius"] == "used"
 
-    def test_what_friction_and_slip_are_not_is_said_at_their_lines(self) -> None:
+    def test_slip_of_contacts_is_said_at_its_line(self) -> None:
         def collision(name: str, ode: str) -> str:
             return (
                 f'<collision name="{name}"><surface><friction><ode>{ode}</ode>{bullet}</friction></surface></collision>'
@@ -380,7 +420,6 @@ class TestNothingInSilence:
             warnings.simplefilter("always")
             loads(sdf(model(link("l", shapes))), ".sdf")
         assert [str(each.message) for each in caught] == [
-            "<text>:1:108: ode: friction is the same in all directions here: mu, not mu2",
             "<text>:4:1: slip2: contacts have no slip of their own here, besides that of WheelSlip",
         ]
 

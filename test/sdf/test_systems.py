@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sim_node.extensions.sdf.water import DERIVATIVES as HYDRODYNAMIC
 from sim_node.extensions.sdf.water import Derivatives, Hydrodynamics
 from sim_node.extensions.sdf.wings import Air, LiftDrag, wrenches
 from sim_node.simulation.physics.force_geometry import FieldArrays
-from sim_node.world import load, loads
+from sim_node.world import WorldError, load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Element, XmlAttribute
 from sim_node.world.triggers import Trigger, TriggerMatch, TriggerOutput
@@ -147,6 +148,53 @@ class TestLiftDrag:
         simulation.run(0.5)
         speed = (before - simulation.snapshot().poses[simulation.frames.names.index("m/l")][2]) / 0.5
         assert speed == pytest.approx(math.sqrt(0.2 * 9.8 / (0.5 * 1.2 * 0.5 * 0.8 * 0.5)), rel=1e-3)
+
+
+CONTROLLED = {
+    "LiftDrag": "<control_joint_name>j</control_joint_name><area>1</area>",
+    "AdvancedLiftDrag": "<AR>6</AR><eff>1</eff><area>1</area><mac>0.2</mac><control_surface><name>j</name><index>0"
+    "</index><direction>1</direction><CL_ctrl>1</CL_ctrl></control_surface>",
+    "BuoyancyEngine": "",
+}
+
+
+class TestIncludedForces:
+    """Forces that name a joint by the body that it moves, in a world that gives that body another name."""
+
+    @pytest.mark.parametrize("system", CONTROLLED)
+    def test_a_prefix_changes_nothing(self, system: str, tmp_path: Path) -> None:
+        links = f'<link name="wing">{mass(1.0, 0.1)}</link><link name="elevon">{mass(0.1, 0.1)}</link>'
+        joint = (
+            '<joint name="j" type="revolute"><parent>wing</parent><child>elevon</child><axis><xyz>0 1 0</xyz></axis>'
+        )
+        plugin = f'<plugin filename="x" name="gz::sim::systems::{system}"><link_name>wing</link_name>'
+        text = f'<sdf version="1.9"><model name="m">{links}{joint}</joint>{plugin}{CONTROLLED[system]}</plugin></model>'
+        (tmp_path / "m.sdf").write_text(f"{text}</sdf>")
+        ends = []
+        for name, more in (("", ""), ("p/", ", prefix: p")):
+            (tmp_path / "w.yaml").write_text(f"world: w\ninclude: [{{file: m.sdf{more}}}]\n")
+            simulation = Simulation(load(tmp_path / "w.yaml"), seed=0)
+            simulation.bodies[f"{name}m/wing"].twist = [10.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+            simulation.run(0.2)
+            ends.append(simulation.bodies[f"{name}m/wing"].pose)
+        np.testing.assert_array_equal(ends[0], ends[1])
+
+    @pytest.mark.parametrize(
+        ("force", "said"),
+        [
+            ("lift_drag, body: a, control: x", r"w.yaml:4:\d+: forces\[0\].control: no body 'x'"),
+            ("lift_drag, body: a, control: a", r"forces\[0\].control: 'a' is on no hinge or slide"),
+            (
+                "stability_derivatives, body: a, surfaces: [{joint: a}]",
+                r"surfaces\[0\].joint: 'a' is on no hinge",
+            ),
+        ],
+    )
+    def test_a_control_that_does_not_turn_is_told(self, force: str, said: str, tmp_path: Path) -> None:
+        ball = "{name: a, joint: free, geometry: [{sphere: 1, mass: 1}]}"
+        (tmp_path / "w.yaml").write_text(f"world: w\nbodies: [{ball}]\nforces:\n  - {{type: {force}}}\n")
+        with pytest.raises(WorldError, match=said):
+            Simulation(load(tmp_path / "w.yaml"))
 
 
 class TestServos:

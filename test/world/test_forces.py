@@ -96,9 +96,9 @@ def test_forces_of_an_included_world_go_with_its_bodies_and_its_wind_does_not(
 
 FAULTS = [
     ("forces: 1", "w.yaml:1:9: forces: a list is needed, found '1'"),
-    ("forces: [drag]", "w.yaml:1:10: forces[0]: a mapping with a type is needed (constant, drag, buoyancy, wind, gravity, lift_drag, stability_derivatives, hydrodynamics, thruster, bladder, waypoints, wheel_slip), found 'drag'"),
-    ("forces: [{body: a}]", "w.yaml:1:10: forces[0]: a mapping with a type is needed (constant, drag, buoyancy, wind, gravity, lift_drag, stability_derivatives, hydrodynamics, thruster, bladder, waypoints, wheel_slip), found a mapping"),
-    ("forces: [{type: wnd}]", "w.yaml:1:17: forces[0].type: found 'wnd'; allowed: constant, drag, buoyancy, wind, gravity, lift_drag, stability_derivatives, hydrodynamics, thruster, bladder, waypoints, wheel_slip; did you mean wind?"),
+    ("forces: [drag]", "w.yaml:1:10: forces[0]: a mapping with a type is needed (constant, drag, buoyancy, wind, gravity, lift_drag, stability_derivatives, hydrodynamics, thruster, bladder, waypoints, directional_friction, wheel_slip), found 'drag'"),
+    ("forces: [{body: a}]", "w.yaml:1:10: forces[0]: a mapping with a type is needed (constant, drag, buoyancy, wind, gravity, lift_drag, stability_derivatives, hydrodynamics, thruster, bladder, waypoints, directional_friction, wheel_slip), found a mapping"),
+    ("forces: [{type: wnd}]", "w.yaml:1:17: forces[0].type: found 'wnd'; allowed: constant, drag, buoyancy, wind, gravity, lift_drag, stability_derivatives, hydrodynamics, thruster, bladder, waypoints, directional_friction, wheel_slip; did you mean wind?"),
     ("forces: [{type: drag, body: a}]", "w.yaml:1:10: forces[0]: a coefficient is needed: linear, quadratic,"),
     ("forces: [{type: drag, linear: 1}]", "w.yaml:1:10: forces[0]: body is missing"),
     ("forces: [{type: drag, body: a, linear: -1}]", "w.yaml:1:40: forces[0].linear: -1 is out of range; allowed: 0 to 1e+12"),

@@ -6,6 +6,7 @@ Source: gz-sim, src/systems/advanced_lift_drag/AdvancedLiftDrag.cc. The derivati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,16 +15,18 @@ from sim_node.extensions.sdf.derivatives import derivatives_of
 from sim_node.extensions.sdf.wings import AIR_DENSITY
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_elements import CompiledForces
-from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
+from sim_node.simulation.physics.force_geometry import angle_of, forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import Fault, declared, given, rule
 from sim_node.world.forces import Force
 from sim_node.world.model import World
+from sim_node.world.part import Rename
 from sim_node.world.quantities import Flag, ListOf, Number, PartOf, Text, Vector
 
 if TYPE_CHECKING:
     from mujoco import MjData
+    from typing_extensions import Self
 
     from sim_node.simulation.physics.compiled import Compiled
 
@@ -93,6 +96,18 @@ class DerivativeWing(Force):
             if not np.linalg.norm(getattr(self, key)) > 0.0:
                 yield key, "a direction needs a length"
 
+    def renamed(self, rename: Rename) -> Self:
+        """Return it on the same bodies, in a world that includes its own.
+
+        Args:
+            rename: How the names of its own world are changed.
+
+        Returns:
+            The force.
+        """
+        surfaces = tuple(replace(each, joint=rename.frame(each.joint)) for each in self.surfaces)
+        return replace(Force.renamed(self, rename), surfaces=surfaces)
+
     @property
     def span(self) -> float:
         """From wing tip to wing tip, m."""
@@ -105,8 +120,8 @@ def open_derivative_wings(
     """Return the forces of all such aircraft of a world."""
     model, forces = compiled.model, forces_of(world, DerivativeWing)
     rows = [
-        (Coefficients(force), body, root, [int(model.jnt_qposadr[model.body_jntadr[model.body(each.joint).id]])
-         for each in force.surfaces])
+        (Coefficients(force), body, root, [angle_of(model, each.joint, force.place, f"surfaces[{index}].joint")
+         for index, each in enumerate(force.surfaces)])
         for force, (body, root) in zip(forces, pushed_bodies(model, forces).tolist(), strict=True)
     ]  # fmt: skip
 

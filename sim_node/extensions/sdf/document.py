@@ -10,7 +10,9 @@ from pathlib import Path
 
 from sim_node.extensions.sdf import uris
 from sim_node.extensions.sdf.elements import SdfReading, child, text, text_of
-from sim_node.extensions.sdf.scopes import MERGED, MODEL, WORLD, ScopeEntry, SdfScope
+from sim_node.extensions.sdf.scopes import MERGED, MODEL, WORLD, ScopeEntry, ScopeFault, SdfScope, own_pose, pose_in
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
@@ -99,6 +101,27 @@ def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
     if pose is None:
         return ""
     return pose.get("relative_to") or (pose.get("frame") if version < (1, 7) else "")
+
+
+def part_pose(reading: SdfReading, scope: SdfScope, entry: ScopeEntry | None, element: Element) -> FloatArray:
+    """Return the pose (7,) of a collision, visual or sensor in its link or joint, or of a light in its world.
+
+    One in a frame that there is not is warned of and taken as it is, as gz-sim does (SdfEntityCreator.cc,
+    ResolveSdfPose); libsdformat looks for no such frames when it loads a file. Raises ScopeFault for other faults.
+    """
+    given = child(element, "pose")
+    pose, frame = reading.pose(given), relative_to(given, scope.version)
+    if given is None or not frame:
+        return pose
+    try:
+        there = poses.compose(pose_in(scope, frame, element), pose)
+    except ScopeFault as fault:
+        if fault.element is not element:
+            raise
+        kind = "world" if entry is None else entry.kind
+        reading.approximate(given, f"{fault.message}; the pose is in the {kind}, as in Gazebo")
+        return pose
+    return there if entry is None else poses.relative(own_pose(scope, entry), there)
 
 
 def add(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> None:

@@ -39,6 +39,8 @@ FORCES = {
     "thruster": LateForce("water", "Thruster", "open_thrusters"),
     "bladder": LateForce("water", "Bladder", "open_bladders"),
     "waypoints": LateForce("waypoints", "WaypointForce", "Followers"),
+    # Before wheels slip by the directions of a contact.
+    "directional_friction": LateForce("directional_friction", "DirectionalFriction", "Frictions"),
     "wheel_slip": LateForce("wheel_slip", "WheelSlip", "Slips"),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.extensions.sdf.directional_friction import DirectionalFriction
 from sim_node.extensions.sdf.elements import SdfReading, child, place_of, text_of
 from sim_node.extensions.sdf.inertias import inertial_of
 from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
@@ -199,11 +200,15 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
     collisions = list(shapes.collisions(scope, link.entry, massive=moving))
     geometry = (*(shape for _, shape, _ in collisions), *shapes.visuals(scope, link.entry))
     place = place_of(element, link.frame)
+    for index, (collision, shape, solid) in enumerate(collisions):
+        given = shapes.directional(scope, link.frame, collision, shape, solid)
+        if given is not None:
+            found.add("forces", DirectionalFriction(link.frame, shape=index, **given))
     if not moving:
         found.add("bodies", Body(link.frame, FIXED_FRAME, pose=link.pose, geometry=geometry, place=place))
-        for given in element.children:
-            if given.tag == "inertial":
-                reading.ignore(given, "a link of a static model does not move")
+        for part in element.children:
+            if part.tag in ("inertial", "gravity", "kinematic"):
+                reading.ignore(part, "a link of a static model does not move")
         return
     inertial = inertial_of(reading, element, collisions)
     fields: dict[str, Any] = {"geometry": geometry, "inertial": inertial, "place": place, "parent_place": place}

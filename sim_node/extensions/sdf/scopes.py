@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sim_node import names
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -251,11 +249,3 @@ def first_link(scope: SdfScope) -> tuple[SdfScope, ScopeEntry] | None:
         if entry.inner is not None and entry.inner.merged and (merged := first_link(entry.inner)) is not None:
             return merged
     return next((found for each in scope.of_kind("model") if each.inner and (found := first_link(each.inner))), None)
-
-
-def relative(scope: SdfScope, entry: ScopeEntry, relative_to: str, pose: FloatArray, by: Element) -> FloatArray:
-    """Return a pose (7,) given in a named frame of a scope, in one of its entries. Raises Fault."""
-    if not relative_to:
-        return pose
-    there = poses.compose(pose_in(scope, relative_to, by), pose)
-    return np.asarray(poses.relative(own_pose(scope, entry), there))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.document import relative_to
+from sim_node.extensions.sdf.document import part_pose
 from sim_node.extensions.sdf.elements import FALSE, TRUE, SdfReading, child, gazebo_topic, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
-from sim_node.extensions.sdf.scopes import ScopeEntry, ScopeFault, SdfScope, frame_name, relative, world_pose
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, world_pose
 from sim_node.messages.sensor_topics import ros_name, topic_of
 from sim_node.simulation.sensors.air_data import Barometer
 from sim_node.simulation.sensors.camera import MAX_PIXELS
@@ -398,12 +398,7 @@ def _read(
         if kind == "force_torque" and found.body(link.frame).joint == "free":
             reading.leave_out(element, "a force_torque needs a joint that carries its link")
             return
-    given = child(element, "pose")
-    pose = reading.pose(given)
-    try:
-        pose = relative(scope, owner, relative_to(given, scope.version), pose, element)
-    except ScopeFault as fault:  # so gz-sim, which then takes the pose as it is: SdfEntityCreator.cc, ResolveSdfPose
-        reading.approximate(given or element, f"{fault.message}; the pose is in the {owner.kind}, as in Gazebo")
+    pose = part_pose(reading, scope, owner, element)
     pose = poses.relative(link.pose, poses.compose(world_pose(scope, owner), pose))
     types, make = TYPES[kind]
     parameters = make(reading, element)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.extensions.sdf import uris
-from sim_node.extensions.sdf.document import relative_to
+from sim_node.extensions.sdf.document import part_pose
 from sim_node.extensions.sdf.elements import (
     SdfReading,
     child,
@@ -19,10 +19,10 @@ from sim_node.extensions.sdf.elements import (
     text,
     text_of,
 )
-from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, relative
+from sim_node.extensions.sdf.scopes import WORLD, ScopeEntry, ScopeFault, SdfScope, link_of
 from sim_node.formats.mesh_conversion import collada_parts, obj_part, stl_part
 from sim_node.packages import how_to_install
-from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.image_files import image_fault, mean_colour
 from sim_node.world.locate import LocateError
@@ -45,6 +45,8 @@ ROUND = {
     "cylinder": {"radius": 1.0, "length": 1.0},
     "capsule": {"radius": 0.5, "length": 1.0},
 }
+# Where coefficients of friction are, the first that are given count: Gazebo's engines read ODE's, whichever they are.
+ENGINES = (("ode", "mu", "mu2"), ("bullet", "friction", "friction2"))
 # As Gazebo draws what has no material.
 WHITE = np.array([1.0, 1.0, 1.0, 1.0])
 # Colours of Ogre's scripts that Gazebo came with: media/materials/scripts/gazebo.material.
@@ -103,7 +105,7 @@ class Shapes:
         massive: whether the link moves, in which case there is no endless plane.
         """
         for element in entry.element.all("collision"):
-            pose = self.pose(scope, entry, element)
+            pose = part_pose(self.reading, scope, entry, element)
             surface, touching = self._surface(element)
             for solid in self._solids(element, visual=False, moving=massive):
                 if touching:
@@ -113,7 +115,7 @@ class Shapes:
     def visuals(self, scope: SdfScope, entry: ScopeEntry) -> Iterator[Geometry]:
         """Yield the shapes that are seen of a link."""
         for element in entry.element.all("visual"):
-            pose = self.pose(scope, entry, element)
+            pose = part_pose(self.reading, scope, entry, element)
             opacity = 1.0 - min(max(self.reading.number(element, "transparency", default=0.0), 0.0), 1.0)
             colour, material = self._look(element)
             if not self.reading.flag(element, "visible", default=True):
@@ -157,11 +159,6 @@ class Shapes:
                 only="" if shown else "visual",
                 place=place_of(element),
             )
-
-    def pose(self, scope: SdfScope, entry: ScopeEntry, element: Element) -> FloatArray:
-        """Return the pose (7,) of a part of a link in the link. Raises Fault."""
-        pose = child(element, "pose")
-        return relative(scope, entry, relative_to(pose, scope.version), self.reading.pose(pose), element)
 
     def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[SdfSolid]:
         geometry = child(element, "geometry")
@@ -343,18 +340,12 @@ class Shapes:
         """Return the friction of a surface, by the names of fields of a Surface."""
         reading, friction = self.reading, child(surface, "friction")
         given: dict[str, Any] = {}
-        # Gazebo's engines read these under the name of ODE, whichever they are.
-        for engine, *names in (("ode", "mu", "mu2"), ("bullet", "friction", "friction2")):
+        for engine, *names in ENGINES:
             if "sliding" in given or all(child(friction, engine, name) is None for name in names):
                 continue
             of = child(friction, engine)
             assert of is not None
-            mu = reading.number(of, names[0], default=1.0)
-            if reading.number(of, names[1], default=mu) != mu:
-                reading.approximate(of, f"friction is the same in all directions here: {names[0]}, not {names[1]}")
-            if mu > COEFFICIENT.high:
-                reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
-            given["sliding"] = min(max(mu, 0.0), COEFFICIENT.high)
+            given["sliding"], _ = self._coefficients(of, names)
         for slip in (child(friction, "ode", key) for key in ("slip1", "slip2")):
             if slip is not None and reading.number(slip, default=0.0):
                 reading.approximate(slip, "contacts have no slip of their own here, besides that of WheelSlip")
@@ -367,6 +358,50 @@ class Shapes:
                 radius = reading.number(twist, "patch_radius", default=0.0)
                 given["torsional"] = 3.0 * math.pi / 16.0 * radius * coefficient
         return given
+
+    def _coefficients(self, of: Element, names: Sequence[str]) -> tuple[float, float]:
+        """Return the coefficients of friction along the first direction, and across it."""
+        along = self.reading.number(of, names[0], default=1.0)
+        both = along, self.reading.number(of, names[1], default=along)
+        if max(both) > COEFFICIENT.high:
+            self.reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
+        along, across = (min(max(each, 0.0), COEFFICIENT.high) for each in both)
+        return along, across
+
+    def directional(
+        self, scope: SdfScope, link: str, element: Element, shape: Geometry, solid: SdfSolid
+    ) -> dict[str, Any] | None:
+        """Return the fields of a DirectionalFriction of a collision besides `shape`; None if mu and mu2 are the same.
+
+        gz-physics has the first direction in the collision, or in the link of its expressed_in; it is the world's z if
+        there is none.
+        """
+        friction = child(element, "surface", "friction")
+        of, names = next(
+            ((child(friction, engine), names) for engine, *names in ENGINES
+             if any(child(friction, engine, name) is not None for name in names)), (None, [])
+        )  # fmt: skip
+        if of is None:
+            return None
+        along, across = self._coefficients(of, names)
+        if along == across:
+            return None
+        given = child(of, "fdir1")
+        direction = self.reading.vector(of, "fdir1", default=(0.0, 0.0, 0.0))
+        fields: dict[str, Any] = {"along": along, "across": across, "place": place_of(given or element, link)}
+        if given is None or not direction.any():
+            return {**fields, "direction": np.array([0.0, 0.0, 1.0]), "frame": WORLD}
+        named = given.get("gz:expressed_in") or given.get("ignition:expressed_in")
+        if named:
+            try:
+                on = link_of(scope, named, given)
+            except ScopeFault as fault:
+                self.reading.approximate(given, f"{fault.message}; the direction is in the collision, as in Gazebo")
+                on = None
+            if on is not None:
+                return {**fields, "direction": direction, "frame": on[0].frame(on[1].name)}
+        at = poses.compose(shape.pose, poses.invert(solid.pose))
+        return {**fields, "direction": quaternions.rotate(at[3:], direction)}
 
     @property
     def masked(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf import uris
+from sim_node.extensions.sdf.document import part_pose
 from sim_node.extensions.sdf.elements import (
     SdfReading,
     child,
@@ -146,10 +147,9 @@ def _lights(reading: SdfReading, element: Element, scope: SdfScope) -> Iterator[
         if not reading.flag(light, "light_on", default=True) or not reading.number(light, "intensity", default=1.0):
             reading.ignore(light, "it is off")
             continue
-        at = child(light, "pose")
-        pose = reading.pose(at)
-        if at is not None and at.get("relative_to") not in ("", "world"):
-            reading.approximate(at, "the pose of a light is in the world here")
+        pose = poses.IDENTITY
+        with suppress(ScopeFault):  # recorded where the frame is read
+            pose = part_pose(reading, scope, None, light)
         intensity = reading.number(light, "intensity", default=1.0)
         diffuse = reading.colour(light, "diffuse")
         colour = np.ones(3) if diffuse is None else diffuse[:3]
@@ -183,8 +183,9 @@ def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
             given = child(collision, "geometry", "heightmap")
             if given is None:
                 continue
-            pose = reading.pose(child(collision, "pose"))
+            pose = poses.IDENTITY
             with suppress(ScopeFault):  # recorded where the link is read
+                pose = part_pose(reading, entry.inner, link, collision)
                 pose = poses.compose(world_pose(entry.inner, link), pose)
             ground = _ground(reading, given, pose)
             if ground is not None:

@@ -224,7 +224,7 @@ class Bladder(Force):
     centre of mass is upwards, g (density volume - density neutral_volume); above `surface`, without the first term.
     """
 
-    type = "bladder"
+    type, refers = "bladder", ("piston",)
 
     piston: str = given(FrameName(), "The joint whose position actuator sets the volume", default="")
     area: float = given(Number(high=1e6, above=0.0), "Volume over the setpoint of the piston", "m^2", default=1.0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_elements import CompiledForces
-from sim_node.simulation.physics.force_geometry import FieldArrays, forces_of, pushed_bodies
+from sim_node.simulation.physics.force_geometry import FieldArrays, angle_of, forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, given
@@ -39,7 +39,7 @@ class LiftDrag(Force):
         ValueError: An array has the wrong shape.
     """
 
-    type = "lift_drag"
+    type, refers = "lift_drag", ("control",)
 
     forward: FloatArray = given(Vector(3), "Where it flies, in the body", default=(1.0, 0.0, 0.0))
     upward: FloatArray = given(Vector(3), "Where its lift acts, in the body", default=(0.0, 0.0, 1.0))
@@ -118,9 +118,8 @@ def open_wings(world: World, compiled: Compiled, data: MjData, wind: WindField, 
     """Return the forces of all surfaces of a world."""
     model, forces = compiled.model, forces_of(world, LiftDrag)
     of, (bodies, roots) = FieldArrays(forces), pushed_bodies(model, forces).T
-    deflected = [-1 if not f.control else int(model.body_jntadr[model.body(f.control).id]) for f in forces]
-    joints = np.array([0 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in deflected])
-    controlled = np.array([joint >= 0 for joint in deflected])
+    joints = np.array([angle_of(model, f.control, f.place, "control") if f.control else 0 for f in forces])
+    controlled = np.array([bool(f.control) for f in forces])
     forward, upward, centre = _unit(of.forward), _unit(of.upward), of.centre
 
     def act() -> None:

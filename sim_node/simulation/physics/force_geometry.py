@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.forces import Force
 from sim_node.world.model import World
+from sim_node.world.problems import Place, Problem, WorldError, quoted
 
 if TYPE_CHECKING:
     from mujoco import MjModel
@@ -60,6 +61,35 @@ def pushed_bodies(model: MjModel, forces: Sequence[Force]) -> IntArray:
     """
     bodies = [int(model.body(force.body).id) for force in forces]
     return np.array([(body, int(model.body_rootid[body])) for body in bodies], dtype=np.int64)
+
+
+def body_of(model: MjModel, name: str, place: Place, key: str) -> int:
+    """Return MuJoCo's number of a body that the key `key` of a force at a place names. Raises WorldError for none."""
+    import mujoco
+
+    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+    if number < 0:
+        raise _refers(place, key, f"no body {quoted(name)}")
+    return int(number)
+
+
+def angle_of(model: MjModel, name: str, place: Place, key: str) -> int:
+    """Return where the position of a body's hinge or slide is in qpos. Raises WorldError for a body on another joint.
+
+    Args:
+        model: The compiled model.
+        name: The body that the joint moves.
+        place: Where the force is described.
+        key: The key of the force that names the body.
+    """
+    number = body_of(model, name, place, key)
+    if model.body_dofnum[number] != 1:
+        raise _refers(place, key, f"{quoted(name)} is on no hinge or slide")
+    return int(model.jnt_qposadr[model.body_jntadr[number]])
+
+
+def _refers(place: Place, key: str, message: str) -> WorldError:
+    return WorldError([Problem(place.where, f"{place.key.removesuffix('.body') or 'forces'}.{key}", message)])
 
 
 def levers(model: MjModel, bodies: IntArray, points: Sequence[FloatArray | None]) -> FloatArray:

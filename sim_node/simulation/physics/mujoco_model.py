@@ -269,11 +269,14 @@ def _compiled(
         message = f"MuJoCo warns: {' '.join(str(each.message).split())}"
         warnings.warn(WorldWarning(str(Problem(Where(world.source), "bodies", message))), stacklevel=2)
     start = InitialState(np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na))
+    derived_from = model.dof_armature, model.qpos_spring
+    compiled_with = [np.array(each) for each in derived_from]
     for _, body in layout.bodies:
         if body.type.parts:
             _start_body(model, body, world.physics.armature, start, is_free=body.name in free)
-    # What the model derives from its arrays: without it armature is left out for bodies that float free.
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    if not all(map(np.array_equal, derived_from, compiled_with)):
+        # What the model derives from its arrays: without it armature is left out for bodies that float free.
+        mujoco.mj_setConst(model, mujoco.MjData(model))
     make_heavy(model, layout)
     set_distances(model, world)
     set_weights(model, world)

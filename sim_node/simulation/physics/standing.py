@@ -43,6 +43,8 @@ def standing(compiled: Compiled, world: World) -> FloatArray:
     for _ in range(round(DURATION / model.opt.timestep / _CHUNK)):
         for _ in range(_CHUNK):
             mujoco.mj_step(model, data)
+            if not np.abs(data.qpos).max() < mujoco.mjMAXVAL:  # it diverges
+                return qpos
             data.qpos[:] = _moved(model, qpos, data.qpos, free)
             data.qvel[~free] = 0.0
         mujoco.mj_forward(model, data)
