@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="enu",
         help="names of the bridge's topics: enu, mavros, px4, ap (default enu)",
     )
-    runs.add_arguments(parser)
+    runs.add_arguments(parser, default="AUTOPILOT")
 
 
 @command("fly", add_arguments, until_interrupted=True, starts_node=True)

@@ -46,9 +46,9 @@ class RunSource:
 RUN_SOURCES: Registry[str, RunSource] = Registry("source of runs", group="sim_node.run_sources")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare WORLD and how to run it."""
-    add_world(parser, default=DEFAULT_WORLD)
+def add_arguments(parser: argparse.ArgumentParser, default: str = DEFAULT_WORLD) -> None:
+    """Declare WORLD, which is `default` unless it is given, and how to run it."""
+    add_world(parser, default=default)
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
     parser.add_argument("--paused", action="store_true", help="wait for the play button, or for ~/resume")
