@@ -283,3 +283,20 @@ def test_a_folder_without_segments_is_left_as_it_is(tmp_path: Path) -> None:
     assert environment.remove_stale_segments(tmp_path) == 0
     assert len(list(tmp_path.iterdir())) == 2
     assert environment.remove_stale_segments(tmp_path / "missing") == 0
+
+
+def test_messages_of_dds_go_to_standard_error(tmp_path: Path) -> None:
+    """What a command prints may be read by a program. No datagram fits into 10 bytes, so each is an error."""
+    folder = share(PACKAGE)
+    assert folder is not None
+    profiles, udp = tmp_path / "profiles.xml", "<type>UDPv4</type>"
+    text = (folder / "config" / "dds" / "fastdds_local.xml").read_text(encoding="utf-8")
+    assert udp in text
+    profiles.write_text(text.replace(udp, f"{udp}<maxMessageSize>10</maxMessageSize>"), encoding="utf-8")
+    code = "import rclpy; rclpy.init(); rclpy.create_node('loud').destroy_node(); rclpy.shutdown(); print('done')"
+    chosen = dict.fromkeys(environment.PROFILE_FILES, str(profiles))
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **chosen}, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert ran.stdout == "done\n"
+    assert "RTPS_WRITER" in ran.stderr
