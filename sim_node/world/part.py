@@ -119,7 +119,6 @@ class Kind(Generic[P]):
         starts_programs: Whether parts with a name start programs, so that an included world brings none.
         blank: Of a single part, the data of one with defaults alone, which a number set by its key path adds to a world
             without one; None where such a part would mean nothing.
-        asks_run: Whether only a run can tell some of their problems; see `misfits`.
     """
 
     frame: str = ""
@@ -127,7 +126,6 @@ class Kind(Generic[P]):
     section: str = ""
     starts_programs: bool = False
     blank: Mapping[str, Any] | None = None
-    asks_run: bool = False
 
     def __init__(self, name: str, part_type: type[P]) -> None:
         self.name, self.type = name, part_type
@@ -168,9 +166,14 @@ class Kind(Generic[P]):
     def misfits(self, run: Any) -> Iterable[Problem]:
         """Return what of a world's parts of this kind a run cannot do, such as formulas over signals that it lacks.
 
-        run: a Simulation of the world at its start. Asked only of kinds that say so by `asks_run`.
+        run: a Simulation of the world at its start.
         """
         return ()
+
+    @property
+    def asks_run(self) -> bool:
+        """Whether only a run can tell some of their problems: the kind has `misfits` of its own."""
+        return type(self).misfits is not Kind.misfits
 
     def columns(self, world: World) -> Mapping[str, NamedNumbers]:
         """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""

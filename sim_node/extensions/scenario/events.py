@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -209,8 +210,6 @@ def names_of(events: tuple[Event, ...]) -> tuple[str, ...]:
 class Events(Kind[Event]):
     """Events of a run."""
 
-    asks_run = True
-
     def problems(self, world: World) -> Iterator[Problem]:
         """Return names that are taken or unknown, formulas and actions that are none."""
         events = self.parts(world)
@@ -218,11 +217,7 @@ class Events(Kind[Event]):
             return
         names = names_of(events)
         for index, (event, name) in enumerate(zip(events, names, strict=True)):
-            key = event.place.key or f"scenario[{index}]"
-
-            def problem(at: Place, below: str, message: str, event: Event = event, key: str = key) -> Problem:
-                return Problem(at.where if at.where.line else event.place.where, at.key or f"{key}{below}", message)
-
+            problem = partial(_problem, event, index)
             if name in names[:index]:
                 yield problem(NO_PLACE, ".name", f"a second event {shown(name)!r}")
             if event.after and event.after not in names:
@@ -243,7 +238,7 @@ class Events(Kind[Event]):
         from sim_node.simulation.requests import REQUESTS, NameOf
 
         events = self.parts(world)
-        actions = [(index, action) for index, event in enumerate(events) for action in event.do]
+        actions = [(partial(_problem, event, index), each) for index, event in enumerate(events) for each in event.do]
         if any(action.name == "spawn" for _, action in actions):
             return
         vehicles: tuple[Multirotor | Base, ...] = (*world.of(Multirotor), *world.of(Base))
@@ -252,7 +247,7 @@ class Events(Kind[Event]):
             "vehicle": [each.name for each in vehicles],
             "event": names_of(events),
         }
-        for index, action in actions:
+        for problem, action in actions:
             given: Mapping[str, Any] = {}
             with suppress(KeyError, ValueError):  # `problems` reports them
                 given = action.given()
@@ -261,16 +256,22 @@ class Events(Kind[Event]):
                 if isinstance(holds, NameOf) and name and name not in known[holds.kind]:
                     at = next((places[key].value for key in (argument.name, _ALONE) if key in places), action.place)
                     message = f"no {holds.kind} {shown(name)!r} at the start{did_you_mean(name, known[holds.kind])}"
-                    yield Problem(at.where, at.key or f"scenario[{index}].do.{action.name}", message)
+                    yield problem(at, f".do.{action.name}", message)
 
     def misfits(self, run: Any) -> Iterator[Problem]:
         """Return conditions over signals that the run does not have, or that are known only at its end."""
         for index, event in enumerate(self.parts(run.world)):
             if event.when and (fault := _condition_fault(run, event.when)):
-                yield Problem(event.when_place.where, event.when_place.key or f"scenario[{index}].when", fault)
+                yield _problem(event, index, event.when_place, ".when", fault)
 
     def renamed(self, part: Event, rename: Rename) -> None:
         """Return None: what happens is defined by the file that is run."""
+
+
+def _problem(event: Event, index: int, at: Place, below: str, message: str) -> Problem:
+    """Return a problem of an event, by its index: at a place if there is one, or else at the event."""
+    key = at.key or (event.place.key or f"scenario[{index}]") + below
+    return Problem(at.where if at.where.line else event.place.where, key, message)
 
 
 def _formula_fault(text: str) -> str:

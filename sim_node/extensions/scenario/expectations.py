@@ -183,7 +183,6 @@ class Expected(Kind[Expect]):
     """What must hold, at most once in a world."""
 
     single = True
-    asks_run = True
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of formulas and zones that were made in Python."""
