@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sim_node.simulation import Simulation
 from sim_node.simulation.sensors import SENSORS, Airspeed, Barometer, FrameState, GroundTruth, Magnetometer, sensor
 from sim_node.simulation.sensors.camera import CameraType
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.magnetometer import field
-from sim_node.world import Origin, World
+from sim_node.world import Origin, World, WorldError
 from sim_node.world.declared import faults, plan_of
 
 ZURICH = World("zurich", origin=Origin(47.397742, 8.545594, 488.0))
@@ -51,6 +53,30 @@ def test_its_parameters_say_unit_meaning_and_range_and_its_defaults_keep_it(name
     found = list(faults(SENSORS[name]()))
     # NaN: the sensor finds it out. No names: those of all.
     assert [key for key, message in found if "." not in key and not message.startswith(("nan", "found 0"))] == []
+
+
+BETWEEN = [
+    (name, *keys)
+    for name, kind in sorted(SENSORS.items())
+    for keys in (("near", "far"), ("range_min", "range_max"))
+    if {*keys} <= {key for key, _, _ in plan_of(kind).fields}
+]
+
+
+def test_what_measures_between_two_distances_has_them_in_order(tmp_path: Path) -> None:
+    assert {name for name, *_ in BETWEEN} >= {"camera", "depth_camera", "logical_camera", *RAYS}
+    lines = [
+        f"  - {{name: S{row}, type: {name}, {least}: 7, {most}: 7}}" for row, (name, least, most) in enumerate(BETWEEN)
+    ]
+    (path := tmp_path / "world.yaml").write_text(
+        "\n".join(["world: ranges", "frames: [{name: base_link}]", "sensors:", *lines]), encoding="utf-8"
+    )
+    with pytest.raises(WorldError) as refused:
+        Simulation(path)
+    assert [(problem.where.line, problem.message) for problem in refused.value.problems] == [
+        (row + 4, f"{most}, 7 m, is not beyond {least}, 7 m: nothing would be measured")
+        for row, (_, least, most) in enumerate(BETWEEN)
+    ]
 
 
 def test_a_name_given_twice_is_refused_with_both_files() -> None:

@@ -121,8 +121,6 @@ class CameraType(SensorType):
 
     def in_world(self, mounting: Sensor, world: World) -> CameraType:
         """Return the camera, if its lens can be drawn. Raises ValueError otherwise."""
-        if self.far <= self.near:
-            raise ValueError(f"far: {self.far:g} m is not beyond near, {self.near:g} m: nothing would be seen")
         self.optics()
         return self
 

@@ -18,6 +18,8 @@ from sim_node.world.readers.keys import Form, Keys
 PERFECT = "none"
 # What stands for no unit.
 _NO_UNIT = {"1": ""}
+# Parameters between which a sensor measures: the second lies beyond the first.
+_RANGES = (("range_min", "range_max"), ("near", "far"))
 _T = TypeVar("_T")
 
 
@@ -136,9 +138,14 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
         else:
             try:
                 values[key] = _converted(value, known[key][1])
-            except ValueError as fault:
-                problems.append(_problem(mounting, path, str(fault)))
-    return replace(default, **values)  # type: ignore[type-var]
+            except ValueError as error:
+                problems.append(_problem(mounting, path, str(error)))
+    made = replace(default, **values)  # type: ignore[type-var]
+    for least, most in _RANGES:
+        if most in known and least in known and (high := getattr(made, most)) <= (low := getattr(made, least)):
+            message = f"{most}, {high:g} m, is not beyond {least}, {low:g} m: nothing would be measured"
+            problems.append(fault(mounting, prefix + (most if most in given else least), message))
+    return made
 
 
 def _converted(value: Any, spec: Declared) -> Any:
