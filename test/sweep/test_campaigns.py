@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -294,6 +295,31 @@ def test_parameters_are_delivered_in_a_file_and_what_is_not_kept_is_removed(form
     assert (two / "raw").exists()
     assert not (two / "raw" / "log.bin").exists()
     assert (two / "trace.bin").exists()
+
+
+def test_runs_share_the_cores_unless_their_environment_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Elodin 0.18 to 0.20: `max(1, cores / workers)` threads each, where nobody has set the variables."""
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "XLA_FLAGS"]
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "5")
+    script = (
+        "import json, os, pathlib\n"
+        "run = pathlib.Path(os.environ['ELODIN_MONTE_CARLO_RUN_DIR'])\n"
+        f"(run / 'found.json').write_text(json.dumps([os.environ[name] for name in {names}]))\n"
+    )
+    campaign = '[env]\nOPENBLAS_NUM_THREADS = "3"\n'
+    files = {"main.py": script, "plan.csv": PLAN, "campaign.toml": campaign}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    words = ["--plan", str(tmp_path / "plan.csv"), "--campaign", str(tmp_path / "campaign.toml"), "--workers", "2"]
+    assert main(["sweep", str(tmp_path / "main.py"), *words, "-o", str(tmp_path / "out")]) == 0
+    each = str(max(1, (os.cpu_count() or 1) // 2))
+    xla = f"--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads={each}"
+    for run in (tmp_path / "out" / "runs").iterdir():
+        assert json.loads((run / "found.json").read_text()) == [each, "3", "5", xla]
 
 
 def test_runs_are_in_a_scratch_folder_until_they_end(tmp_path: Path) -> None:

@@ -269,6 +269,7 @@ class CampaignRuns:
         _write_json(context, about)
         seed = {} if row.seed is None else {"ELODIN_MONTE_CARLO_SEED": str(row.seed)}
         return {
+            **_thread_limits(self._workers),
             **os.environ,
             # Of the processes that the script starts.
             "ROS_LOG_DIR": str(folder / "logs"),
@@ -494,6 +495,14 @@ def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 def _last_line(log: Path) -> str:
     return (log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["it printed nothing"])[-1]
+
+
+def _thread_limits(workers: int) -> dict[str, str]:
+    """Return variables by which runs beside each other share the cores, instead of each using all of them."""
+    threads = str(max(1, (os.cpu_count() or 1) // workers))
+    xla = f"--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads={threads}"
+    pools = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return dict.fromkeys(pools, threads) | {"XLA_FLAGS": xla}
 
 
 def _write_json(path: Path, value: Any) -> None:
