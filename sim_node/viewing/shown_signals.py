@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -12,13 +13,14 @@ import numpy as np
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.schematic import FormulaSignal
-from sim_node.viewing.schematic.eql import CallNode, IndexNode, NameNode, Sum, Tree
+from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
+from sim_node.viewing.schematic.eql import CallNode, Formula, IndexNode, NameNode, Sum, Tree
 from sim_node.viewing.schematic.formulas import POSE_LABELS, Origin
 from sim_node.viewing.schematic.model import Schematic
-from sim_node.viewing.sensor_numbers import units_of
+from sim_node.viewing.sensor_numbers import labels_of, units_of
 from sim_node.world import FrameTable, World
 from sim_node.world.part import PARTS, NamedNumbers
+from sim_node.world.problems import Problem
 
 WORLD_POS, WORLD_VEL = "world_pos", "world_vel"
 VELOCITY_LABELS = ("ωx", "ωy", "ωz", "x", "y", "z")
@@ -51,6 +53,26 @@ def scene_reference(schematic: Schematic | None, world: World | None) -> SceneRe
         at = world.origin
         origin = (at.latitude, at.longitude, at.altitude)
     return SceneReference(origin, "" if schematic is None else schematic.base)
+
+
+def unknown_names(world: World, frames: FrameTable) -> Iterator[Problem]:
+    """Yield what the schematic of a world names that it lacks at its start. Of topics, only a run knows the fields."""
+    scope = ShownSignals(frames, labels_of(world), world, reference=scene_reference(world.schematic, world))
+    for formula in _formulas(world.schematic):
+        if not any(str(name).startswith("/") for name in formula.names()):
+            try:
+                bound(formula, scope)
+            except UnknownName as error:
+                yield Problem(formula.where, "schematic", str(error))
+
+
+def _formulas(of: Any) -> Iterator[Formula]:
+    """Yield the formulas of a schematic or a part of one, in the order of their fields."""
+    if isinstance(of, Formula):
+        yield of
+    elif is_dataclass(of) or isinstance(of, tuple):
+        for each in of if isinstance(of, tuple) else (getattr(of, field.name) for field in fields(of)):
+            yield from _formulas(each)
 
 
 class ShownFields(Protocol):
