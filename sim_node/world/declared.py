@@ -19,7 +19,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sim_node.world.fields import dataclass_transform, equal, same
+from sim_node.world.fields import dataclass_transform, described, equal, same
 from sim_node.world.problems import Place
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
@@ -258,7 +258,8 @@ def declared(
             of.__post_init__ = settle
         if arrays:
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
-        found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
+        of.__repr__ = described  # type: ignore[assignment]
+        found = dataclass(frozen=True, slots=True, eq=not arrays, repr=False)(of)
         found.__doc__ = _documented(found)
         found.__plan__ = _plan(
             found, spread, needs=needs, one_of=one_of, at_most_one=at_most_one, define=define, bare=bare
