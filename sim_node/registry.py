@@ -40,6 +40,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         self._core = shipped
         self._entries: dict[K, tuple[str, T]] = {}  # name: the module that added it, the entry
         self._table: dict[K, T] | None = None
+        self._own: frozenset[K] = frozenset()  # the shipped names of the table: each load of a world asks often
         self._plugins: tuple[Plugin, ...] | None = None
         self._shipped_loaded = False
         self._loading = threading.RLock()
@@ -70,7 +71,8 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     def is_shipped(self, name: K) -> bool:
         """Return whether an entry is shipped. Raises KeyError."""
-        return _rank(self.module_of(name), self._shipped) is not None
+        self[name]  # raises KeyError
+        return name in self._own
 
     def shipped(self) -> dict[K, T]:
         """Return the shipped entries, without looking for plug-ins."""
@@ -251,7 +253,9 @@ class Registry(Mapping[K, T], Generic[K, T]):
             found = _rank(self._entries[name][0], modules)
             return len(modules) if found is None else found
 
-        return {name: self._entries[name][1] for name in sorted(self._entries, key=rank)}
+        ranks = {name: rank(name) for name in self._entries}
+        self._own = frozenset(name for name in ranks if ranks[name] < len(self._shipped))
+        return {name: self._entries[name][1] for name in sorted(ranks, key=ranks.__getitem__)}
 
 
 def calling_module(further: int = 0) -> str:

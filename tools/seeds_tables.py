@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sim_node.extensions import elodin
 from sim_node.extensions.aerosim.graph import GROUPS
+from sim_node.extensions.aerosim.options import ROOTS
 from sim_node.extensions.aerosim.reading import COORDINATES
 from sim_node.extensions.aerosim.sensor_types import OF_BODIES as SENSORS_OF_BODIES
 from sim_node.extensions.aerosim.sensor_types import TYPES
-from sim_node.extensions.aerosim.to_world import ROOTS
 from sim_node.extensions.aerosim.writing import DIALECTS
 from sim_node.extensions.fmu.description import TYPES as FMI_TYPES
 from sim_node.extensions.fmu.description import VERSIONS

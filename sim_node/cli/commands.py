@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import importlib.util
 import re
@@ -90,8 +89,9 @@ class Commands(Registry[str, Command]):
     """
 
     def words(self) -> tuple[str, ...]:
-        """Return the words of all subcommands, without importing one."""
-        return tuple(dict.fromkeys((*SHIPPED, *(point.name for point in self._points()), *_requests())))
+        """Return the words of all subcommands, without importing one; requests only where a plug-in offers some."""
+        of_plugins = _requests() if "sim_node.requests" in offered() else ()
+        return tuple(dict.fromkeys((*SHIPPED, *(point.name for point in self._points()), *of_plugins)))
 
     def find(self, word: str) -> Command | None:
         """Return the subcommand for a word, importing no other; None if there is none.
@@ -125,7 +125,9 @@ class Commands(Registry[str, Command]):
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
-        return (ast.get_docstring(ast.parse(_source_of(SHIPPED[word]))) or "").partition("\n")[0]
+        return (
+            _source_of(SHIPPED[word]).split('"""')[1].partition("\n")[0]
+        )  # as parsing it says, at a third of the cost
 
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Do nothing but check names: shipped words are known without importing their modules."""

@@ -17,7 +17,6 @@ from sim_node.messages.odometry import odometry_topics
 from sim_node.messages.sensor_topics import sensor_messages
 from sim_node.messages.signal_sink import output_topics
 from sim_node.session.run_parts import RUN_PARTS
-from sim_node.simulation.requests import REQUESTS
 from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
 from sim_node.viewing.robots import robots_of
 from sim_node.world import World, lay_out
@@ -65,10 +64,21 @@ def graph_names(world: World) -> Iterator[GraphName]:
         WorldError: A sensor is invalid.
         PluginFault: A plug-in's sensor declares invalid messages.
     """
-    for name in _NODE_TOPICS:
-        yield GraphName(name, "topic", "", "the simulation", NO_PLACE)
+    yield from _services_of_the_node()
+    yield from _names_of_world(world)
+
+
+def _services_of_the_node() -> Iterator[GraphName]:
+    from sim_node.simulation.requests import REQUESTS  # here: few worlds have a vehicle with the name of the node
+
     for name in ("change", "snapshot", *(name for name, each in REQUESTS.items() if each.is_bare)):
         yield GraphName(f"/{NODE}/{name}", "service", "", "the simulation", NO_PLACE)
+
+
+def _names_of_world(world: World) -> Iterator[GraphName]:
+    """Yield all but the services of the node, whose names take the import of every request."""
+    for name in _NODE_TOPICS:
+        yield GraphName(name, "topic", "", "the simulation", NO_PLACE)
     vehicles = {vehicle.name: vehicle.place for vehicle in world.vehicles}
     carriers = vehicles | {base.name: base.place for base in world.of(Base)}
     for robot in robots_of(world, lay_out(world).frames):
@@ -124,7 +134,10 @@ def clashes(world: World) -> list[Problem]:
     """
     first: dict[tuple[str, str], GraphName] = {}
     shared: dict[tuple[str, str], list[tuple[GraphName, GraphName]]] = {}
-    for each in graph_names(world):
+    found = list(_names_of_world(world))
+    if any(each.kind == "service" and each.name.startswith(f"/{NODE}/") for each in found):
+        found = [*_services_of_the_node(), *found]
+    for each in found:
         other = first.setdefault((each.kind, each.name), each)
         if other is not each:
             # Bridges come last, but the name of a sensor is easier to change than that of a vehicle.

@@ -42,7 +42,6 @@ MAX_TIMEOUT_S = 3600.0
 ROLES = ("throttle", "lateral", "turn", "steering", "none")
 
 
-@dataclass(frozen=True)
 class Limit(Number):
     """A number above zero; infinite in Python for no limit, which files leave out."""
 

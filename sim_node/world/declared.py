@@ -19,7 +19,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sim_node.world.fields import dataclass_transform, equal, same
+from sim_node.world.fields import dataclass_transform, described, equal, same
 from sim_node.world.problems import Place
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
@@ -135,15 +135,17 @@ class ClassPlan(NamedTuple):
     """What is declared of a class. See `declared`.
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
-    by_key: the name and declaration of the own fields by key, and by KEY_deg. settling: the names of those that are
-    kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is; maps:
-    those that say where each is. nested: by field, the key in whose mapping its own is; heads: by field, the keys that
-    give several, of which it is the first. The rest is as in `declared`.
+    by_key: the name and declaration of the own fields by key, and by KEY_deg; inlined: the names of the others and the
+    classes of the parts that they hold. settling: the names of those that are kept otherwise than they are given in
+    Python, and what they hold. places: the fields that say where a key is; maps: those that say where each is. nested:
+    by field, the key in whose mapping its own is; heads: by field, the keys that give several, of which it is the
+    first. The rest is as in `declared`.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
     own: tuple[tuple[str, str, Declared], ...]
     by_key: Mapping[str, tuple[str, Declared]]
+    inlined: tuple[tuple[str, type[Any]], ...]
     settling: tuple[tuple[str, Holds], ...]
     places: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
@@ -256,7 +258,8 @@ def declared(
             of.__post_init__ = settle
         if arrays:
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
-        found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
+        of.__repr__ = described  # type: ignore[assignment]
+        found = dataclass(frozen=True, slots=True, eq=not arrays, repr=False)(of)
         found.__doc__ = _documented(found)
         found.__plan__ = _plan(
             found, spread, needs=needs, one_of=one_of, at_most_one=at_most_one, define=define, bare=bare
@@ -321,6 +324,7 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
             if _inlined(spec) is None
             for spelled in (key, *([f"{key}_deg"] * spec.degrees))
         },
+        tuple((name, inner) for name, _, spec in own if (inner := _inlined(spec)) is not None),
         tuple((name, spec.holds) for name, _, spec in every if spec.holds is not None and spec.holds.settles),
         tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
@@ -340,10 +344,13 @@ _UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), 
 
 def plan_of(kind: type[Any]) -> ClassPlan:
     """Return what is declared of a declared class, or of a plain dataclass with declared fields or bases."""
-    found: ClassPlan | None = getattr(kind, "__plan__", None)
-    if found is None or ("__dataclass_fields__" in vars(kind) and "__plan__" not in vars(kind)):
-        rest = {name: getattr(found, name, nothing) for name, nothing in _UNSAID.items()}
-        found = kind.__plan__ = _plan(kind, getattr(found, "spread", NONE), **rest)
+    found: ClassPlan | None = vars(kind).get("__plan__")
+    if found is None:
+        above: ClassPlan | None = getattr(kind, "__plan__", None)
+        if above is not None and "__dataclass_fields__" not in vars(kind):
+            return above
+        rest = {name: getattr(above, name, nothing) for name, nothing in _UNSAID.items()}
+        found = kind.__plan__ = _plan(kind, getattr(above, "spread", NONE), **rest)
     return found
 
 
@@ -439,7 +446,7 @@ def read(
     if len(errors) > before:
         return _bare(kind, found)
     part = kind(**found)
-    inlined = (getattr(part, name) for name, _, spec in plan_of(kind).own if _inlined(spec) is not None)
+    inlined = (getattr(part, name) for name, _ in plan_of(kind).inlined)
     for key, message in (each for of in (*inlined, part) if of is not None for each in broken_rules(of)):
         at, *inner = (each.partition("[")[0] for each in key.split("."))
         holder = table.get(at)
@@ -464,8 +471,8 @@ def read_fields(
     """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
     plan, value = plan_of(kind), table.value
     found = _read_keys(plan.by_key, table, context, only)
-    for name, _, spec in plan.own:
-        if (inner := _inlined(spec)) is not None and any(key in table for key in keys_of(inner)):
+    for name, inner in plan.inlined:
+        if any(key in table for key in keys_of(inner)):
             found[name] = inner(**read_fields(inner, table, context))
     for key, each in plan.spread.items():
         if (only is None or key in only) and (given := table.get(key)) is not None:

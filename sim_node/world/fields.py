@@ -59,11 +59,17 @@ def same(left: object, right: object) -> bool:
     )
 
 
+def described(part: Any) -> str:
+    """Return what the __repr__ of a dataclass does, without the compilation of one for each class at each start."""
+    shown = ", ".join(f"{each.name}={getattr(part, each.name)!r}" for each in fields(part) if each.repr)
+    return f"{type(part).__qualname__}({shown})"
+
+
 @dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
 def compared(made: type[T]) -> type[T]:
     """Make a frozen dataclass that is equal to others of the same contents, wherever they were read from."""
-    made.__eq__, made.__hash__ = same, None  # type: ignore[assignment]
-    return dataclass(frozen=True, slots=True, eq=False)(made)
+    made.__eq__, made.__hash__, made.__repr__ = same, None, described  # type: ignore[assignment]
+    return dataclass(frozen=True, slots=True, eq=False, repr=False)(made)
 
 
 def equal(left: Any, right: Any) -> bool:

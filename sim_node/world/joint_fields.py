@@ -29,7 +29,6 @@ def joint_around(value: Value) -> JointType:
     return JOINTS.get(name, JOINTS["frozen"])
 
 
-@dataclass(frozen=True)
 class Axes(Plain):
     """The open axes of a joint: an array (K, 3)."""
 
@@ -140,7 +139,6 @@ def balls(joint: JointType) -> Iterator[int]:
 _PAIR = listing("", {"type": "number"}, 2, 2)
 
 
-@dataclass(frozen=True)
 class Limits(Plain):
     """The limits of each part of a joint: an array (P, 2)."""
 

@@ -134,7 +134,6 @@ def mate_around(value: Value) -> MateType | None:
     return MATES[given[0]] if len(given) == 1 else None
 
 
-@dataclass(frozen=True)
 class PerValue(Plain):
     """One number for each value of a mate: a tuple."""
 
@@ -159,7 +158,6 @@ class PerValue(Plain):
         return found[0] if len(found) == 1 else list(found)
 
 
-@dataclass(frozen=True)
 class Losses(PerValue):
     """Dry friction of each value of a mate: a tuple."""
 
@@ -171,7 +169,6 @@ class Losses(PerValue):
         return found
 
 
-@dataclass(frozen=True)
 class MateLimits(Limits):
     """The limits of each value of a mate: a tuple of pairs."""
 
@@ -208,7 +205,6 @@ def is_free(value: Value) -> bool:
     return False
 
 
-@dataclass(frozen=True)
 class Target(Number):
     """The distance that a mate takes in motion."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -28,7 +28,6 @@ _MASS = Number(0.0, MAX_MASS)
 FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
 
 
-@dataclass(frozen=True)
 class Flags(Plain):
     """Whether parts of MuJoCo's pipeline are on, by name."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import Any
 
 from sim_node.world.declared import BAD, declared, given, keys_of, place_of, read
@@ -25,7 +24,6 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-@dataclass(frozen=True)
 class ProgramArgument(Text):
     """Any scalar as it is spelled: arguments of programs are text, including numbers."""
 

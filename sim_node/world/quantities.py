@@ -91,7 +91,6 @@ class Number(Plain):
             yield "", f"{found:g} is out of range; allowed: {self.allowed()}"
 
 
-@dataclass(frozen=True)
 class Whole(Number):
     """A whole number in [low, high]."""
 
@@ -128,7 +127,6 @@ class Word(Plain):
             yield "", f"found {found!r}; allowed: {', '.join(self.allowed)}"
 
 
-@dataclass(frozen=True)
 class Flag(Plain):
     """True or false."""
 
@@ -170,7 +168,6 @@ class FrameName(Text):
         return name or ""
 
 
-@dataclass(frozen=True)
 class Name(FrameName):
     """A name that those of frames begin with."""
 
@@ -182,7 +179,6 @@ class Name(FrameName):
         return name
 
 
-@dataclass(frozen=True)
 class PathOf(Plain):
     """The path of a file, which need not be there yet."""
 
@@ -301,7 +297,6 @@ class Vector(Plain):
 POINT, ORIGIN = Vector(3, MAX_DISTANCE), (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
 class Numbers(Vector):
     """A list of `size` numbers in [low, high]: a tuple."""
 
@@ -514,7 +509,6 @@ class PartOf(Plain):
         return declared.data_of(found, refer)
 
 
-@dataclass(frozen=True)
 class Inlined(PartOf):
     """Another declared part, whose keys are among those of the part that it belongs to; None if none is given."""
 
@@ -528,7 +522,6 @@ class Inlined(PartOf):
         return declared.faults(found)
 
 
-@dataclass(frozen=True)
 class OrNone(PartOf):
     """Another declared part, or `none`."""
 

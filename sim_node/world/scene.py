@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,7 +53,6 @@ _HEIGHT = Number(-MAX_HEIGHT, MAX_HEIGHT)
 P = TypeVar("P")
 
 
-@dataclass(frozen=True)
 class Rows(Plain):
     """Rows of heights, all of one length: a read-only array (R, C)."""
 
@@ -77,7 +75,6 @@ class Rows(Plain):
         return floats(found, (-1, -1), owner, key)
 
 
-@dataclass(frozen=True)
 class HeightFile(PathOf):
     """An image or an array."""
 

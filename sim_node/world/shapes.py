@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,6 @@ TRIANGLE_KEYS = Keys(
 )
 
 
-@dataclass(frozen=True)
 class Mesh(FileOf):
     """The file of a mesh, or its triangles."""
 
@@ -286,7 +285,6 @@ def principal_moments(inertia: FloatArray) -> list[float]:
     return np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
 
 
-@dataclass(frozen=True)
 class Inertia(Plain):
     """Moments and products of inertia: a read-only symmetric array (3, 3)."""
 

@@ -6,7 +6,7 @@ A name in a reference is a path of names, starting in the system that contains t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,6 @@ SHAPE_KEYS = Keys(
 )
 
 
-@dataclass(frozen=True)
 class NamedShape(Plain):
     """A shape with a name, which has a density (kg/m^3) unless it has a mass."""
 
@@ -79,7 +78,6 @@ class NamedShape(Plain):
         return data
 
 
-@dataclass(frozen=True)
 class OwnPose(Pose):
     """The pose of a system or a body in its owner."""
 
@@ -166,7 +164,6 @@ class RigidBody:
             found["speed"] = np.array([each or [0.0, 0.0, 0.0] for each in parts]).reshape(6)
 
 
-@dataclass(frozen=True)
 class InnerSystem(Plain):
     """A system in a system."""
 

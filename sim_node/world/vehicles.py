@@ -300,7 +300,6 @@ class Autopilot:
             key.error(f"the links of {kind} are its own; only mavlink_builtin takes a key")
 
 
-@dataclass(frozen=True)
 class Rotors(ListOf):
     """The rotors of a vehicle; what they have in common may be under the vehicle's key `rotor`."""
 

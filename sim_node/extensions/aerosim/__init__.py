@@ -12,8 +12,8 @@ with public(__name__, Entity="SceneEntity"):
     from sim_node.extensions.aerosim.graph import SensorComponent as SensorComponent
     from sim_node.extensions.aerosim.graph import Transform3D as Transform3D
     from sim_node.extensions.aerosim.graph import WorldCoordinate as WorldCoordinate
+    from sim_node.extensions.aerosim.options import Options as Options
     from sim_node.extensions.aerosim.reading import load_scene_graph as load_scene_graph
     from sim_node.extensions.aerosim.reading import scene_graph as scene_graph
-    from sim_node.extensions.aerosim.to_world import Options as Options
     from sim_node.extensions.aerosim.to_world import world_of as world_of
     from sim_node.extensions.aerosim.writing import to_json as to_json

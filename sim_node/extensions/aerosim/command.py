@@ -15,7 +15,7 @@ from sim_node.cli.views import add_view, opened
 from sim_node.cli.world_arguments import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
 from sim_node.extensions.aerosim.from_world import SceneLayout
 from sim_node.extensions.aerosim.graph import SceneGraph
-from sim_node.extensions.aerosim.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options
+from sim_node.extensions.aerosim.options import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options
 from sim_node.extensions.aerosim.writing import DIALECTS, to_json
 from sim_node.messages.rotor_frames import RotorAngles
 from sim_node.packages import how_to_install

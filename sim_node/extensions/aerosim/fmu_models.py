@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sim_node.extensions.aerosim.reading import keys_of, opened, text_of
+from sim_node.extensions.aerosim.json_text import keys_of
+from sim_node.extensions.aerosim.reading import opened, text_of
 from sim_node.extensions.fmu.description import Description, FmuFault, description_of
 from sim_node.extensions.fmu.part import NAME, OF_POSE, Fmu, FmuFrame
 from sim_node.text import did_you_mean

@@ -11,7 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
 from sim_node.extensions.aerosim.live import FollowedScene
-from sim_node.extensions.aerosim.to_world import Options
+from sim_node.extensions.aerosim.options import Options
 from sim_node.messages.tf_sink import TF, TF_STATIC, SendPoses, TfMessageBytes
 from sim_node.messages.topic import Send
 from sim_node.rate_limit import RateLimit

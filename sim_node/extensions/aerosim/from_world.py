@@ -20,9 +20,10 @@ from sim_node.extensions.aerosim.graph import (
     Transform3D,
     WorldCoordinate,
 )
+from sim_node.extensions.aerosim.options import MOUNTED, ROOTS
 from sim_node.extensions.aerosim.part import Actor
 from sim_node.extensions.aerosim.sensor_types import component_of
-from sim_node.extensions.aerosim.to_world import ASSET, MOUNTED, OURS, OURS_MOUNTED, ROOTS
+from sim_node.extensions.aerosim.to_world import ASSET, OURS, OURS_MOUNTED
 from sim_node.messages.rotor_frames import RotorFrames
 from sim_node.spatial.frames import Frame, Position, Transform
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray

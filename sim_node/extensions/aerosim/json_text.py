@@ -12,7 +12,8 @@ import numpy as np
 
 from sim_node.world.problems import Problem, Where, WorldError, quoted, shown_key
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.yaml_nodes import MAX_DEPTH, Mapping, Node, Scalar, Sequence
+from sim_node.world.readers.yaml_nodes import MAX_DEPTH, Mapping, Node, Scalar, Sequence, plain_of
+from sim_node.world.readers.yaml_values import Value
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 # RFC 8259: punctuation, a string, a number, or a word.
@@ -37,6 +38,16 @@ def compose_json(text: str, report: Report) -> Node:
         WorldError: The text is not JSON; the message has line and column.
     """
     return _Composer(text, report).document()
+
+
+def keys_of(value: Value) -> dict[str, Any]:
+    """Read a mapping as plain data."""
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping is needed, found {value.found()}")
+        return {}
+    data = plain_of(value.node)
+    assert isinstance(data, dict)
+    return data
 
 
 class _Composer:

@@ -12,8 +12,9 @@ from sim_node import names
 from sim_node.extensions.aerosim.from_world import SceneLayout
 from sim_node.extensions.aerosim.graph import Effector, Json, SceneEntity, SceneGraph
 from sim_node.extensions.aerosim.json_text import compose_json, json_text
+from sim_node.extensions.aerosim.options import Options
 from sim_node.extensions.aerosim.reading import read_graph
-from sim_node.extensions.aerosim.to_world import Options, effector_poses, entity_poses, world_of
+from sim_node.extensions.aerosim.to_world import effector_poses, entity_poses, world_of
 from sim_node.extensions.aerosim.writing import components_data, graph_data
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sim_node.extensions.aerosim.graph import Json
-from sim_node.extensions.aerosim.reading import keys_of
+from sim_node.extensions.aerosim.json_text import keys_of
 from sim_node.text import did_you_mean
 from sim_node.world.declared import declared, given, place_of
 from sim_node.world.fields import compared
@@ -18,6 +17,9 @@ from sim_node.world.quantities import FrameName, ListOf, Other, PartOf, Text
 from sim_node.world.readers.keys import ANYTHING, by_name
 from sim_node.world.readers.yaml_section import Context, listed, section
 from sim_node.world.readers.yaml_values import Value
+
+if TYPE_CHECKING:
+    from sim_node.extensions.aerosim.graph import Json
 
 _DATA = Other(lambda about: {"type": "object"}, keys_of)
 

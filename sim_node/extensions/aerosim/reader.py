@@ -1,30 +1,18 @@
-"""Worlds from JSON: scene graphs, and AeroSim's configurations of a simulation."""
+"""The readers of JSON: of files by themselves, and of those that other worlds include, with their assets."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from sim_node.extensions.aerosim.coordinates import consistent
-from sim_node.extensions.aerosim.fmu_models import FmuModels, moved_by_fmus, read_fmu_models
-from sim_node.extensions.aerosim.json_text import compose_json
-from sim_node.extensions.aerosim.reading import read_graph
-from sim_node.extensions.aerosim.sim_config import Trajectory, read_scenario, read_sim_config
-from sim_node.extensions.aerosim.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options, world_of
-from sim_node.world.layout import with_default_parents
+from sim_node.extensions.aerosim.options import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options
 from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
-from sim_node.world.model import Motion, World
-from sim_node.world.problems import WorldError, counted, quoted
-from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.model import World
+from sim_node.world.problems import counted, quoted
+from sim_node.world.readers.files import Roots
 from sim_node.world.readers.keys import Keys, by_name, choice, flag, text
 from sim_node.world.readers.registry import read_file, reader
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.unread import report_unread, unread
 from sim_node.world.readers.yaml_include import include_reader
-from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -36,7 +24,9 @@ USD = (".usd", ".usda", ".usdc", ".usdz")
 @reader(".json")
 def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
     """Return the world of a scene graph, or None with the faults in `report`."""
-    return _read(path, shown, roots, report, Options())
+    from sim_node.extensions.aerosim.json_worlds import read_world  # here: most worlds are not of JSON
+
+    return read_world(path, shown, roots, report, Options())
 
 
 @include_reader(
@@ -52,60 +42,15 @@ def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: 
 )
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
     """Return the world of an included scene graph, with the conventions and assets of the include."""
+    from sim_node.extensions.aerosim.json_worlds import read_world
+
     options = Options(
         convention=table.choice("convention", ROOTS, "NED"),
         effectors="" if table.get("effectors") is None else table.choice("effectors", EFFECTOR_CONVENTIONS, "FRD"),
         assets=_assets(table.get("assets"), context),
         scaled_children=False if (scaled := table.get("scaled_children")) is None else scaled.flag(False),
     )
-    return _read(path, shown, context.roots, report, options)
-
-
-def _read(path: Path, shown: Path, roots: Roots, report: Report, options: Options) -> World | None:
-    text = read_text(path, report)
-    if text is None:
-        return None
-    errors = len(report.errors)
-    try:
-        root = compose_json(text, report)
-    except WorldError as error:
-        report.errors.extend(error.problems)
-        return None
-    keys = root.entries if isinstance(root, Mapping) else {}
-    trajectories: dict[str, Trajectory] = {}
-    models = FmuModels()
-    if "actors" in keys and "entities" not in keys:
-        scenario = read_scenario(root, path, roots, report)
-        graph, trajectories = (None, {}) if scenario is None else scenario
-        options = replace(options, convention="NED")
-    else:
-        is_config = "entities" not in keys and "world" in keys
-        models = read_fmu_models(root, path, roots, report) if is_config else models
-        graph = read_sim_config(root, report) if is_config else read_graph(root, report)
-    if graph is None or len(report.errors) > errors:
-        return None
-    report_unread(unread(root), report)
-    graph, differences = consistent(graph)
-    report.warnings.extend(differences)
-    found = world_of(graph, path.stem, options)
-    report.errors.extend(found.errors)
-    report.warnings.extend(found.warnings)
-    if len(report.errors) > errors:
-        return None
-    world = moved_by_fmus(_moving(found.world, trajectories), root, models)
-    return with_default_parents(replace(world, source=str(shown)))
-
-
-def _moving(world: World, trajectories: dict[str, Trajectory]) -> World:
-    """Return the world with the frames of actors on their trajectories, at the attitudes that they have."""
-    still = [frame for frame in world.frames if frame.name not in trajectories]
-    motions = []
-    for frame in world.frames:
-        if (along := trajectories.get(frame.name)) is not None:
-            turns = np.tile(frame.pose[3:], (len(along.times_ns), 1))
-            own: dict[str, Any] = {"scale": frame.scale, "place": frame.place, "parent_place": frame.parent_place}
-            motions.append(Motion(frame.name, frame.parent, along.times_ns, np.hstack([along.positions, turns]), **own))
-    return replace(world, frames=tuple(still), motions=(*world.motions, *motions)) if motions else world
+    return read_world(path, shown, context.roots, report, options)
 
 
 def _assets(value: Value | None, context: Context) -> dict[str, Asset]:

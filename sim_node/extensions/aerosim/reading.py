@@ -24,7 +24,7 @@ from sim_node.extensions.aerosim.graph import (
     Transform3D,
     WorldCoordinate,
 )
-from sim_node.extensions.aerosim.json_text import compose_json
+from sim_node.extensions.aerosim.json_text import compose_json, keys_of
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -145,16 +145,6 @@ def _resources(value: Value) -> dict[str, Json]:
     if origin is not None and isinstance(origin[1], MappingNode):
         for key, (_, node) in origin[1].entries.items():
             node.read = key in ORIGIN_RANGES
-    return data
-
-
-def keys_of(value: Value) -> dict[str, Json]:
-    """Read a mapping as plain data."""
-    if not isinstance(value.node, MappingNode):
-        value.error(f"a mapping is needed, found {value.found()}")
-        return {}
-    data = plain_of(value.node)
-    assert isinstance(data, dict)
     return data
 
 

@@ -18,8 +18,8 @@ from sim_node.extensions.aerosim.graph import (
     SensorComponent,
     Transform3D,
 )
-from sim_node.extensions.aerosim.json_text import compose_json
-from sim_node.extensions.aerosim.reading import keys_of, opened, places_in, scale_of, text_of
+from sim_node.extensions.aerosim.json_text import compose_json, keys_of
+from sim_node.extensions.aerosim.reading import opened, places_in, scale_of, text_of
 from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray

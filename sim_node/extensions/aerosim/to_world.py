@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from sim_node import names
 from sim_node.extensions.aerosim.coordinates import origin_of
 from sim_node.extensions.aerosim.graph import PROPERTIES, STATE, Effector, SceneEntity, SceneGraph, Transform3D
+from sim_node.extensions.aerosim.options import EFFECTOR_CONVENTIONS, MOUNTED, ROOTS, Asset, Options
 from sim_node.extensions.aerosim.part import Actor, EffectorPart, Resource
 from sim_node.extensions.aerosim.sensor_types import Reading, sensor_of
 from sim_node.spatial.frames import Frame, Transform
@@ -23,42 +24,11 @@ from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import Place, Problem, quoted
 from sim_node.world.shapes import Geometry
 
-# The frames (parent, child) of roots, and of everything below them, by the convention of a file.
-ROOTS = {"NED": (Frame.NED, Frame.FRD), "ENU": (Frame.ENU, Frame.FLU)}
-MOUNTED = {"NED": (Frame.FRD, Frame.FRD), "ENU": (Frame.FLU, Frame.FLU)}
-EFFECTOR_CONVENTIONS = {"FRD": (Frame.FRD, Frame.FRD), "FLU": (Frame.FLU, Frame.FLU)}
 OURS, OURS_MOUNTED = (Frame.ENU, Frame.FLU), (Frame.FLU, Frame.FLU)
 # The frame with the shape of a sensor or effector, below its own.
 ASSET = "asset"
 # Largest deviation of the real part of a quaternion from 1 that is rounding.
 _UNTURNED = 1e-12
-
-
-class Asset(NamedTuple):
-    """A file that stands for an asset: a mesh, or the world of a URDF or MJCF model. place: where the table has it."""
-
-    file: Path
-    world: World | None = None
-    place: Place = Place()
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a scene graph is read.
-
-    Attributes:
-        convention: "NED": positions of roots in NED with bodies FRD, children and effectors in FRD of their parents.
-            "ENU": in ENU with bodies FLU, and in FLU.
-        effectors: "FRD" or "FLU", the axes of effectors; empty for those of `convention`.
-        assets: Files by the names of assets.
-        scaled_children: Whether the scale of an entity is also that of what is below it: of its distance, and in
-            addition to its own scale. AeroSim's program does not scale children.
-    """
-
-    convention: str = "NED"
-    effectors: str = ""
-    assets: Mapping[str, Asset] = field(default_factory=dict)
-    scaled_children: bool = False
 
 
 class SceneWorld(NamedTuple):

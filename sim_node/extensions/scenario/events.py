@@ -235,15 +235,15 @@ class Events(Kind[Event]):
 
     def remarks(self, world: World) -> Iterator[Problem]:
         """Return what actions name and the world does not have at its start, unless they spawn something themselves."""
-        from sim_node.simulation.requests import REQUESTS, NameOf
-
         events = self.parts(world)
         actions = [(partial(_problem, event, index), each) for index, event in enumerate(events) for each in event.do]
-        if any(action.name == "spawn" for _, action in actions):
+        if not actions or any(action.name == "spawn" for _, action in actions):
             return
+        from sim_node.simulation.requests import REQUESTS, NameOf  # here: other worlds do without requests
+
         vehicles: tuple[Multirotor | Base, ...] = (*world.of(Multirotor), *world.of(Base))
         known: Mapping[str, Collection[str]] = {
-            "body": [entry.name for entry in entries_of(world)] if actions else (),
+            "body": [entry.name for entry in entries_of(world)],
             "vehicle": [each.name for each in vehicles],
             "event": names_of(events),
         }

@@ -187,16 +187,13 @@ class _Composer:
         holder.weight += node.weight
         if isinstance(holder, Sequence):
             holder.items.append(node)
-        elif top.key is None:
-            top.key = self._key(node)
-        else:
+        elif top.key is not None:
             self._insert(top, holder, top.key, node)
             top.key = None
-
-    def _key(self, node: Node) -> Scalar:
-        if isinstance(node, Scalar):
-            return node
-        raise WorldError([Problem(Where(self.report.file, node.line, node.column), "", "a key must be a word")])
+        elif isinstance(node, Scalar):
+            top.key = node
+        else:
+            raise WorldError([Problem(Where(self.report.file, node.line, node.column), "", "a key must be a word")])
 
     def _insert(self, top: _Open, holder: Mapping, key: Scalar, node: Node) -> None:
         at = key.line, key.column

@@ -226,7 +226,6 @@ POSE = Spread(
 )
 
 
-@dataclass(frozen=True)
 class Pose(Plain):
     """A pose: a read-only array (7,)."""
 
