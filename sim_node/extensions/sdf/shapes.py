@@ -310,12 +310,13 @@ class Shapes:
 
     # Surfaces and looks
 
-    def _surface(self, element: Element) -> tuple[Surface | None, bool]:
+    def _surface(self, element: Element) -> tuple[Surface, bool]:
         """Return what a collision does where it touches, and whether it does anything to what it touches."""
         reading, surface = self.reading, child(element, "surface")
+        given: dict[str, Any] = {"combine": "smaller"}
         if surface is None:
-            return None, True
-        given = self._friction(surface)
+            return Surface(**given), True
+        given |= self._friction(surface)
         bounce = child(surface, "bounce")
         if bounce is not None:
             restitution = reading.number(bounce, "restitution_coefficient", default=0.0)
@@ -334,7 +335,7 @@ class Shapes:
                     reading.error(mask, f"a whole number is needed, found {quoted(text_of(mask))}")
                 elif bits & ALL_BITS != ALL_BITS:
                     given["layer"] = self._masks.setdefault(bits & ALL_BITS, f"bits_{bits & ALL_BITS:04x}")
-        return (Surface(**given) if given else None), touching
+        return Surface(**given), touching
 
     def _friction(self, surface: Element) -> dict[str, Any]:
         """Return the friction of a surface, by the names of fields of a Surface."""
