@@ -146,7 +146,7 @@ def bounce_of(ball: Surface, ground: Surface) -> float:
     for _ in range(700):
         simulation.run(0.001)
         speeds.append(simulation.bodies["ball"].twist[2])
-    return max(speeds) / -min(speeds)
+    return float(max(speeds) / -min(speeds))
 
 
 @pytest.mark.parametrize(("one", "other"), [((0.3, 0.9), (0.6, 0.9)), ((0.5, 0.95), (0.5, 0.8))])
@@ -203,7 +203,13 @@ def test_contact_materials_override_it_and_layers_keep_apart() -> None:
 
 def test_more_pairs_than_are_made_are_said() -> None:
     balls = [
-        free(f"b{at}", Geometry("sphere", np.array([0.1]), 1.0, surface=smaller(0.5, restitution=0.8)), float(at), 0.0, 0.0)
+        free(
+            f"b{at}",
+            Geometry("sphere", np.array([0.1]), 1.0, surface=smaller(0.5, restitution=0.8)),
+            float(at),
+            0.0,
+            0.0,
+        )
         for at in range(202)
     ]
     with pytest.warns(WorldWarning, match="more than 20000 contacts of shapes with `combine: smaller`"):

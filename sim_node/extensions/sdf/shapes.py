@@ -313,10 +313,9 @@ class Shapes:
     def _surface(self, element: Element) -> tuple[Surface, bool]:
         """Return what a collision does where it touches, and whether it does anything to what it touches."""
         reading, surface = self.reading, child(element, "surface")
-        given: dict[str, Any] = {"combine": "smaller"}
         if surface is None:
-            return Surface(**given), True
-        given |= self._friction(surface)
+            return Surface(combine="smaller"), True
+        given = {"combine": "smaller", **self.friction(surface)}
         bounce = child(surface, "bounce")
         if bounce is not None:
             restitution = reading.number(bounce, "restitution_coefficient", default=0.0)
@@ -337,7 +336,7 @@ class Shapes:
                     given["layer"] = self._masks.setdefault(bits & ALL_BITS, f"bits_{bits & ALL_BITS:04x}")
         return Surface(**given), touching
 
-    def _friction(self, surface: Element) -> dict[str, Any]:
+    def friction(self, surface: Element) -> dict[str, Any]:
         """Return the friction of a surface, by the names of fields of a Surface."""
         reading, friction = self.reading, child(surface, "friction")
         given: dict[str, Any] = {}
