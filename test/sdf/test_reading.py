@@ -418,6 +418,20 @@ class TestNothingInSilence:
         assert isinstance(force, DirectionalFriction)
         assert (force.along, force.across, force.slip_along, force.slip_across) == (0.5, 0.5, 0.0, 1e6)
 
+    def test_a_flag_that_says_what_is_so_without_it_is_no_fault(self) -> None:
+        def still(name: str, flag: str) -> str:
+            inside = f"<static>1</static><self_collide>{flag}</self_collide>"
+            return f'<model name="{name}">{inside}<link name="l"><enable_wind>{flag}</enable_wind></link></model>'
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loads(sdf(f"\n{still('a', 'false')}\n{still('b', '1')} stray"), ".sdf")
+        assert [str(each.message).partition(": ")[2] for each in caught] == [
+            "model.self_collide: has no effect here",
+            "link.enable_wind: has no effect here",
+            "text of world: has no effect here",
+        ]
+
     def test_the_command_lists_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = write(tmp_path, {"w.sdf": sdf(f"\n{model(link('l', '<velocity_decay/>'))}")})
         assert main(["check", "--audit", str(path)]) == 0
