@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import Fault, Nested, declared, given, places_of, rule
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place
-from sim_node.world.quantities import Direction, FileOf, FrameName, Label, ListOf, Number, PartOf
+from sim_node.world.quantities import Direction, FileOf, FrameName, Label, ListOf, Number, PartOf, Word
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -33,6 +33,8 @@ DEFAULT_FRICTION = (1.0, 0.005, 0.0001)
 DEFAULT_CONTACT_TIME = 0.02
 # What a shape is for besides its mass. "" stands for both.
 ONLY = ("visual", "collision")
+# Which of two coefficients of friction applies: MuJoCo's rule, and that of Gazebo's DART.
+COMBINE = ("larger", "smaller")
 # An impedance that does not depend on penetration makes a contact a linear spring and damper.
 IMPEDANCE = 0.99
 # The bounce that a world gets may differ by this much from the restitution.
@@ -97,6 +99,8 @@ class Surface:
     velocity: SurfaceVelocity | None = given(
         PartOf(SurfaceVelocity, "speed"), "How it runs around the shape", default=None, key="surface_velocity"
     )
+    # Of two shapes, one that says "smaller" is enough.
+    combine: str = given(Word(COMBINE), "Which of two coefficients of friction applies", default="larger", omit=True)
     places: AnyMapping[str, Place] = places_of()
 
     @rule
@@ -111,9 +115,9 @@ class Surface:
         return any(value is not None for value in (self.sliding, self.torsional, self.rolling))
 
     def stated(self) -> tuple[str, ...]:
-        """Return the keys of friction, restitution and layers that differ from the defaults."""
+        """Return the keys of contacts that differ from the defaults."""
         usual, given = Surface(), {"friction": "has_friction", "surface_velocity": "velocity"}
-        keys = ("friction", "restitution", "layer", "touches", "surface_velocity")
+        keys = ("friction", "restitution", "combine", "layer", "touches", "surface_velocity")
         of = ((key, given.get(key, key)) for key in keys)
         return tuple(key for key, name in of if getattr(self, name) != getattr(usual, name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 
 import mujoco
@@ -12,6 +13,7 @@ import pytest
 from sim_node.extensions.sdf.directional_friction import DirectionalFriction
 from sim_node.simulation import Simulation
 from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import WorldError, WorldWarning, load, loads
 from sim_node.world.model import World
 from sim_node.world.writers.yaml import to_yaml
@@ -199,3 +201,64 @@ def test_faults_have_their_places(keys: str, said: str) -> None:
     text = "bodies: [{name: a, joint: free, geometry: [{sphere: 1, mass: 1, friction: 1}]}]\n"
     with pytest.raises(WorldError, match=said):
         Simulation(loads(f"world: w\n{text}forces: [{{type: directional_friction, body: a, {keys}}}]\n"))
+
+
+SLIPS = "<mu>0.8</mu><slip1>{}</slip1><slip2>{}</slip2><fdir1>{}</fdir1>"
+
+
+def slipping(ode: str, ground: str, force: tuple[float, float], seconds: float = 2.0) -> FloatArray:
+    """Return velocity (3,) and, over half the time, acceleration (3,) of a box of 10 kg that is pulled on a plane."""
+    block = BOX.format("0.4 0.4 0.1")
+    text = (
+        f'<sdf version="1.9"><world name="w"><gravity>0 0 {-G}</gravity>'
+        '<model name="g"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry>'
+        f'{ODE.format(ground)}</collision></link></model><model name="m"><pose>0 0 0.05 0 0 0</pose><link name="b">'
+        f'<inertial><mass>10</mass>{INERTIA}</inertial><collision name="c">{block}{ODE.format(ode)}</collision></link>'
+        "</model></world></sdf>"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # there is nothing to say
+        simulation = Simulation(loads(text, ".sdf"))
+    # Along the ground, at its height, so that it does not tilt.
+    simulation.bodies["m/b"].apply_force([*force, 0.0], point=[0.0, 0.0, -0.05])
+    simulation.run(0.5 * seconds)
+    before = simulation.bodies["m/b"].twist[:3]
+    simulation.run(0.5 * seconds)
+    after = simulation.bodies["m/b"].twist[:3]
+    return np.array([after, 2.0 * (after - before) / seconds])
+
+
+@pytest.mark.parametrize(
+    ("ode", "ground", "force", "expected"),
+    [
+        (SLIPS.format(0.01, 0.01, "1 0 0"), "", (20.0, 10.0), (0.2, 0.1)),
+        (SLIPS.format(0.01, 0, "1 0 0"), "", (20.0, 0.0), (0.2, 0.0)),
+        (SLIPS.format(0.01, 0, "1 0 0"), "", (0.0, 20.0), (0.0, 0.0)),
+        (SLIPS.format(0, 0.01, "1 0 0"), "", (30.0, 20.0), (0.0, 0.2)),
+        (SLIPS.format(0, 0.01, "0 1 0"), "", (20.0, 30.0), (0.2, 0.0)),
+        (SLIPS.format(0.002, 0.02, "1 0 0"), "", (20.0, -20.0), (0.04, -0.4)),
+        # Slips of both surfaces are added, each along its own first direction that counts.
+        (
+            SLIPS.format(0.002, 0.01, "1 0 0"),
+            "<mu>2</mu><slip1>0.004</slip1><slip2>0.005</slip2>",
+            (20.0, 20.0),
+            (0.12, 0.3),
+        ),
+        # Without coefficients, those of SDF.
+        ("<slip1>0.01</slip1><fdir1>0 1 0</fdir1>", "", (0.0, 20.0), (0.0, 0.2)),
+        ("<mu>0.8</mu><mu2>0.6</mu2><slip2>0.01</slip2><fdir1>1 0 0</fdir1>", "", (20.0, 20.0), (0.0, 0.2)),
+    ],
+)
+def test_a_box_slips_by_each_direction_in_proportion_to_its_force(
+    ode: str, ground: str, force: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    velocity, _ = slipping(ode, ground, force)
+    # Where it does not slip, MuJoCo's soft contacts creep.
+    assert velocity[:2] == pytest.approx(expected, rel=0.01, abs=3e-4)
+
+
+@pytest.mark.parametrize(("slips", "force"), [((0.01, 0.0), (100.0, 0.0)), ((0.0, 0.01), (0.0, 100.0))])
+def test_friction_still_limits_what_slips(slips: tuple[float, float], force: tuple[float, float]) -> None:
+    """Coulomb's law of the impulses, as the box rocks."""
+    _, (along, across, up) = slipping(SLIPS.format(*slips, "1 0 0"), "", force)
+    assert math.hypot(along, across) == pytest.approx(100.0 / 10.0 - 0.8 * (G + up), rel=0.01)

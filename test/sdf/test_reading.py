@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sim_node.cli.main import main
+from sim_node.extensions.sdf.directional_friction import DirectionalFriction
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import WorldError, WorldWarning, load, loads
@@ -403,24 +404,32 @@ class TestNothingInSilence:
             rows = {(row.where.line, row.key): row.status for row in audit(path)}
         assert rows[1, "plugin gz::sim::systems::Physics"] == "no effect"
         assert rows[2, "plugin a::Thing"] == "no effect"
-        assert rows[3, "slip1"] == "approximated"
+        assert rows[3, "ode.slip1"] == "used"
         assert rows[3, "sphere.radius"] == "used"
 
-    def test_slip_of_contacts_is_said_at_its_line(self) -> None:
-        def collision(name: str, ode: str) -> str:
-            return (
-                f'<collision name="{name}"><surface><friction><ode>{ode}</ode>{bullet}</friction></surface></collision>'
-            )
-
-        ode = "\n<mu2>0.4</mu2>", "\n<mu>0.5</mu><mu2>0.5</mu2><slip1>0</slip1>\n<slip2>0.1</slip2><fdir1>1 0 0</fdir1>"
-        bullet = "<bullet><friction>0.5</friction><rolling_friction>0</rolling_friction></bullet>"
-        shape = "<geometry><sphere><radius>1</radius></sphere></geometry></collision>"
-        shapes = "".join(collision(f"c{row}", each) for row, each in enumerate(ode)).replace("</collision>", shape)
+    def test_too_much_slip_is_said_at_its_line(self) -> None:
+        ode = "\n<mu>0.5</mu><mu2>0.5</mu2><slip1>-1</slip1>\n<slip2>1e7</slip2><fdir1>1 0 0</fdir1>"
+        surface = f"<surface><friction><ode>{ode}</ode></friction></surface>"
+        shape = "<geometry><sphere><radius>1</radius></sphere></geometry>"
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            loads(sdf(model(link("l", shapes))), ".sdf")
-        assert [str(each.message) for each in caught] == [
-            "<text>:4:1: slip2: contacts have no slip of their own here, besides that of WheelSlip",
+            (force,) = loads(sdf(model(link("l", f'<collision name="c">{surface}{shape}</collision>'))), ".sdf").forces
+        assert [str(each.message) for each in caught] == ["<text>:3:1: slip2: slip is at most 1e+06 here"]
+        assert isinstance(force, DirectionalFriction)
+        assert (force.along, force.across, force.slip_along, force.slip_across) == (0.5, 0.5, 0.0, 1e6)
+
+    def test_a_flag_that_says_what_is_so_without_it_is_no_fault(self) -> None:
+        def still(name: str, flag: str) -> str:
+            inside = f"<static>1</static><self_collide>{flag}</self_collide>"
+            return f'<model name="{name}">{inside}<link name="l"><enable_wind>{flag}</enable_wind></link></model>'
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loads(sdf(f"\n{still('a', 'false')}\n{still('b', '1')} stray"), ".sdf")
+        assert [str(each.message).partition(": ")[2] for each in caught] == [
+            "model.self_collide: has no effect here",
+            "link.enable_wind: has no effect here",
+            "text of world: has no effect here",
         ]
 
     def test_the_command_lists_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

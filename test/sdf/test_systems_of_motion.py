@@ -11,6 +11,7 @@ import pytest
 
 from sim_node import Simulation
 from sim_node.extensions.sdf.waypoints import WaypointForce
+from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
 from sim_node.world import WorldError, WorldWarning, loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
@@ -35,6 +36,9 @@ GROUND = (
     "{0}</collision></link></model>"
 )
 SURFACE = "<surface><friction><ode><mu>{}</mu></ode></friction></surface>"
+
+
+CAPSULE = "<capsule><radius>0.2</radius><length>0.1</length></capsule>"
 
 
 class TestWheelSlip:
@@ -104,16 +108,49 @@ class TestWheelSlip:
         world = self.roller(0.1).world
         assert loads(to_yaml(world)).forces == world.forces
 
-    def test_wheels_that_slip_otherwise_to_the_side_are_said(self) -> None:
-        wheel = f'<link name="a">{mass(1, 1)}</link><link name="b">{mass(1, 1)}</link><joint name="j" type="revolute">'
-        wheel += "<parent>a</parent><child>b</child><axis/></joint>"
-        plugin = (
-            '<plugin filename="x" name="gz::sim::systems::WheelSlip"><wheel link_name="b">'
-            "<slip_compliance_longitudinal>1</slip_compliance_longitudinal><wheel_normal_force>1</wheel_normal_force>"
-            "<wheel_radius>1</wheel_radius></wheel></plugin>"
+    @pytest.mark.parametrize(("lateral", "longitudinal"), [(2.0, 0.5), (0.5, 2.0), (1.0, 0.0), (0.0, 1.0)])
+    @pytest.mark.parametrize("shape", ["<sphere><radius>0.2</radius></sphere>", CAPSULE])
+    def test_it_slips_otherwise_to_the_side(self, lateral: float, longitudinal: float, shape: str) -> None:
+        """A wheel on an axle that moves along x, y and z, driven at 10 rad/s, and pulled by 12 N back and aside.
+
+        A capsule has two contacts, which share the force.
+        """
+        links = "".join(
+            f'<link name="{name}"><pose>0 0 0.2 0 0 0</pose>{mass(1.0, 0.05)}</link>' for name in ("x", "y", "z")
         )
-        with pytest.warns(UserWarning, match="slips to the side here as it does along its way"):
-            loads(f'<sdf version="1.9"><model name="m">{wheel}{plugin}</model></sdf>', ".sdf")
+        links += f'<link name="wheel"><pose>0 0 0.2 0 0 0</pose>{mass(4.0, 0.05)}<collision name="c">'
+        links += f"<pose>0 0 0 1.5707963267948966 0 0</pose><geometry>{shape}</geometry>{SURFACE.format(0.9)}"
+        links += "</collision></link>"
+        chain = zip(
+            ("world", "x", "y", "z"), ("x", "y", "z", "wheel"), ("1 0 0", "0 1 0", "0 0 1", "0 1 0"), strict=True
+        )
+        joints = "".join(
+            f'<joint name="j{child}" type="{"revolute" if child == "wheel" else "prismatic"}"><parent>{parent}</parent>'
+            f"<child>{child}</child><axis><xyz>{axis}</xyz></axis></joint>"
+            for parent, child, axis in chain
+        )
+        plugins = (
+            '<plugin filename="x" name="gz::sim::systems::JointController"><joint_name>jwheel</joint_name>'
+            "<initial_velocity>10</initial_velocity></plugin>"
+            '<plugin filename="x" name="gz::sim::systems::WheelSlip"><wheel link_name="wheel">'
+            f"<slip_compliance_lateral>{lateral}</slip_compliance_lateral>"
+            f"<slip_compliance_longitudinal>{longitudinal}</slip_compliance_longitudinal>"
+            "<wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel></plugin>"
+        )
+        run = Simulation(read(GROUND.format(SURFACE.format(0.9)) + f'<model name="m">{links}{joints}{plugins}</model>'))
+        (engine,) = run.engines.values()
+        assert isinstance(engine, RigidBodyEngine)
+        engine.data.qvel[0] = 2.0  # it rolls
+        run.bodies["m/x"].apply_force([-12.0, 0.0, 0.0])
+        run.bodies["m/y"].apply_force([0.0, 12.0, 0.0])
+        run.run(4.0)
+        rate = run.joints["m/wheel"].velocity[0]
+        rim = rate * 0.5 * (0.2 + run.bodies["m/wheel"].pose[2])
+        speed, aside = (run.joints[name].velocity[0] for name in ("m/x", "m/y"))
+        slips = np.array([rim - speed, aside])
+        expected = np.array([longitudinal, lateral]) * 0.2 * rate * 12.0 / 40.0
+        # Where it does not slip, MuJoCo's soft contacts creep.
+        assert slips == pytest.approx(expected, rel=0.01, abs=2e-3)
 
 
 class TestSpeeds:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from sim_node.world import Body, Geometry, Physics, World, WorldError, lay_out, load
 from sim_node.world.declared import holder_of
-from sim_node.world.surfaces import CONES, FLAGS, Material, Surface
+from sim_node.world.surfaces import COMBINE, CONES, FLAGS, Material, Surface
 from sim_node.world.writers.yaml import to_yaml
 
 
@@ -152,6 +152,7 @@ SURFACES = st.builds(
     st.just(0.02) | st.floats(0.05, 1.0),
     NAMES,
     st.none() | st.lists(st.sampled_from(["default", "robot"]), max_size=2).map(tuple),
+    combine=st.sampled_from(COMBINE),
 ).filter(lambda surface: surface.restitution is not None or surface.contact_time == 0.02)
 MATERIALS = st.builds(Material, st.none(), st.just(1.0), numbers("roughness"))
 SHAPES = st.builds(

@@ -1,4 +1,4 @@
-"""Friction that differs between two directions of a surface, as <mu>, <mu2> and <fdir1> of SDF give it.
+"""Friction and slip of two directions of a surface, as <mu>, <mu2>, <slip1>, <slip2> and <fdir1> of SDF give them.
 
 Source: DART, dart/constraint/ContactConstraint.cpp, which gz-physics uses: the directions of a contact, and what counts
 where two such surfaces touch.
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.extensions.sdf.contact_rows import ContactRows
+from sim_node.extensions.sdf.wheel_slip import WheelSlip
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_geometry import body_of, forces_of
 from sim_node.simulation.physics.wind import WindField
@@ -18,7 +20,7 @@ from sim_node.world.declared import declared, given
 from sim_node.world.forces import Force
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError
-from sim_node.world.quantities import Direction, FrameName, Whole
+from sim_node.world.quantities import Direction, FrameName, Number, Whole
 from sim_node.world.surfaces import COEFFICIENT
 
 if TYPE_CHECKING:
@@ -28,10 +30,8 @@ if TYPE_CHECKING:
 
 # Of MuJoCo, where a coefficient is zero: its cones have a width in all directions.
 _LEAST = 1e-5
-# The first row of rolling friction, after those of the normal, of two directions and of torsion.
-ROLLING = 4
-# A direction whose part along the surface is shorter (sine) is one that has none.
-_UPRIGHT = 1e-6
+MAX_SLIP = 1e6
+_SLIP = Number(0.0, MAX_SLIP)
 
 
 @declared
@@ -39,7 +39,9 @@ class DirectionalFriction(Force):
     """Friction of shapes of a body with a coefficient along a direction, and another across it.
 
     The direction is that of the contact's plane that is nearest to `direction`, which turns with `frame`. Of the other
-    shape, smaller coefficients count instead, if it states any. Contact materials do not apply to it.
+    shape, smaller coefficients count instead, if it states any. Contact materials do not apply to it. Two shapes slip
+    by a speed along each direction that is the force along it times the sum of their slips, until friction is at its
+    limit.
     """
 
     type, refers = "directional_friction", ("frame",)
@@ -49,6 +51,8 @@ class DirectionalFriction(Force):
     across: float = given(COEFFICIENT, "Coefficient across it", default=1.0)
     direction: FloatArray = given(Direction(), "The direction, in `frame`", default=(1.0, 0.0, 0.0))
     frame: str = given(FrameName(), "The body in which the direction is; `body` if not given", default="")
+    slip_along: float = given(_SLIP, "Speed of slipping along the direction over the force", "m/(s N)", default=0.0)
+    slip_across: float = given(_SLIP, "Speed of slipping across it over the force", "m/(s N)", default=0.0)
     shape: int | None = given(
         Whole(0, 1000), "Which of the shapes that touch, from 0 on; all if not given", default=None
     )
@@ -57,24 +61,13 @@ class DirectionalFriction(Force):
 class Frictions:
     """All shapes with such friction. They have no state.
 
-    MuJoCo chooses the directions of a contact by its normal alone. Between the halves of a timestep, those of these
-    contacts are turned about it, with the rows of the solver, and get their coefficients. MuJoCo's cones need the same
-    R friction^2 along all directions, R being the softness of a row.
+    Between the halves of a timestep, contacts of these shapes are turned to their directions, with the rows of the
+    solver, and get their coefficients and slips.
     """
 
     def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        import mujoco
-
         model, forces = compiled.model, forces_of(world, DirectionalFriction)
-        if model.opt.cone != mujoco.mjtCone.mjCONE_ELLIPTIC:
-            place = forces[0].place
-            message = f"{DirectionalFriction.type} needs physics.cone: elliptic"
-            raise WorldError([Problem(place.where, place.key or "forces", message)])
-        self._model, self._data = model, data
-        # Islands have copies of the rows that are written here.
-        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
-        self._sparse = bool(mujoco.mj_isSparse(model))
-        self._frictionless = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
+        self._model, self._data, self._rows = model, data, ContactRows(model, forces)
         self._of_geom = np.full(model.ngeom + 1, len(forces))  # the last one is that of what is no geometry
         for row, force in enumerate(forces):
             self._of_geom[_geoms(world, model, force)] = row
@@ -85,6 +78,9 @@ class Frictions:
         self._frames, self._directions = np.array(named), np.array([force.direction for force in forces])
         # The last row is that of shapes without such friction: MuJoCo has their coefficients.
         self._coefficients = np.array([(force.along, force.across) for force in forces] + [(np.inf, np.inf)])
+        wheels = {force.body for force in forces_of(world, WheelSlip)}  # whose slip counts instead
+        slips = [(force.slip_along, force.slip_across) if force.body not in wheels else (0, 0) for force in forces]
+        self._slips = np.array([*slips, (0, 0)], dtype=np.float64)
 
     def reset(self, seed: int) -> None:
         """Do nothing: there is no state."""
@@ -96,12 +92,11 @@ class Frictions:
     def act_on(self, data: MjData) -> None:
         """Turn those in other data of the model, such as a copy that is integrated ahead."""
         contacts, none = data.contact, len(self._directions)
-        address, rows = contacts.efc_address, self._of_geom[contacts.geom]
-        some = np.flatnonzero((rows.min(axis=1) < none) & (address >= 0))
-        some = some[data.efc_type[address[some]] > self._frictionless]
+        rows = self._of_geom[contacts.geom]
+        some = self._rows.rubbing(data, rows.min(axis=1) < none)
         if not len(some):
             return
-        rows, first, geoms = rows[some], address[some], contacts.geom[some]
+        rows, geoms = rows[some], contacts.geom[some]
         each = self._coefficients[rows]
         others = self._model.geom_friction[geoms, :1]
         stated = (rows == none) & (self._model.geom_priority[geoms] > 0)
@@ -110,46 +105,11 @@ class Frictions:
         # Of two directions, that of the smaller first coefficient counts.
         deciding = np.where((rows[:, 1] == none) | ((rows[:, 0] < none) & (each[:, 0, 0] <= each[:, 1, 0])), *rows.T)
         turned = data.xmat[self._frames].reshape(-1, 3, 3) @ self._directions[:, :, None]
-        frames = contacts.frame[some].reshape(-1, 3, 3)
-        cosine, sine = _turns(frames, turned[deciding, :, 0]).T
-        contacts.frame[some, 3:6] = cosine[:, None] * frames[:, 1] + sine[:, None] * frames[:, 2]
-        contacts.frame[some, 6:] = cosine[:, None] * frames[:, 2] - sine[:, None] * frames[:, 1]
-        contacts.friction[some, :2] = friction
-        self._turn_rows(data, first + 1, cosine, sine)
-        sizes, softness, along = contacts.dim[some], data.efc_R, friction[:, 0]
-        rolls = sizes > ROLLING
-        self._turn_rows(data, first[rolls] + ROLLING, cosine[rolls], sine[rolls])
-        of_first, every = softness[first + 1], contacts.friction[some]
-        contacts.mu[some] = along * np.sqrt(of_first / softness[first])
-        for row in range(2, int(sizes.max())):
-            there = sizes > row
-            at = first[there] + row
-            softness[at] = of_first[there] * (along[there] / every[there, row - 1]) ** 2
-            data.efc_D[at] = 1.0 / softness[at]
-
-    def _turn_rows(self, data: MjData, rows: IntArray, cosine: FloatArray, sine: FloatArray) -> None:
-        """Turn rows of first directions with those of second ones after them, which have the same columns."""
-        if self._sparse:
-            sizes, starts, others = (
-                of[at]
-                for of, at in ((data.efc_J_rownnz, rows), (data.efc_J_rowadr, rows), (data.efc_J_rowadr, rows + 1))
-            )
-        else:
-            sizes = np.full(len(rows), self._model.nv)
-            starts, others = rows * self._model.nv, (rows + 1) * self._model.nv
-        of = np.repeat(np.arange(len(rows)), sizes)
-        column = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        _turn(data.efc_J, starts[of] + column, others[of] + column, cosine[of], sine[of])
-        for values in (data.efc_vel, data.efc_aref):
-            _turn(values, rows, rows + 1, cosine, sine)
+        self._rows.turn(data, some, turned[deciding, :, 0])
+        self._rows.write(data, some, friction, self._slips[rows].sum(axis=1))
 
     def add_efforts(self) -> None:
         """Do nothing: its forces are those of contacts."""
-
-
-def _turn(values: FloatArray, first: IntArray, second: IntArray, cosine: FloatArray, sine: FloatArray) -> None:
-    one, other = values[first], values[second]
-    values[first], values[second] = cosine * one + sine * other, cosine * other - sine * one
 
 
 def _geoms(world: World, model: MjModel, force: DirectionalFriction) -> IntArray:
@@ -164,15 +124,3 @@ def _geoms(world: World, model: MjModel, force: DirectionalFriction) -> IntArray
         message = f"{force.shape} is not one of the {len(touching)} shapes of {force.body} that touch"
         raise WorldError([Problem(force.place.where, f"{force.place.key.removesuffix('.body')}.shape", message)])
     return touching[force.shape : force.shape + 1]
-
-
-def _turns(frames: FloatArray, directions: FloatArray) -> FloatArray:
-    """Return cosine and sine (C, 2) of the angles about normals from frames of contacts (C, 3, 3) to directions (C, 3).
-
-    A direction along the normal is the world's x instead, or y, as in DART.
-    """
-    found = np.einsum("cij,cj->ci", frames[:, 1:], directions)
-    for instead in (0, 1):
-        flat = np.linalg.norm(found, axis=1) < _UPRIGHT
-        found[flat] = frames[flat, 1:, instead]
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sim_node.extensions.sdf.elements import SdfReading
+from sim_node.extensions.sdf.elements import SdfReading, text_of
 from sim_node.world.readers.report import ElementEffect
-from sim_node.world.readers.unread import mark, report_unread, unread
+from sim_node.world.readers.unread import Inner, mark, report_unread, unread
+from sim_node.world.readers.xml_elements import Element
 
 # Why elements and attributes have no effect, by their parents.
 _WHY: Mapping[str, Mapping[str, str]] = {
@@ -76,8 +77,17 @@ _WHY: Mapping[str, Mapping[str, str]] = {
 WITHOUT_EFFECT = {
     f"{parent}.{tag}": why for why, parents in _WHY.items() for parent, tags in parents.items() for tag in tags.split()
 }
+# Flags that are off without them, and that nobody asks static models and worlds without wind for.
+_OFF = ("self_collide", "enable_wind")
 # Attributes whose elements are read, and that say nothing by themselves.
 NAMES = ("name", "xmlns:xacro", "xmlns:gz", "xmlns:ignition", "xmlns:experimental")
+
+
+def _why_usual(inner: Inner) -> str | None:
+    """Return why a flag has no effect that says what is so without it."""
+    element = inner.part
+    is_off = isinstance(element, Element) and element.tag in _OFF and text_of(element) in ("false", "0")
+    return "the default" if is_off else None
 
 
 def report_effects(reading: SdfReading) -> None:
@@ -85,7 +95,7 @@ def report_effects(reading: SdfReading) -> None:
     left = []
     for root in reading.opened:
         for inner in unread(root):
-            why = WITHOUT_EFFECT.get(inner.key)
+            why = WITHOUT_EFFECT.get(inner.key) or _why_usual(inner)
             if why is None and inner.key.rpartition(".")[2] not in NAMES:
                 left.append(inner)
                 continue

@@ -138,7 +138,7 @@ def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
                 optics(Distortion(coefficients=terms), width, height, float(0.5 * width / np.tan(0.5 * fov)))
                 lens = {"distortion": {"coefficients": list(terms)}}
         except ValueError as wrong:  # which Gazebo draws with black corners, or crops
-            reading.leave_out(bent, f"{wrong}; the camera has none")
+            reading.leave_out(bent, f"{str(wrong).removeprefix('distortion: ')}; the camera has none")
     near = reading.number(clip, "near", default=0.1)
     return {
         "width": width,

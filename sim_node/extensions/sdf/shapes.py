@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.extensions.sdf import uris
+from sim_node.extensions.sdf.directional_friction import MAX_SLIP
 from sim_node.extensions.sdf.document import part_pose
 from sim_node.extensions.sdf.elements import (
     SdfReading,
@@ -310,12 +311,12 @@ class Shapes:
 
     # Surfaces and looks
 
-    def _surface(self, element: Element) -> tuple[Surface | None, bool]:
+    def _surface(self, element: Element) -> tuple[Surface, bool]:
         """Return what a collision does where it touches, and whether it does anything to what it touches."""
         reading, surface = self.reading, child(element, "surface")
         if surface is None:
-            return None, True
-        given = self._friction(surface)
+            return Surface(combine="smaller"), True
+        given = {"combine": "smaller", **self.friction(surface)}
         bounce = child(surface, "bounce")
         if bounce is not None:
             restitution = reading.number(bounce, "restitution_coefficient", default=0.0)
@@ -334,9 +335,9 @@ class Shapes:
                     reading.error(mask, f"a whole number is needed, found {quoted(text_of(mask))}")
                 elif bits & ALL_BITS != ALL_BITS:
                     given["layer"] = self._masks.setdefault(bits & ALL_BITS, f"bits_{bits & ALL_BITS:04x}")
-        return (Surface(**given) if given else None), touching
+        return Surface(**given), touching
 
-    def _friction(self, surface: Element) -> dict[str, Any]:
+    def friction(self, surface: Element) -> dict[str, Any]:
         """Return the friction of a surface, by the names of fields of a Surface."""
         reading, friction = self.reading, child(surface, "friction")
         given: dict[str, Any] = {}
@@ -346,9 +347,6 @@ class Shapes:
             of = child(friction, engine)
             assert of is not None
             given["sliding"], _ = self._coefficients(of, names)
-        for slip in (child(friction, "ode", key) for key in ("slip1", "slip2")):
-            if slip is not None and reading.number(slip, default=0.0):
-                reading.approximate(slip, "contacts have no slip of their own here, besides that of WheelSlip")
         twist = child(friction, "torsional")
         if twist is not None:
             coefficient = reading.number(twist, "coefficient", default=1.0)
@@ -368,27 +366,39 @@ class Shapes:
         along, across = (min(max(each, 0.0), COEFFICIENT.high) for each in both)
         return along, across
 
+    def _slip(self, given: Element | None) -> float:
+        """Return a slip; a negative one is that of DART's default, none."""
+        slip = self.reading.number(given, default=0.0)
+        if given is not None and slip > MAX_SLIP:
+            self.reading.approximate(given, f"slip is at most {MAX_SLIP:g} here")
+        return min(max(slip, 0.0), MAX_SLIP)
+
     def directional(
         self, scope: SdfScope, link: str, element: Element, shape: Geometry, solid: SdfSolid
     ) -> dict[str, Any] | None:
-        """Return the fields of a DirectionalFriction of a collision besides `shape`; None if mu and mu2 are the same.
+        """Return the fields of a DirectionalFriction of a collision besides `shape`.
+
+        It is None if mu and mu2 are the same, and nothing slips.
 
         gz-physics has the first direction in the collision, or in the link of its expressed_in; it is the world's z if
         there is none.
         """
         friction = child(element, "surface", "friction")
+        slips = [self._slip(child(friction, "ode", key)) for key in ("slip1", "slip2")]
         of, names = next(
             ((child(friction, engine), names) for engine, *names in ENGINES
-             if any(child(friction, engine, name) is not None for name in names)), (None, [])
+             if any(child(friction, engine, name) is not None for name in names)),
+            (child(friction, "ode"), ENGINES[0][1:]) if any(slips) else (None, []),
         )  # fmt: skip
         if of is None:
             return None
         along, across = self._coefficients(of, names)
-        if along == across:
+        if along == across and not any(slips):
             return None
         given = child(of, "fdir1")
         direction = self.reading.vector(of, "fdir1", default=(0.0, 0.0, 0.0))
-        fields: dict[str, Any] = {"along": along, "across": across, "place": place_of(given or element, link)}
+        fields: dict[str, Any] = {"along": along, "across": across, "slip_along": slips[0], "slip_across": slips[1]}
+        fields["place"] = place_of(given or element, link)
         if given is None or not direction.any():
             return {**fields, "direction": np.array([0.0, 0.0, 1.0]), "frame": WORLD}
         named = given.get("gz:expressed_in") or given.get("ignition:expressed_in")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from sim_node.extensions.sdf.elements import (
     text_of,
 )
 from sim_node.extensions.sdf.scopes import ScopeEntry, ScopeFault, SdfScope, world_pose
+from sim_node.extensions.sdf.shapes import ENGINES, Shapes
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.forces import Wind
@@ -31,6 +32,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Setting
 from sim_node.world.readers.xml_elements import Element
 from sim_node.world.scene import MAX_LIGHTS, Ground, Heightmap, Light, Sky
+from sim_node.world.surfaces import Surface
 
 # Of SDF's <gravity>.
 GRAVITY = (0.0, 0.0, -9.8)
@@ -190,8 +192,19 @@ def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
             ground = _ground(reading, given, pose)
             if ground is not None:
                 link.element.children.remove(collision)
-                return {"ground": [ground]}
+                return {"ground": [replace(ground, surface=_surface(reading, child(collision, "surface")))]}
     return {}
+
+
+def _surface(reading: SdfReading, given: Element | None) -> Surface:
+    """Return the friction of the ground; what else its surface has is reported as what nothing reads."""
+    if given is None:
+        return Surface(combine="smaller")
+    for engine, along, across in ENGINES:
+        first, second = (child(given, "friction", engine, name) for name in (along, across))
+        if second is not None and reading.number(second, default=1.0) != reading.number(first, default=1.0):
+            reading.approximate(second, f"the ground has the friction of {along} in all directions here")
+    return Surface(combine="smaller", **Shapes(reading).friction(given))
 
 
 def _ground(reading: SdfReading, given: Element, pose: FloatArray) -> Ground | None:

@@ -148,12 +148,9 @@ def _wheel_slip(plugin: SdfPlugin) -> None:
         radius, force = of.number("wheel_radius", 0.0), of.number("wheel_normal_force", 0.0)
         if not radius > 0.0 or not force > 0.0:
             raise ScopeFault(element, "wheel_radius and wheel_normal_force must be above zero")
-        if lateral != along:
-            of.approximate("a wheel slips to the side here as it does along its way")
-        if along > 0.0:
-            place = of.place(link.frame)
-            slip = WheelSlip(link.frame, compliance=along, normal_force=force, radius=radius, place=place)
-            plugin.found.add("forces", slip)
+        if lateral > 0.0 or along > 0.0:
+            side = None if lateral == along else lateral
+            plugin.found.add("forces", WheelSlip(link.frame, along, force, radius, side, place=of.place(link.frame)))
 
 
 @system("TrajectoryFollower", "a force of the type waypoints", ignored="topic")

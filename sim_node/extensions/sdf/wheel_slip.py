@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.extensions.sdf.contact_rows import ContactRows
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
@@ -17,7 +18,6 @@ from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.declared import declared, given
 from sim_node.world.forces import Force
 from sim_node.world.model import World
-from sim_node.world.problems import Problem, WorldError
 from sim_node.world.quantities import Number
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class WheelSlip(Force):
     """Lets the contacts of a wheel slip: in proportion to the force along the ground, until friction is at its limit.
 
     The slip ratio, the speed of slipping over the speed radius |w| of the wheel's rim, is `compliance` times the force
-    along the ground over `normal_force`. w is the speed of the joint of the body, a hinge.
+    along the ground over `normal_force`. w is the speed of the joint of the body, a hinge. `lateral` is the compliance
+    along the hinge.
     """
 
     type = "wheel_slip"
@@ -43,35 +44,29 @@ class WheelSlip(Force):
     compliance: float = given(Number(0.0, 1e6), "Slip ratio over the ratio of the forces", default=0.0)
     normal_force: float = given(_FORCE, "Force that presses it on the ground", "N", default=1.0)
     radius: float = given(Number(high=1e3, above=0.0), "Radius of the wheel", "m", default=1.0)
+    lateral: float | None = given(Number(0.0, 1e6), "Compliance to the side, if it is another one", default=None)
 
 
 class Slips:
     """All wheels that slip. They have no state.
 
-    A contact that slips in proportion to its force is a damper: the force is -v / s along each direction of friction,
-    with s = compliance radius |w| / normal_force, m/(s N). MuJoCo's solver finds forces f = (aref - a) / R. Between the
-    halves of a timestep h, the friction of each contact gets R = s / h and aref = -v / h, so that f = -(v + h a) / s
-    with the velocity at the end of the timestep. That is stable for any s, and friction still limits the force.
+    In each timestep, their contacts get the slips compliance radius |w| / normal_force, m/(s N), to the side (along the
+    hinge, to which they are turned) and along the way.
     """
 
     def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
-        import mujoco
-
         model, forces = compiled.model, forces_of(world, WheelSlip)
-        if model.opt.cone != mujoco.mjtCone.mjCONE_ELLIPTIC:
-            place = forces[0].place
-            raise WorldError([Problem(place.where, place.key or "forces", "wheel_slip needs physics.cone: elliptic")])
-        self._data, self._timestep = data, float(model.opt.timestep)
-        # Islands have copies of the rows that are written here.
-        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
-        self._frictionless = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
+        self._data, self._rows = data, ContactRows(model, forces)
         self._of_geom = np.full(model.ngeom + 1, -1)  # the last one is that of what is no geometry
         bodies = pushed_bodies(model, forces)[:, 0]
         for row, body in enumerate(bodies.tolist()):
             first = int(model.body_geomadr[body])
             self._of_geom[first : first + int(model.body_geomnum[body])] = row
-        self._dofs = np.array([int(model.jnt_dofadr[model.body_jntadr[body]]) for body in bodies])
-        self._gains = np.array([force.compliance * force.radius / force.normal_force for force in forces])
+        joints = model.body_jntadr[bodies]
+        self._dofs, self._joints = model.jnt_dofadr[joints], joints
+        lateral = [force.compliance if force.lateral is None else force.lateral for force in forces]
+        of_force = np.array([force.radius / force.normal_force for force in forces])
+        self._gains = np.array([lateral, [force.compliance for force in forces]]).T * of_force[:, None]
 
     def reset(self, seed: int) -> None:
         """Do nothing: there is no state."""
@@ -82,21 +77,12 @@ class Slips:
 
     def act_on(self, data: MjData) -> None:
         """Let them slip in other data of the model, such as a copy that is integrated ahead."""
-        contacts, step = data.contact, self._timestep
-        address, wheel = contacts.efc_address, self._of_geom[contacts.geom].max(axis=1)
-        slips = self._gains * np.abs(data.qvel[self._dofs])
-        for contact in np.flatnonzero((wheel >= 0) & (address >= 0)):
-            first, size = int(address[contact]), int(contacts.dim[contact])
-            soft = slips[wheel[contact]] / step
-            if data.efc_type[first] <= self._frictionless or soft <= data.efc_R[first + 1]:
-                continue
-            friction = contacts.friction[contact]
-            rows = np.arange(first + 1, first + size)
-            # MuJoCo's cones need the same R friction^2 along all directions.
-            data.efc_R[rows] = soft * (friction[0] / friction[: size - 1]) ** 2
-            data.efc_D[rows] = 1.0 / data.efc_R[rows]
-            data.efc_aref[rows[:2]] = -data.efc_vel[rows[:2]] / step
-            contacts.mu[contact] = friction[0] * np.sqrt(soft / data.efc_R[first])
+        wheel = self._of_geom[data.contact.geom].max(axis=1)
+        some = self._rows.rubbing(data, wheel >= 0)
+        if len(some):
+            slips = self._gains * np.abs(data.qvel[self._dofs])[:, None]
+            self._rows.turn(data, some, data.xaxis[self._joints[wheel[some]]])
+            self._rows.write(data, some, data.contact.friction[some, :2].copy(), slips[wheel[some]])
 
     def add_efforts(self) -> None:
         """Do nothing: its forces are those of contacts."""

@@ -26,9 +26,6 @@ _GEOM, _PAIR = "sim_node/contact_geom/", "sim_node/contact_pair/"
 def add_contact_pairs(spec: mujoco.MjSpec, world: World, touching: Iterable[Touching]) -> None:
     """Add a contact pair for all shapes of two materials that may touch.
 
-    MuJoCo makes contacts of pairs whatever filters there are, so shapes of one rigid part, of bodies on a joint between
-    them, of bodies whose contacts are excluded and of layers that do not touch are left out here.
-
     Args:
         spec: The specification, with all exclusions.
         world: The world.
@@ -39,19 +36,33 @@ def add_contact_pairs(spec: mujoco.MjSpec, world: World, touching: Iterable[Touc
         if surface is not None and surface.contact_material:
             geom.name = f"{_GEOM}{sum(map(len, of_material.values()))}"
             of_material.setdefault(surface.contact_material, []).append((geom, surface))
-    excluded = {frozenset((each.bodyname1, each.bodyname2)) for each in spec.excludes}
-    parents = not spec.option.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+    filters = ContactFilter(spec)
     for index, material in enumerate(world.contact_materials):
         one, other = (of_material.get(name, []) for name in material.between)
         pairs = combinations(one, 2) if len(material.pair) == 1 else product(one, other)
-        for count, ((first, its), (second, others)) in enumerate(pairs):
-            bodies = first.parent, second.parent
-            if frozenset(body.name for body in bodies) in excluded or not filter_of(its).meets(filter_of(others)):
-                continue
-            if not _is_filtered(*bodies, parents=parents):
-                pair = spec.add_pair(name=f"{_PAIR}{index}/{count}", geomname1=first.name, geomname2=second.name)
+        for count, (first, second) in enumerate(pairs):
+            if filters.meet(first, second):
+                geoms = first[0].name, second[0].name
+                pair = spec.add_pair(name=f"{_PAIR}{index}/{count}", geomname1=geoms[0], geomname2=geoms[1])
                 (sliding, torsional, rolling), pair.condim = friction_of(material)
                 pair.friction = [sliding, sliding, torsional, rolling, rolling]
+
+
+class ContactFilter:
+    """Which shapes may touch, for contact pairs: MuJoCo makes contacts of those whatever filters there are."""
+
+    def __init__(self, spec: mujoco.MjSpec) -> None:
+        self._excluded = {frozenset((each.bodyname1, each.bodyname2)) for each in spec.excludes}
+        self._parents = not spec.option.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+
+    def meet(self, one: Touching, other: Touching) -> bool:
+        """Return whether two shapes of different rigid parts, no exclusion and layers that touch each other meet."""
+        bodies = one[0].parent, other[0].parent
+        if frozenset(body.name for body in bodies) in self._excluded or not filter_of(one[1]).meets(
+            filter_of(other[1])
+        ):
+            return False
+        return not _is_filtered(*bodies, parents=self._parents)
 
 
 def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:

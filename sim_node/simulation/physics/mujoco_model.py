@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from sim_node.simulation.physics.actuators import add_actuators, check_damping, set_targets
+from sim_node.simulation.physics.combined_surfaces import add_combined_pairs, set_priorities
 from sim_node.simulation.physics.compiled import Compiled, InitialState
 from sim_node.simulation.physics.contact_materials import add_contact_pairs, exclude_scenery, set_contact_pairs
 from sim_node.simulation.physics.drives import integrator_of
@@ -101,6 +102,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
         touching.append(add_ground(spec, world.ground))
     add_lights_and_sky(spec, world)
     set_layers(spec, touching)
+    set_priorities(spec, touching)
     add_loop_closures(spec, world, layout, nodes, offsets)
     shaped = {body.name for body in world.bodies}
     for first, second in dict.fromkeys(world.contact_exclusions):
@@ -108,6 +110,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             spec.add_exclude(bodyname1=first, bodyname2=second)
     exclude_scenery(spec, world, layout)
     add_contact_pairs(spec, world, touching)
+    add_combined_pairs(spec, world, touching)
     add_mimics(spec, world)
     add_transmissions(spec, world)
     add_actuators(spec, world)

@@ -149,7 +149,7 @@ def compose_xml(text: str, report: Report) -> Element | None:
             if content.isspace():
                 return
             element.text = XmlAttribute("", (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1))
-            element.stated.append(Inner(f"{element.tag}.text", element.text.at, element.text, file))
+            element.stated.append(Inner(f"text of {element.tag}", element.text.at, element.text, file))
         texts.append(content)  # the parser reports each line, and what an escape stands for, by itself
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, characters
