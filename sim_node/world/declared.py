@@ -426,6 +426,7 @@ def read(
     context: Any = None,
     *,
     known: Keys | None = None,
+    only: Collection[str] | None = None,
     common: Table | None = None,
     **beside: Any,
 ) -> T:
@@ -436,13 +437,14 @@ def read(
         value: The mapping.
         context: What fields that refer to other files need: the Context of the file.
         known: The keys of the mapping, if it may have others besides those of the class.
+        only: The keys of the class to read; None for all.
         common: Where keys are that it does not have itself.
         beside: Fields that the mapping does not give.
     """
     errors, own = value.report.errors, keys_of(kind)
     before = len(errors)
     table = value.table(own if known is None else known) if common is None else _with_defaults(value, own, common)
-    found = {**read_fields(kind, table, context), **beside}
+    found = {**read_fields(kind, table, context, only), **beside}
     if len(errors) > before:
         return _bare(kind, found)
     part = kind(**found)

@@ -87,13 +87,14 @@ def read_sensors(value: Value, context: Context) -> None:
 
     If there is a type, all keys that frames do not have are parameters of the sensor.
     """
+    own = tuple(SENSOR_KEYS)
     for entry in value.items():
-        parameters, places = read_parameters(entry, but=tuple(SENSOR_KEYS))
+        parameters, places = read_parameters(entry, but=own)
         known, kind = SENSOR_KEYS, entry.get("type")
         if kind is not None:
             places["type"] = KeyPlace(kind.place, kind.place)
             known = Keys({**SENSOR_KEYS, **parameters}, required=SENSOR_KEYS.required)
-        sensor = read(Sensor, entry, context, known=known, parameters=parameters, parameter_places=places)
+        sensor = read(Sensor, entry, context, known=known, only=own, parameters=parameters, parameter_places=places)
         _add(sensor, entry, context)
 
 
