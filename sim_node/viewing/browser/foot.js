@@ -93,7 +93,7 @@ window.simFoot = (() => {
   const live = element("button", { type: "button", title: "To what is happening now (l)", onclick: () => act("live") }, "Live");
   const loop = element("button", { type: "button", title: "Loop", onclick: () => act("loop") }, "⟳");
   loop.setAttribute("aria-label", "Loop");
-  const followed = element("span", { className: "name" });
+  const followed = element("span", { className: "name" }, "Follow");
   const follow = element("button", { type: "button", title: "Follow (f)", onclick: () => act("follow") }, "◎ ", followed);
   const tile = element("button", { type: "button", title: "Panels beside the scene", className: "wide" }, "⊞");
   tile.setAttribute("aria-label", "Panels");
