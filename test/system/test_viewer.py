@@ -530,16 +530,17 @@ def test_a_page_of_any_size_begins_on_the_robot_and_looks_through_walls(
 # Of the foot: elements that reach out of it, or lie on each other; and whether what it says is cut.
 MISPLACED = """() => {
     const foot = document.getElementById("foot"), all = foot.getBoundingClientRect(), found = [];
-    const seen = [...foot.children].filter((each) => each.offsetWidth && getComputedStyle(each).visibility !== "hidden");
-    const boxes = seen.map((each) => [each.getAttribute("aria-label") || each.className || each.textContent, each.getBoundingClientRect()]);
-    for (const [name, box] of boxes) {
-        if (box.left < all.left || box.right > all.right || box.top < all.top || box.bottom > all.bottom) found.push(`${name} is outside`);
-        for (const [other, its] of boxes)
-            if (name < other && box.left < its.right && its.left < box.right && box.top < its.bottom && its.top < box.bottom)
-                found.push(`${name} and ${other}`);
+    const name = (each) => each.getAttribute("aria-label") || each.className || each.textContent;
+    const isSeen = (each) => each.offsetWidth && getComputedStyle(each).visibility !== "hidden";
+    const boxes = [...foot.children].filter(isSeen).map((each) => [name(each), each.getBoundingClientRect()]);
+    for (const [first, { left, right, top, bottom }] of boxes) {
+        if (left < all.left || right > all.right || top < all.top || bottom > all.bottom) found.push(first);
+        for (const [second, its] of boxes)
+            if (first < second && left < its.right && its.left < right && top < its.bottom && its.top < bottom)
+                found.push(`${first} and ${second}`);
     }
-    const told = foot.querySelector(".state");
-    if (told.scrollWidth > told.clientWidth || told.scrollHeight > told.clientHeight) found.push(`cut: ${told.textContent}`);
+    const told = foot.querySelector(".state"), words = told.textContent;
+    if (told.scrollWidth > told.clientWidth || told.scrollHeight > told.clientHeight) found.push(`cut: ${words}`);
     return found;
 }"""
 
