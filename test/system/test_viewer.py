@@ -527,6 +527,45 @@ def test_a_page_of_any_size_begins_on_the_robot_and_looks_through_walls(
         assert found.x == pytest.approx(canvas["x"] + 0.5 * free, abs=0.06 * width)
 
 
+# Of the foot: elements that reach out of it, or lie on each other; and whether what it says is cut.
+MISPLACED = """() => {
+    const foot = document.getElementById("foot"), all = foot.getBoundingClientRect(), found = [];
+    const name = (each) => each.getAttribute("aria-label") || each.className || each.textContent;
+    const isSeen = (each) => each.offsetWidth && getComputedStyle(each).visibility !== "hidden";
+    const boxes = [...foot.children].filter(isSeen).map((each) => [name(each), each.getBoundingClientRect()]);
+    for (const [first, { left, right, top, bottom }] of boxes) {
+        if (left < all.left || right > all.right || top < all.top || bottom > all.bottom) found.push(first);
+        for (const [second, its] of boxes)
+            if (first < second && left < its.right && its.left < right && top < its.bottom && its.top < bottom)
+                found.push(`${first} and ${second}`);
+    }
+    const told = foot.querySelector(".state"), words = told.textContent;
+    if (told.scrollWidth > told.clientWidth || told.scrollHeight > told.clientHeight) found.push(`cut: ${words}`);
+    return found;
+}"""
+
+
+def test_a_phone_has_the_controls_of_the_foot_and_reads_all_that_it_says(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "yard.yaml").write_text(HIDDEN, encoding="utf-8")
+    with program(sim_node("view", tmp_path / "yard.yaml", "--port", "0", "--paused")) as viewer:
+        page = browser.new_page(drawn=False, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(f"{url_of(viewer)}/?quality=low")
+        # The longest that it says by itself.
+        page.locator("#foot .state", has_text="half resolution").wait_for()
+        assert page.evaluate(MISPLACED) == []
+        page.get_by_role("button", name="◎ cart/base_link").tap()
+        page.get_by_role("button", name="◎ Follow").tap()
+        page.get_by_role("button", name="◎ cart/base_link").wait_for()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Picture").tap()
+        assert saved.value.suggested_filename == "yard 0.00 s.png"
+        page.get_by_role("button", name="Play").tap()
+        page.get_by_role("button", name="Pause").tap()
+        page.locator("#foot .state", has_text="paused").wait_for()
+        assert page.evaluate(MISPLACED) == []
+
+
 def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(browser: Any, tmp_path: Path) -> None:
     lines = [("/tf", 0.1 * k, transforms("map", "drone", (0.1 * k, 0.0, 1.0), 0.1 * k)) for k in range(61)]
     lines += [("/rosout", at_s, a("rcl_interfaces/Log", level=40, name="bms", msg=text)) for at_s, text in LOG]

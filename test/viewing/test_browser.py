@@ -353,10 +353,12 @@ def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
     from sim_node.viewing.browser.plots import SAMPLES, SIGNALS, Plot
 
     class Gui:
-        def add_uplot(self, data: object, series: object, **more: object) -> Gui:
+        def add_uplot(self, data: object, series: tuple[dict[str, str], ...], **more: object) -> Gui:
+            self.labels = [each["label"] for each in series]
             return self
 
     plot = Plot(Gui(), "a", [0], "velocity (m/s)", SIGNALS["velocity (m/s)"])
+    assert plot.handle.labels == ["time (s)", "vx", "vy", "vz"]
     for k in range(2 * SAMPLES):
         plot.sample(0.1 * k, np.array([0.3 * k, 0, -0.1 * k, 0, 0, 0, 1.0]))
     plot.show()

@@ -45,9 +45,11 @@ window.simFoot = (() => {
     #root { height: calc(100% - var(--foot)) !important; }
     .mantine-Paper-root[style*="position: fixed"] { bottom: var(--foot) !important; }
     @media (max-width: 700px) {
-      :root { --foot: 76px; } #keys { bottom: 90px; width: 92vw; box-sizing: border-box; }
+      :root { --foot: 98px; } #keys { bottom: 112px; width: 92vw; box-sizing: border-box; }
       #foot { flex-wrap: wrap; gap: 0 4px; padding: 2px 8px; align-content: space-evenly; } #foot .wide { display: none; }
-      #foot .line { order: -1; flex: 0 0 100%; } #foot .line[style*="hidden"] { display: none; } #foot .time { min-width: 0; } #foot .state { flex: 1 1 0; min-width: 0; }
+      #foot .line { order: -1; flex: 0 0 100%; } #foot .line[style*="hidden"] { display: none; } #foot .time { min-width: 0; }
+      #foot .state { order: 1; flex: 0 0 100%; box-sizing: border-box; padding-left: 6px; white-space: normal; max-height: 28px; font-size: 12px; line-height: 14px; }
+      #foot .name { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     }
   `;
   const ICONS = {
@@ -89,9 +91,10 @@ window.simFoot = (() => {
   const speed = element("select", { title: "Speed (< >)", onchange: () => act("speed", Number(speed.value)) });
   speed.setAttribute("aria-label", "Speed");
   const live = element("button", { type: "button", title: "To what is happening now (l)", onclick: () => act("live") }, "Live");
-  const loop = element("button", { type: "button", title: "Loop", className: "wide", onclick: () => act("loop") }, "⟳");
+  const loop = element("button", { type: "button", title: "Loop", onclick: () => act("loop") }, "⟳");
   loop.setAttribute("aria-label", "Loop");
-  const follow = element("button", { type: "button", title: "Follow (f)", className: "wide", onclick: () => act("follow") });
+  const followed = element("span", { className: "name" }, "Follow");
+  const follow = element("button", { type: "button", title: "Follow (f)", onclick: () => act("follow") }, "◎ ", followed);
   const tile = element("button", { type: "button", title: "Panels beside the scene", className: "wide" }, "⊞");
   tile.setAttribute("aria-label", "Panels");
   tile.onclick = () => {
@@ -101,7 +104,7 @@ window.simFoot = (() => {
   };
   const quality = element("button", { type: "button", className: "wide", hidden: true, onclick: () => window.simQuality?.toggle() }, "◐");
   quality.setAttribute("aria-label", "Draw less");
-  const shot = named("picture", "Picture (p)", shoot, "wide"), filmed = named("film", "Film (r)", film, "wide");
+  const shot = named("picture", "Picture (p)", shoot), filmed = named("film", "Film (r)", film, "wide");
   const told = element("span", { className: "state", role: "status" }, "connecting");
   const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
   help.setAttribute("aria-label", "Keys");
@@ -190,7 +193,7 @@ window.simFoot = (() => {
     live.classList.toggle("on", Boolean(state.live));
     live.setAttribute("aria-pressed", Boolean(state.live));
     follow.hidden = state.follow === null;
-    follow.textContent = state.follow ? `◎ ${state.follow}` : "◎ Follow";
+    followed.textContent = state.follow || "Follow";
     follow.classList.toggle("on", Boolean(state.follow));
     const [kind, text] = words();
     told.className = `state ${kind}`;

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any, Protocol
 
 NOTHING = "none"
-_NONE = "choose a topic: its newest message is shown here"
+_NONE = "choose a topic to see its last message"
 # Lines of a message, and characters of a line, at most.
 MAX_LINES, MAX_COLUMNS = 200, 400
 

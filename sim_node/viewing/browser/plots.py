@@ -98,7 +98,7 @@ class Plot:
         self._last: tuple[FloatArray, float] | None = None
         self._time = 0.0
         self._scales = _SCALES
-        series = [{"label": "s"}] + [
+        series = [{"label": "time (s)"}] + [
             {"label": label, "stroke": colour, "width": 1.5}
             for label, colour in zip(signal.labels, COLOURS, strict=False)
         ]

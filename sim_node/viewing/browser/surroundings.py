@@ -29,6 +29,9 @@ _MIN_SKY, _SKY = 400.0, 40.0
 # Darkness of a shadow on the ground, and of lines on a ground with a colour of its own.
 _SHADOW, _LINE_SHADE, _BOLD_SHADE = 0.35, 0.9, 0.75
 _STEPS = 181
+# How far above its plane a grid of lines alone lies, in radii: a floor that is drawn in the same plane, such as that of
+# a run's markers, would hide it or not by the rounding of depths.
+_ABOVE = 1e-3
 # Depth of the haze below the horizon, as a fraction of a right angle.
 _GROUND_HAZE = 0.08
 
@@ -96,7 +99,8 @@ class PageSurroundings:
             else:
                 self._lay(f"{self._node}/{number}", pose, plane.colour, extent, opaque=True)
         if not planes:
-            self._lay(f"{self._node}/0", np.array(pose_math.IDENTITY), PLAIN, extent, opaque=False)
+            above = np.array([0.0, 0.0, _ABOVE * extent.radius, 0.0, 0.0, 0.0, 1.0])
+            self._lay(f"{self._node}/0", above, PLAIN, extent, opaque=False)
         count = max(len(planes), 1)
         for number in range(count, self._grounds):
             self._scene.remove_by_name(f"{self._node}/{number}")
