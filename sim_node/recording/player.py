@@ -290,7 +290,7 @@ class Player:
             low, high = ((end - bag.start_ns) / 1e9 for end in (playback.start_ns, playback.stop_ns))
             raise Refused(f"{position_ns / 1e9:g} s is outside of the played range, {low:.9g} to {high:.9g} s")
         if not self.began:
-            raise Refused("the replay has not started: it waits for subscribers")
+            raise Refused("the replay has not started yet")
         self._now_ns = bag.start_ns + self.position_ns
         self._cue(time_ns)
 
@@ -298,7 +298,7 @@ class Player:
         if not self.paused:
             raise Refused("the replay is running; pause it to step")
         if not self.began:
-            raise Refused("the replay has not started: it waits for subscribers")
+            raise Refused("the replay has not started yet")
         if self._next is None and not (self.step_ns and self._now_ns < self.playback.stop_ns):
             if not self.loop or self._empty:
                 raise Refused("at the end; seek back or resume")

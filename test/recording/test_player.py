@@ -307,7 +307,7 @@ def test_the_clock_does_not_go_back_after_a_delay_that_is_given_up(
 
 def test_it_waits_until_its_subscribers_are_there(path: Path) -> None:
     with playing(path, ready=False, rate=0.0) as (player, target, ended):
-        with pytest.raises(Refused, match="waits for subscribers"):
+        with pytest.raises(Refused, match="has not started yet"):
             player.seek(0)
         assert not target.sent
         target.is_ready = True
