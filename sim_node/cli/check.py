@@ -93,13 +93,13 @@ def _checked(loaded: World, arguments: argparse.Namespace) -> tuple[World, Layou
         problems += clashes(world)
         if any(kind.asks_run and kind.parts(world) for kind in PARTS.values()):
             problems += misfits_of(Simulation(world))
+    if problems:
+        raise WorldError(sorted(problems, key=lambda problem: problem.where))
     if world.schematic is not None:
         from sim_node.viewing.shown_signals import unknown_names  # few worlds have one
 
         for problem in sorted(unknown_names(world, layout.frames), key=lambda problem: problem.where):
             warnings.warn(str(problem), WorldWarning, stacklevel=2)
-    if problems:
-        raise WorldError(sorted(problems, key=lambda problem: problem.where))
     return world, layout, sensors
 
 
