@@ -14,6 +14,7 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.schematic import FormulaSignal, UnknownName, bound
+from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.eql import CallNode, Formula, IndexNode, NameNode, Sum, Tree
 from sim_node.viewing.schematic.formulas import POSE_LABELS, Origin
 from sim_node.viewing.schematic.model import Schematic
@@ -63,7 +64,7 @@ def unknown_names(world: World, frames: FrameTable) -> Iterator[Problem]:
             try:
                 bound(formula, scope)
             except UnknownName as error:
-                yield Problem(formula.where, "schematic", str(error))
+                yield from problem_of(formula, "schematic", error).problems
 
 
 def _formulas(of: Any) -> Iterator[Formula]:
