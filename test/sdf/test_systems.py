@@ -19,7 +19,7 @@ from sim_node.extensions.sdf.water import DERIVATIVES as HYDRODYNAMIC
 from sim_node.extensions.sdf.water import Derivatives, Hydrodynamics
 from sim_node.extensions.sdf.wings import Air, LiftDrag, wrenches
 from sim_node.simulation.physics.force_geometry import FieldArrays
-from sim_node.world import WorldError, load, loads
+from sim_node.world import WorldError, WorldWarning, load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Element, XmlAttribute
 from sim_node.world.triggers import Trigger, TriggerMatch, TriggerOutput
@@ -267,6 +267,14 @@ class TestWheels:
         pose = simulation.snapshot().poses[simulation.frames.names.index("m/chassis")]
         assert pose[0] == pytest.approx(1.0, abs=0.05)
         assert pose[1] == pytest.approx(0.0, abs=0.02)
+
+    def test_a_base_of_a_static_model_is_left_out_for_that_one_reason(self) -> None:
+        text = self.differential().replace('<model name="m">', '<model name="m"><static>true</static>')
+        with pytest.warns(WorldWarning, match="DiffDrive") as warned:
+            world = loads(text, ".sdf")
+        assert world.bases == ()
+        (message,) = (str(each.message) for each in warned if "DiffDrive" in str(each.message))
+        assert message.endswith("the model 'm' is static; the plug-in 'DiffDrive' is left out")
 
 
 class TestTracks:

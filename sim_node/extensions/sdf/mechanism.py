@@ -14,6 +14,7 @@ import numpy as np
 
 from sim_node.extensions.sdf.directional_friction import DirectionalFriction
 from sim_node.extensions.sdf.elements import SdfReading, child, place_of, text_of
+from sim_node.extensions.sdf.friction import directional_friction_of
 from sim_node.extensions.sdf.inertias import inertial_of
 from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
 from sim_node.extensions.sdf.scopes import (
@@ -201,7 +202,8 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
     geometry = (*(shape for _, shape, _ in collisions), *shapes.visuals(scope, link.entry))
     place = place_of(element, link.frame)
     for index, (collision, shape, solid) in enumerate(collisions):
-        given = shapes.directional(scope, link.frame, collision, shape, solid)
+        at = poses.compose(shape.pose, poses.invert(solid.pose))
+        given = directional_friction_of(reading, scope, link.frame, collision, at)
         if given is not None:
             found.add("forces", DirectionalFriction(link.frame, shape=index, **given))
     if not moving:

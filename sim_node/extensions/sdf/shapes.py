@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.extensions.sdf import uris
-from sim_node.extensions.sdf.directional_friction import MAX_SLIP
 from sim_node.extensions.sdf.document import part_pose
 from sim_node.extensions.sdf.elements import (
     SdfReading,
@@ -20,10 +19,11 @@ from sim_node.extensions.sdf.elements import (
     text,
     text_of,
 )
-from sim_node.extensions.sdf.scopes import WORLD, ScopeEntry, ScopeFault, SdfScope, link_of
+from sim_node.extensions.sdf.friction import friction_of
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope
 from sim_node.formats.mesh_conversion import collada_parts, obj_part, stl_part
 from sim_node.packages import how_to_install
-from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.image_files import image_fault, mean_colour
 from sim_node.world.locate import LocateError
@@ -32,7 +32,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.xml_elements import Element
 from sim_node.world.shapes import Geometry
-from sim_node.world.surfaces import COEFFICIENT, DEFAULT_LAYER, Material, Surface
+from sim_node.world.surfaces import DEFAULT_LAYER, Material, Surface
 from sim_node.world.triangles import Triangles, hull_of
 
 # Sides of a cone, which is a mesh here.
@@ -46,8 +46,6 @@ ROUND = {
     "cylinder": {"radius": 1.0, "length": 1.0},
     "capsule": {"radius": 0.5, "length": 1.0},
 }
-# Where coefficients of friction are, the first that are given count: Gazebo's engines read ODE's, whichever they are.
-ENGINES = (("ode", "mu", "mu2"), ("bullet", "friction", "friction2"))
 # As Gazebo draws what has no material.
 WHITE = np.array([1.0, 1.0, 1.0, 1.0])
 # Colours of Ogre's scripts that Gazebo came with: media/materials/scripts/gazebo.material.
@@ -316,7 +314,7 @@ class Shapes:
         reading, surface = self.reading, child(element, "surface")
         if surface is None:
             return Surface(combine="smaller"), True
-        given = {"combine": "smaller", **self.friction(surface)}
+        given = {"combine": "smaller", **friction_of(reading, surface)}
         bounce = child(surface, "bounce")
         if bounce is not None:
             restitution = reading.number(bounce, "restitution_coefficient", default=0.0)
@@ -336,82 +334,6 @@ class Shapes:
                 elif bits & ALL_BITS != ALL_BITS:
                     given["layer"] = self._masks.setdefault(bits & ALL_BITS, f"bits_{bits & ALL_BITS:04x}")
         return Surface(**given), touching
-
-    def friction(self, surface: Element) -> dict[str, Any]:
-        """Return the friction of a surface, by the names of fields of a Surface."""
-        reading, friction = self.reading, child(surface, "friction")
-        given: dict[str, Any] = {}
-        for engine, *names in ENGINES:
-            if "sliding" in given or all(child(friction, engine, name) is None for name in names):
-                continue
-            of = child(friction, engine)
-            assert of is not None
-            given["sliding"], _ = self._coefficients(of, names)
-        twist = child(friction, "torsional")
-        if twist is not None:
-            coefficient = reading.number(twist, "coefficient", default=1.0)
-            if reading.flag(twist, "use_patch_radius", default=True):
-                # A disc of uniform pressure of Hertz turns against 3 pi / 16 of its radius: gazebosim.org, torsional
-                # friction.
-                radius = reading.number(twist, "patch_radius", default=0.0)
-                given["torsional"] = 3.0 * math.pi / 16.0 * radius * coefficient
-        return given
-
-    def _coefficients(self, of: Element, names: Sequence[str]) -> tuple[float, float]:
-        """Return the coefficients of friction along the first direction, and across it."""
-        along = self.reading.number(of, names[0], default=1.0)
-        both = along, self.reading.number(of, names[1], default=along)
-        if max(both) > COEFFICIENT.high:
-            self.reading.approximate(of, f"friction is at most {COEFFICIENT.high:g} here")
-        along, across = (min(max(each, 0.0), COEFFICIENT.high) for each in both)
-        return along, across
-
-    def _slip(self, given: Element | None) -> float:
-        """Return a slip; a negative one is that of DART's default, none."""
-        slip = self.reading.number(given, default=0.0)
-        if given is not None and slip > MAX_SLIP:
-            self.reading.approximate(given, f"slip is at most {MAX_SLIP:g} here")
-        return min(max(slip, 0.0), MAX_SLIP)
-
-    def directional(
-        self, scope: SdfScope, link: str, element: Element, shape: Geometry, solid: SdfSolid
-    ) -> dict[str, Any] | None:
-        """Return the fields of a DirectionalFriction of a collision besides `shape`.
-
-        It is None if mu and mu2 are the same, and nothing slips.
-
-        gz-physics has the first direction in the collision, or in the link of its expressed_in; it is the world's z if
-        there is none.
-        """
-        friction = child(element, "surface", "friction")
-        slips = [self._slip(child(friction, "ode", key)) for key in ("slip1", "slip2")]
-        of, names = next(
-            ((child(friction, engine), names) for engine, *names in ENGINES
-             if any(child(friction, engine, name) is not None for name in names)),
-            (child(friction, "ode"), ENGINES[0][1:]) if any(slips) else (None, []),
-        )  # fmt: skip
-        if of is None:
-            return None
-        along, across = self._coefficients(of, names)
-        if along == across and not any(slips):
-            return None
-        given = child(of, "fdir1")
-        direction = self.reading.vector(of, "fdir1", default=(0.0, 0.0, 0.0))
-        fields: dict[str, Any] = {"along": along, "across": across, "slip_along": slips[0], "slip_across": slips[1]}
-        fields["place"] = place_of(given or element, link)
-        if given is None or not direction.any():
-            return {**fields, "direction": np.array([0.0, 0.0, 1.0]), "frame": WORLD}
-        named = given.get("gz:expressed_in") or given.get("ignition:expressed_in")
-        if named:
-            try:
-                on = link_of(scope, named, given)
-            except ScopeFault as fault:
-                self.reading.approximate(given, f"{fault.message}; the direction is in the collision, as in Gazebo")
-                on = None
-            if on is not None:
-                return {**fields, "direction": direction, "frame": on[0].frame(on[1].name)}
-        at = poses.compose(shape.pose, poses.invert(solid.pose))
-        return {**fields, "direction": quaternions.rotate(at[3:], direction)}
 
     @property
     def masked(self) -> bool:

@@ -19,8 +19,8 @@ from sim_node.extensions.sdf.elements import (
     text,
     text_of,
 )
+from sim_node.extensions.sdf.friction import ENGINES, friction_of
 from sim_node.extensions.sdf.scopes import ScopeEntry, ScopeFault, SdfScope, world_pose
-from sim_node.extensions.sdf.shapes import ENGINES, Shapes
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.forces import Wind
@@ -204,7 +204,7 @@ def _surface(reading: SdfReading, given: Element | None) -> Surface:
         first, second = (child(given, "friction", engine, name) for name in (along, across))
         if second is not None and reading.number(second, default=1.0) != reading.number(first, default=1.0):
             reading.approximate(second, f"the ground has the friction of {along} in all directions here")
-    return Surface(combine="smaller", **Shapes(reading).friction(given))
+    return Surface(combine="smaller", **friction_of(reading, given))
 
 
 def _ground(reading: SdfReading, given: Element, pose: FloatArray) -> Ground | None:

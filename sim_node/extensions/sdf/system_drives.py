@@ -177,6 +177,8 @@ _ROLLING, _STEERING = {"type": "velocity", "damping": RIGID}, {"type": "position
 
 def _base(plugin: SdfPlugin, shape: Any, rolling: Mapping[str, str], steering: Mapping[str, str] = NONE) -> None:
     """Add a base. rolling, steering: what its wheels are, by the keys that name their joints."""
+    if plugin.scope.is_fixed:
+        raise ScopeFault(plugin.element, f"the model {quoted(plugin.scope.name)} is static")
     wheels: dict[str, tuple[str, ...]] = {}
     for roles, drive in ((rolling, _ROLLING), (steering, _STEERING)):
         for key, role in roles.items():
