@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -408,7 +407,7 @@ class RigidBodyEngine:
         for _ in range(timesteps):
             speeds[:] = np.abs(self.data.qvel)
             self._advance_some(1)
-            if not math.isfinite(self.data.qvel.sum()):
+            if not self._is_finite():
                 break
         self.observed = True
         return np.asarray(~np.isfinite(self.data.qvel) & (speeds >= DIVERGING * speeds.max()))
