@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sim_node.cli.arguments import add_json
 from sim_node.cli.colours import coloured
@@ -169,84 +169,79 @@ def _multicast_fault(port: int) -> str:
     return ""
 
 
-# Registries by entry-point group.
+# The modules of the registries that are open to other packages, by entry-point group.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "sim_node.autopilots": (
-        "sim_node.autopilots.lockstep.autopilot:AUTOPILOTS",
-        "sim_node.world.vehicles:AUTOPILOT_TYPES",
-    ),
+    "sim_node.autopilots": ("sim_node.autopilots.lockstep.autopilot", "sim_node.world.vehicles"),
     "sim_node.builtin": (
-        "sim_node.autopilots.builtin.streams:MESSAGES",
-        "sim_node.autopilots.builtin.commands:COMMANDS",
-        "sim_node.autopilots.builtin.mission:ITEMS",
+        "sim_node.autopilots.builtin.streams",
+        "sim_node.autopilots.builtin.commands",
+        "sim_node.autopilots.builtin.mission",
+        "sim_node.autopilots.builtin.dialect",
     ),
-    "sim_node.bases": ("sim_node.world.base_types.registry:BASE_TYPES",),
-    "sim_node.commands": ("sim_node.cli.commands:COMMANDS",),
-    "sim_node.displays": ("sim_node.viewing.rviz_displays:DISPLAYS",),
-    "sim_node.engines": ("sim_node.simulation.physics.engine:ENGINES",),
-    "sim_node.films": ("sim_node.viewing.pictures:FILMS",),
-    "sim_node.forces": (
-        "sim_node.simulation.physics.force_elements:FORCE_ELEMENTS",
-        "sim_node.world.forces:FORCES",
-    ),
-    "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
-    "sim_node.links": ("sim_node.mavlink.links.endpoint:ENDPOINTS",),
-    "sim_node.loop_closures": ("sim_node.simulation.physics.loop_closures:LOOP_CLOSURES",),
-    "sim_node.markers": ("sim_node.viewing.markers:MARKER_GROUPS",),
-    "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
-    "sim_node.message_readers": ("sim_node.viewing.messages.readers:READERS",),
-    "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),
-    "sim_node.pictures": ("sim_node.viewing.pictures:PICTURES",),
+    "sim_node.bases": ("sim_node.world.base_types.registry",),
+    "sim_node.commands": ("sim_node.cli.commands",),
+    "sim_node.displays": ("sim_node.viewing.rviz_displays",),
+    "sim_node.engines": ("sim_node.simulation.physics.engine",),
+    "sim_node.films": ("sim_node.viewing.pictures",),
+    "sim_node.forces": ("sim_node.simulation.physics.force_elements", "sim_node.world.forces"),
+    "sim_node.joint_types": ("sim_node.world.joints",),
+    "sim_node.links": ("sim_node.mavlink.links.endpoint",),
+    "sim_node.loop_closures": ("sim_node.simulation.physics.loop_closures",),
+    "sim_node.markers": ("sim_node.viewing.markers",),
+    "sim_node.mate_types": ("sim_node.world.mate_types",),
+    "sim_node.message_readers": ("sim_node.viewing.messages.readers",),
+    "sim_node.parts": ("sim_node.world.part", "sim_node.world.readers.yaml_section"),
+    "sim_node.pictures": ("sim_node.viewing.pictures",),
     "sim_node.readers": (
-        "sim_node.world.readers.registry:READERS",
-        "sim_node.world.readers.registry:MODEL_READERS",
-        "sim_node.world.readers.yaml_include:INCLUDE_READERS",
-        "sim_node.formats.xml_roots:XML_READERS",
+        "sim_node.world.readers.registry",
+        "sim_node.world.readers.yaml_include",
+        "sim_node.formats.xml_roots",
+        "sim_node.world.locate",
     ),
-    "sim_node.run_sources": ("sim_node.cli.run:RUN_SOURCES",),
-    "sim_node.runs": ("sim_node.session.run_parts:RUN_PARTS",),
-    "sim_node.requests": ("sim_node.simulation.requests:REQUESTS",),
-    "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
-    "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views:VIEWS",),
-    "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
-    "sim_node.storages": ("sim_node.recording.bag:STORAGES",),
-    "sim_node.translations": (
-        "sim_node.mavlink.translation.rows:TRANSLATIONS",
-        "sim_node.mavlink.topics:TOPICS",
-    ),
+    "sim_node.run_sources": ("sim_node.cli.run",),
+    "sim_node.runs": ("sim_node.session.run_parts",),
+    "sim_node.requests": ("sim_node.simulation.requests",),
+    "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks",),
+    "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views",),
+    "sim_node.sensors": ("sim_node.world.sensor_types",),
+    "sim_node.storages": ("sim_node.recording.bag",),
+    "sim_node.translations": ("sim_node.mavlink.translation.rows", "sim_node.mavlink.topics"),
 }
 
 
-def registries_of_groups() -> dict[str, tuple[str, ...]]:
-    """Return the registries that are open to other packages, as `module:NAME`, by their groups of entry points."""
-    return GROUPS | {point.name: (point.value,) for point in extensions("sim_node.registries")}
+def groups() -> dict[str, tuple[str, ...]]:
+    """Return the modules of the registries that are open to other packages, by their groups of entry points."""
+    return GROUPS | {point.name: (point.module,) for point in extensions("sim_node.registries")}
+
+
+def registries_of(group: str) -> list[Registry[Any, Any]]:
+    """Return the registries that a group of entry points adds to; none for a group that is not known."""
+    found: dict[int, Registry[Any, Any]] = {}  # once, though modules import those of others
+    for module in groups().get(group, ()):
+        for each in vars(importlib.import_module(module)).values():
+            if isinstance(each, Registry) and each.group == group:
+                found[id(each)] = each
+    return list(found.values())
 
 
 def installed_plugins() -> Iterator[tuple[str, bool]]:
     """Yield a line for each entry point of another package, what it adds or why it cannot, and whether it can."""
-    groups = registries_of_groups()
+    known = groups()
     for group, points in offered().items():
-        registries = [registry_at(where) for where in groups.get(group, ())]
+        registries = registries_of(group)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PluginWarning)  # reported in the line
             loaded = [registry.plugins() for registry in registries]
         for row, point in enumerate(points):
             faults: list[str] = []
             if not registries:
-                status = f"no such group{did_you_mean(group, groups)} (known: {', '.join(sorted(groups))})"
+                status = f"no such group{did_you_mean(group, known)} (known: {', '.join(sorted(known))})"
             else:
                 faults = [plugins[row].fault for plugins in loaded if plugins[row].fault]
                 each = zip(registries, loaded, strict=True)
                 added = [f"{registry.noun} {name}" for registry, plugins in each for name in plugins[row].names]
                 status = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
             yield f"{point}: {status}", bool(registries) and not faults
-
-
-def registry_at(where: str) -> Registry[str, object]:
-    """Return the registry for `module:NAME`."""
-    module, _, name = where.partition(":")
-    registry: Registry[str, object] = getattr(importlib.import_module(module), name)
-    return registry
 
 
 # Module or program, and what needs it.

@@ -15,7 +15,7 @@ from sim_node.cli.parser import add_list, flag_of, formerly
 from sim_node.cli.views import session_faults
 from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import RecordingStopped
-from sim_node.recording.settings import OPTIONS, SPARE_BYTES, from_options, is_topic_pattern
+from sim_node.recording.settings import COMPRESSIONS, OPTIONS, SPARE_BYTES, WHEN_FULL, from_options, is_topic_pattern
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
@@ -25,15 +25,13 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     only = "record only these: names, globs ('/drone/*') or re:EXPRESSION"
     formerly(group, add_list(group, "--topics", "PATTERN", is_topic_pattern, help=only), "--record-topics")
     formerly(group, add_list(group, "--exclude", "PATTERN", is_topic_pattern, help="not these"), "--record-exclude")
-    group.add_argument(
-        "--when-full", choices=("go_on", "end"), help="continue the run without recording (default), or end it"
-    )
+    group.add_argument("--when-full", choices=WHEN_FULL, help="continue the run without recording (default), or end it")
     add_files(group)
 
 
 def add_files(group: Any) -> None:
     """Add the options of the bag's files."""
-    group.add_argument("--compression", choices=("none", "lz4", "zstd"), help="of the bag's chunks (default zstd)")
+    group.add_argument("--compression", choices=COMPRESSIONS, help="of the bag's chunks (default zstd)")
     group.add_argument("--split-size", metavar="MB", type=positive, help="start another file above this size")
     group.add_argument("--split-duration", metavar="S", type=span, help="start another file after S seconds")
     group.add_argument(

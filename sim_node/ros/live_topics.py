@@ -210,9 +210,6 @@ class LiveDrawings:
             self._descriptions += 1
 
 
-# How long topics are waited for before those that are missing are reported, s.
-
-
 class LiveFields:
     """Subscribes to the topics that formulas name, now or when they come.
 

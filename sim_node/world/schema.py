@@ -6,7 +6,7 @@ from typing import Any
 
 from sim_node.world.readers.keys import ANYTHING, Keys, schema_of
 from sim_node.world.readers.yaml_section import SECTION_ALIASES, SECTION_FORMS, SECTIONS
-from sim_node.world.vehicles import MODEL_KEYS
+from sim_node.world.vehicle_models import MODEL_KEYS
 
 
 def world_schema() -> dict[str, Any]:

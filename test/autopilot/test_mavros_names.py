@@ -22,7 +22,8 @@ from test_hostile import NUMBERS, framed, payload
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.mavros.commands import COMMANDS, command_of
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, STICKS, TURNS, message_of
-from sim_node.mavlink.mavros.telemetry import FUNCTIONS, ROWS, MavrosVehicle, readers, topics
+from sim_node.mavlink.mavros.state import FUNCTIONS
+from sim_node.mavlink.mavros.telemetry import ROWS, MavrosVehicle, readers, topics
 from sim_node.mavlink.mavros.waypoints import item, waypoint
 from sim_node.mavlink.parameters import ParamList, ParamSet, decoded, encoded
 from sim_node.mavlink.parser import Parser

@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger
 from sim_node.mavlink.commands import FAILED, SET_MESSAGE_INTERVAL, CommandLong, set_mode
 from sim_node.mavlink.mavros.commands import COMMANDS, CommandRow, command_of
 from sim_node.mavlink.mavros.names import MavrosNames
-from sim_node.mavlink.mavros.telemetry import publish_waypoints
+from sim_node.mavlink.mavros.state import publish_waypoints
 from sim_node.mavlink.mavros.waypoints import upload_of, waypoint, waypoint_of
 from sim_node.mavlink.mission import Clear, Download, SetCurrent
 from sim_node.mavlink.modes import CUSTOM, mode_name

@@ -9,8 +9,6 @@ from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Noise, covariance
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
-from sim_node.simulation.sensors.truth import FrameState
-from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
 # Of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
@@ -48,8 +46,4 @@ class Imu(SensorType):
         """Return the function for [angular rate, specific force] (S, 6), rad/s and m/s²."""
         from sim_node.simulation.sensors.kernels import rate_and_force
 
-        def read(state: FrameState) -> FloatArray:
-            measured: FloatArray = rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)
-            return measured
-
-        return read
+        return lambda state: rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)

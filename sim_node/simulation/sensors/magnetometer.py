@@ -12,7 +12,6 @@ from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Noise, covariance
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
-from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.frames import Frame, convert_position, convert_velocity
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, given
@@ -128,8 +127,4 @@ class Magnetometer(SensorType):
         ]
         centres, gradients = np.array([each.centre for each in fields]), np.array([each.gradient for each in fields])
 
-        def read(state: FrameState) -> FloatArray:
-            measured: FloatArray = straight_field(state.pose, centres, gradients)
-            return measured
-
-        return read
+        return lambda state: straight_field(state.pose, centres, gradients)

@@ -171,8 +171,4 @@ class GroundTruth(SensorType):
         """Return the function for [pose, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
         from sim_node.simulation.sensors.kernels import poses_and_twists
 
-        def read(state: FrameState) -> FloatArray:
-            measured: FloatArray = poses_and_twists(state.pose, state.twist)
-            return measured
-
-        return read
+        return lambda state: poses_and_twists(state.pose, state.twist)

@@ -124,7 +124,7 @@ SECTIONS: Registry[str, Section] = Registry(
             f"sim_node.world.{name}"
             for name in (
                 *("readers.yaml_frames", "readers.yaml_include", "frames", "bodies", "joint_motion"),
-                *("transmissions", "joint_commands", "signals", "triggers", "forces", "vehicles"),
+                *("transmissions", "joint_commands", "signals", "triggers", "forces", "vehicle_models"),
                 *("bases", "systems", "loops", "contact_materials", "suction", "commands", "processes", "scene"),
             )
         ),
