@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.formula_text import parse
 from sim_node.extensions.scenario.formulas import (
     Always,
@@ -16,7 +17,6 @@ from sim_node.extensions.scenario.formulas import (
     Compared,
     Eventually,
     Formula,
-    FormulaError,
     Interval,
     IsTrue,
     Not,

@@ -16,25 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.units import Dimension
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Samples (T,) by the text of the signal.
 Samples = Mapping[str, FloatArray]
 INF = math.inf
-
-
-class FormulaError(ValueError):
-    """A formula is wrong.
-
-    Args:
-        message: A sentence for the user.
-        column: Where in the text, counted from 1; 0 where there is no place.
-    """
-
-    def __init__(self, message: str, column: int = 0) -> None:
-        super().__init__(message)
-        self.column = column
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.scenario.formulas import Formula, FormulaError, Robustness, horizon_ns, signals_of
+from sim_node.extensions.scenario.formula_error import FormulaError
+from sim_node.extensions.scenario.formulas import Formula, Robustness, horizon_ns, signals_of
 from sim_node.extensions.scenario.signals import NO_ZONES, Source, formula, kind_of, open_signal
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.columns import Array

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.formula_text import parse
-from sim_node.extensions.scenario.formulas import Formula, FormulaError
+from sim_node.extensions.scenario.formulas import Formula
 from sim_node.extensions.scenario.units import Dimension, dimension_of
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.extensions.sweep import MeasureFault

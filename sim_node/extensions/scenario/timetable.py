@@ -14,6 +14,7 @@ import numpy as np
 from sim_node.extensions.scenario.alterations import SENSOR, alteration_of
 from sim_node.extensions.scenario.effects import EFFECTS, Lasting
 from sim_node.extensions.scenario.events import Event, ScenarioAction, events_of, names_of
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.plugins import PluginFault
 from sim_node.randomness import stream
 from sim_node.session.entities import Rejected
@@ -295,7 +296,6 @@ class OccurredEvent:
         return found
 
     def _condition(self, name: str, event: Event) -> SignalCondition:
-        from sim_node.extensions.scenario.formulas import FormulaError
         from sim_node.extensions.scenario.sampling import SignalCondition
 
         condition = self._around.conditions.get(name)
