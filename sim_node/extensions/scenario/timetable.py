@@ -261,7 +261,8 @@ class OccurredEvent:
             for condition in self._around.conditions.values():
                 condition.reset()
         self._around.last_step = table.progress.passed = self._step
-        waiting = [name for name in table.events if table.progress.due.get(name, _NO_LIMIT) <= self._step]
+        due = table.progress.due
+        waiting = [name for name in table.events if due.get(name, _NO_LIMIT) <= self._step] if due else []
         waiting += [name for name in self._beginning() if name not in waiting]
         while waiting:
             name = waiting.pop(0)
