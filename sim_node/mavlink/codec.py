@@ -238,7 +238,7 @@ class FrameReader:
         end = at + 12 + data[at + 1]
         if end > len(data):
             return None
-        if int.from_bytes(data[end - 2 : end], "little") != crc16.mcrf4xx(data[at + 1 : end - 2] + self._extra):
+        if data[end - 2] | data[end - 1] << 8 != crc16.mcrf4xx(data[at + 1 : end - 2] + self._extra):
             return None
         return end, self._unpack(data[at + 10 : end - 2].ljust(self._size, b"\0"))
 

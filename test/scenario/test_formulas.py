@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.formula_text import parse
 from sim_node.extensions.scenario.formulas import (
     Always,
@@ -16,7 +17,6 @@ from sim_node.extensions.scenario.formulas import (
     Compared,
     Eventually,
     Formula,
-    FormulaError,
     Interval,
     IsTrue,
     Not,
@@ -26,7 +26,9 @@ from sim_node.extensions.scenario.formulas import (
     SignalTerm,
     Until,
     holds,
+    holds_now,
     horizon_ns,
+    is_of_one_instant,
     robustness,
     signals_of,
 )
@@ -170,6 +172,30 @@ def test_missing_values_are_unknown() -> None:
     assert not holds(formula, trace, SECOND)[0]
     # What is false whatever is missing is false.
     assert robustness(parse("always a() > 2"), trace, SECOND, unknown=math.inf)[0] == -1.0
+
+
+PRESENT = st.recursive(
+    ATOMS | st.sampled_from(["a()", "b()"]).map(lambda name: IsTrue(SignalTerm(name))),
+    lambda below: st.one_of(st.builds(Not, below), *(st.tuples(below, below).map(both) for both in (And, Or))),
+    max_leaves=6,
+)
+NUMBERS = st.one_of(st.integers(-9, 9).map(lambda number: number / 2), st.sampled_from([math.nan, math.inf, -math.inf]))
+
+
+@given(PRESENT, NUMBERS, NUMBERS, st.booleans())
+def test_a_formula_of_one_instant_holds_as_it_does_of_samples(
+    formula: Formula, a: float, b: float, unknown: bool
+) -> None:
+    now = {"a()": a, "b()": b}
+    samples = {name: np.array([number]) for name, number in now.items()}
+    beyond = math.inf if unknown else -math.inf
+    assert is_of_one_instant(formula)
+    assert holds_now(formula, now, unknown=unknown) == holds(formula, samples, SECOND, unknown=beyond)[0]
+
+
+@given(FORMULAS)
+def test_what_has_an_interval_is_of_more_than_one_instant(formula: Formula) -> None:
+    assert is_of_one_instant(formula) == (not any(word in str(formula) for word in ("always", "eventually", "until")))
 
 
 def test_memory_is_that_of_the_windows() -> None:

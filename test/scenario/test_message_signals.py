@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from claims import free_instance
 
-from sim_node.extensions.scenario.formulas import FormulaError
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.message_signals import held
 from sim_node.extensions.scenario.runs import run_alone
 from sim_node.extensions.scenario.signals import formula, open_signal

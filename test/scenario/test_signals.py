@@ -71,6 +71,27 @@ def test_signals_of_a_thrown_ball_are_those_of_its_parabola() -> None:
     assert {name.partition("(")[0] for name in expected if "(" in name} | {"z"} | elsewhere == set(SIGNALS)
 
 
+@pytest.mark.parametrize("turned", [0.0, 90.0], ids=["along the fixed axes", "turned about z"])
+def test_a_ball_whose_joint_frame_is_elsewhere_flies_its_parabola(turned: float) -> None:
+    """Its motion is relative to a joint frame at [1, 2, 3], which is fixed to a table at [10, 0, 0]."""
+    frame = f"pose: {{position: [1, 2, 3], rpy_deg: [0, 0, {turned}]}}"
+    text = BALL.replace("name: ball, ", f"name: ball, parent: table, {frame}, ")
+    text = text.replace("frames:", "frames:\n  - {name: table, pose: {position: [10, 0, 0]}}")
+    along, across = (3.0, 4.0) if not turned else (-4.0, 3.0)
+    expected = {
+        "x(ball)": 11.0 + along * TIMES,
+        "y(ball)": 2.0 + across * TIMES,
+        "altitude(ball)": 3.0 + HEIGHTS,
+        "z(ball/top)": 3.5 + HEIGHTS,
+        "yaw(ball/top)": np.full(101, math.remainder(math.radians(40.0 + turned), math.tau)),
+        "ground_speed(ball)": np.full(101, 5.0),
+        "climb_rate(ball)": 5.0 - 10.0 * TIMES,
+    }
+    found = recorded(Simulation(loads(text), sensors=False), *expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-9, err_msg=name)
+
+
 def test_frames_on_turning_parents_have_the_pose_of_the_chain() -> None:
     """On a wheel that turns by 90 degrees per second about z, a mark at [2, 0, 1] moves on a circle."""
     wheel = """\

@@ -5,7 +5,7 @@ from sim_node.lazy import public
 with public(__name__):
     from sim_node.extensions.scenario.expectations import Expect as Expect
     from sim_node.extensions.scenario.expectations import Expectation as Expectation
-    from sim_node.extensions.scenario.formulas import FormulaError as FormulaError
+    from sim_node.extensions.scenario.formula_error import FormulaError as FormulaError
     from sim_node.extensions.scenario.formulas import robustness as robustness
     from sim_node.extensions.scenario.runs import JudgedRun as JudgedRun
     from sim_node.extensions.scenario.runs import run_alone as run_alone

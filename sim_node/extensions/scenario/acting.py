@@ -88,7 +88,9 @@ class JointEffect(Effect):
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
         """Let it act with the others."""
-        self.act(run, lasting, list((self._in_force(run) | {(lasting.kind, lasting.of): lasting}).values()))
+        every = self._in_force(run)
+        every[lasting.kind, lasting.of] = lasting
+        self.act(run, lasting, list(every.values()))
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
         """Leave what else lasts."""

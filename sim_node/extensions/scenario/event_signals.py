@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sim_node.extensions.scenario.events import events_of, names_of
-from sim_node.extensions.scenario.formulas import FormulaError
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.signals import Probe, SignalReading, signal_kind
 from sim_node.extensions.scenario.timetable import Happened, happened
 from sim_node.extensions.scenario.zones import Zone

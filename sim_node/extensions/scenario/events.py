@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.text import did_you_mean, shown
 from sim_node.world.bases import Base
 from sim_node.world.checks import entries_of
@@ -276,7 +277,6 @@ def _problem(event: Event, index: int, at: Place, below: str, message: str) -> P
 
 def _formula_fault(text: str) -> str:
     # Here: other worlds do without signals.
-    from sim_node.extensions.scenario.formulas import FormulaError
     from sim_node.extensions.scenario.signals import formula
 
     try:
@@ -287,7 +287,6 @@ def _formula_fault(text: str) -> str:
 
 
 def _condition_fault(run: Any, text: str) -> str:
-    from sim_node.extensions.scenario.formulas import FormulaError
     from sim_node.extensions.scenario.sampling import SignalCondition
 
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.text import did_you_mean
 from sim_node.world.declared import Fault, data_of, declared, faults, given, place_of, read, rule
@@ -59,8 +60,7 @@ def expected(text: str) -> Formula:
     Raises:
         FormulaError: It is none.
     """
-    from sim_node.extensions.scenario.formulas import FormulaError  # most worlds expect nothing, and all import this
-    from sim_node.extensions.scenario.signals import formula
+    from sim_node.extensions.scenario.signals import formula  # most worlds expect nothing, and all import this
 
     call = _CALL.fullmatch(text)
     if call is None or call[1] not in READY:
@@ -82,8 +82,6 @@ def expected(text: str) -> Formula:
 
 def _read_formula(value: Value) -> str:
     """Read a formula, and record its fault where it is in the file."""
-    from sim_node.extensions.scenario.formulas import FormulaError  # as for `expected`
-
     errors = len(value.report.errors)
     text = value.text()
     if len(value.report.errors) == errors:
@@ -100,8 +98,6 @@ def _read_formula(value: Value) -> str:
 
 
 def _formula_faults(text: Any) -> Iterator[Fault]:
-    from sim_node.extensions.scenario.formulas import FormulaError  # as for `expected`
-
     try:
         expected(text)
     except FormulaError as error:
@@ -173,7 +169,7 @@ class Expect:
 
 def _misfit(text: str, run: Any, expect: Expect) -> str:
     """Return why an expectation cannot be judged in a run; empty if it can."""
-    from sim_node.extensions.scenario.formulas import FormulaError, Robustness, signals_of  # as for `expected`
+    from sim_node.extensions.scenario.formulas import Robustness, signals_of  # as for `expected`
     from sim_node.extensions.scenario.sampling import RunSignals
 
     try:

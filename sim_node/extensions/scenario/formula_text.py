@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.formulas import (
     COMPARISONS,
     FUNCTIONS,
@@ -20,7 +21,6 @@ from sim_node.extensions.scenario.formulas import (
     Compared,
     Eventually,
     Formula,
-    FormulaError,
     Interval,
     IsTrue,
     Not,

@@ -9,6 +9,7 @@ keeps no more than the windows of bounded operators need.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -16,25 +17,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.units import Dimension
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Samples (T,) by the text of the signal.
 Samples = Mapping[str, FloatArray]
 INF = math.inf
-
-
-class FormulaError(ValueError):
-    """A formula is wrong.
-
-    Args:
-        message: A sentence for the user.
-        column: Where in the text, counted from 1; 0 where there is no place.
-    """
-
-    def __init__(self, message: str, column: int = 0) -> None:
-        super().__init__(message)
-        self.column = column
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +34,7 @@ class NumberTerm:
     dimension: Dimension | None = None
     text: str = ""
 
-    def of(self, samples: Samples) -> Any:
+    def of(self, samples: Mapping[str, Any]) -> Any:
         """Return the number."""
         return self.value
 
@@ -61,8 +50,8 @@ class SignalTerm:
     dimension: Dimension | None = None
     truth: bool = False
 
-    def of(self, samples: Samples) -> Any:
-        """Return its samples (T,)."""
+    def of(self, samples: Mapping[str, Any]) -> Any:
+        """Return its samples (T,), or its number if one is given."""
         return samples[self.name]
 
     def __str__(self) -> str:
@@ -77,8 +66,8 @@ class AppliedTerm:
     terms: tuple[Term, ...]
     dimension: Dimension | None = None
 
-    def of(self, samples: Samples) -> Any:
-        """Return its values (T,); what has none, such as the root of a negative number, is NaN."""
+    def of(self, samples: Mapping[str, Any]) -> Any:
+        """Return its values (T,), or one of them; what has none, such as the root of a negative number, is NaN."""
         with np.errstate(all="ignore"):
             return FUNCTIONS[self.function](*(term.of(samples) for term in self.terms))
 
@@ -106,12 +95,12 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 # Of each comparison: its robustness, and whether it holds.
 COMPARISONS: Mapping[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
-    "<=": (lambda a, b: b - a, np.less_equal),
-    ">=": (lambda a, b: a - b, np.greater_equal),
-    "==": (lambda a, b: -np.abs(a - b), np.equal),
-    "!=": (lambda a, b: np.abs(a - b), np.not_equal),
-    "<": (lambda a, b: b - a, np.less),
-    ">": (lambda a, b: a - b, np.greater),
+    "<=": (lambda a, b: b - a, operator.le),
+    ">=": (lambda a, b: a - b, operator.ge),
+    "==": (lambda a, b: -np.abs(a - b), operator.eq),
+    "!=": (lambda a, b: np.abs(a - b), operator.ne),
+    "<": (lambda a, b: b - a, operator.lt),
+    ">": (lambda a, b: a - b, operator.gt),
 }
 
 
@@ -464,3 +453,35 @@ def robustness(formula: Formula, samples: Samples, period_ns: int, *, unknown: f
 def holds(formula: Formula, samples: Samples, period_ns: int, *, unknown: float | None = None) -> npt.NDArray[np.bool_]:
     """Return whether (T,) a formula holds at each sample of a run; False where a value is NaN. See `Robustness`."""
     return np.asarray(Robustness(formula, period_ns, unknown=unknown, signs=True).push(samples, last=True) > 0.0)
+
+
+def is_of_one_instant(formula: Formula) -> bool:
+    """Return whether a formula has no intervals of time."""
+    return not any(isinstance(each, (Always, Eventually, Until)) for each in walk(formula))
+
+
+def holds_now(formula: Formula, now: Mapping[str, float], *, unknown: bool = False) -> bool:
+    """Return whether a formula of one instant holds, as `holds` does of samples (1,), in a tenth of the time.
+
+    Args:
+        formula: The formula, without intervals of time.
+        now: The number of each signal.
+        unknown: Whether comparisons hold that have no value, as with NaN.
+    """
+    match formula:
+        case Compared():
+            left, right = formula.left.of(now), formula.right.of(now)
+            if left != left or right != right:
+                return unknown
+            return bool(COMPARISONS[formula.operator][1](left, right))
+        case IsTrue():
+            value = formula.signal.of(now)
+            return unknown if value != value else value != 0.0
+        case Not(part):
+            return not holds_now(part, now, unknown=not unknown)
+        case And(parts):
+            return all(holds_now(part, now, unknown=unknown) for part in parts)
+        case Or(parts):
+            return any(holds_now(part, now, unknown=unknown) for part in parts)
+        case _:
+            raise AssertionError(formula)

@@ -71,14 +71,13 @@ class _Station(Effect):
     def apply(self, run: Simulation, lasting: Lasting) -> None:
         """Send what is due at the present step."""
         state: Any = lasting.arguments
-        step_s = run.world.time.step_ns * 1e-9
-        if (run.steps - lasting.since) % max(round(BEAT / step_s), 1) == 0 and state.get("beat") != run.steps:
-            state["beat"] = run.steps
+        step, step_s = run.steps, run.world.time.step_ns * 1e-9
+        if (step - lasting.since) % max(round(BEAT / step_s), 1) == 0 and state.get("beat") != step:
+            state["beat"] = step
             send(run, lasting, "HEARTBEAT", {"type": _GROUND_STATION, "autopilot": _INVALID, "mavlink_version": 3})
-        due = [each for each in state["queue"] if each[0] <= run.steps]
-        if not due:
+        if not (due := [each for each in state["queue"] if each[0] <= step]):
             return
-        state["queue"] = [each for each in state["queue"] if each[0] > run.steps]
+        state["queue"] = [each for each in state["queue"] if each[0] > step]
         autopilot = ordered(run, lasting.of)
         for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
             autopilot.order(name, fields)

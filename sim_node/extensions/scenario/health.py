@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.extensions.scenario.formulas import FormulaError
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.signals import Probe, SignalReading, pose_source, signal_kind, twist_source
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.columns import Array

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.scenario.formulas import FormulaError
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.ground_station import Ordered, autopilot_of, dialect_of
 from sim_node.extensions.scenario.signals import SIGNALS, TOPICS, Probe, SignalKind, SignalReading, signal_kind
 from sim_node.extensions.scenario.zones import Zone

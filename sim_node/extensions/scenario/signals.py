@@ -13,8 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.formula_text import parse
-from sim_node.extensions.scenario.formulas import Formula, FormulaError
+from sim_node.extensions.scenario.formulas import Formula
 from sim_node.extensions.scenario.units import Dimension, dimension_of
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.extensions.sweep import MeasureFault
@@ -233,9 +234,9 @@ def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], Floa
             pose = poses.compose(run.columns["pose"][each], pose)
         # Of the source, only how many samples there are.
         return ("qpos", (0,)), lambda numbers: np.broadcast_to(pose, (len(numbers), 7))
-    fixed = chain[:-1]
-    free = _free(run, chain[-1], "qpos", _FREE_POSE)
-    if free and all(run.frames.static[each] for each in fixed):
+    moving = next((at for at, each in enumerate(chain) if not run.frames.static[each]), len(chain) - 1)
+    fixed, free = chain[:moving], _free(run, chain[moving], "qpos", _FREE_POSE)
+    if free:
         # Kinematics of all bodies would take longer than a step.
         offset = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         for each in fixed:
@@ -258,10 +259,13 @@ _FREE_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 def _free(run: RunView, row: int, column: str, labels: Sequence[str]) -> tuple[int, ...]:
-    """Return the rows of MuJoCo's coordinates of a body that floats free in the fixed frame; none for other frames."""
+    """Return the rows of the coordinates of MuJoCo's free joint of a body; none for other frames.
+
+    They are along the axes of the fixed frame, from its origin, wherever the body's joint frame is.
+    """
     entities = run.columns.column(column).entities or () if column in run.columns else ()
     wanted = [f"{run.frames.names[row]}.{label}" for label in labels]
-    known = {entity: place for place, entity in enumerate(entities)} if run.frames.parents[row] == 0 else {}
+    known = {entity: place for place, entity in enumerate(entities)}
     return tuple(known[each] for each in wanted) if all(each in known for each in wanted) else ()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sim_node.extensions.scenario.alterations import SENSOR, alteration_of
 from sim_node.extensions.scenario.effects import EFFECTS, Lasting
 from sim_node.extensions.scenario.events import Event, ScenarioAction, events_of, names_of
+from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.plugins import PluginFault
 from sim_node.randomness import stream
 from sim_node.session.entities import Rejected
@@ -260,7 +261,8 @@ class OccurredEvent:
             for condition in self._around.conditions.values():
                 condition.reset()
         self._around.last_step = table.progress.passed = self._step
-        waiting = [name for name in table.events if table.progress.due.get(name, _NO_LIMIT) <= self._step]
+        due = table.progress.due
+        waiting = [name for name in table.events if due.get(name, _NO_LIMIT) <= self._step] if due else []
         waiting += [name for name in self._beginning() if name not in waiting]
         while waiting:
             name = waiting.pop(0)
@@ -295,7 +297,6 @@ class OccurredEvent:
         return found
 
     def _condition(self, name: str, event: Event) -> SignalCondition:
-        from sim_node.extensions.scenario.formulas import FormulaError
         from sim_node.extensions.scenario.sampling import SignalCondition
 
         condition = self._around.conditions.get(name)

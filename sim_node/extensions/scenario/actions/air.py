@@ -6,13 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-
 from sim_node.extensions.scenario.acting import JointEffect, Seconds, action, begin, lasting
 from sim_node.extensions.scenario.effects import Lasting, effect
 from sim_node.simulation import Simulation
 from sim_node.simulation.requests import Floats
-from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.quantities import Number
 
 if TYPE_CHECKING:
@@ -29,7 +26,11 @@ class _Air(JointEffect):
 
     def act(self, run: Simulation, of: Lasting, every: Sequence[Lasting]) -> None:
         """Add the velocities of the present step."""
-        wind_of(run).add(sum((velocity(each, run) for each in every), np.zeros(3)))
+        x = y = z = 0.0  # in plain numbers: it is done at each step
+        for each in every:
+            part, whole = _part(each, run), each.arguments["velocity"]
+            x, y, z = x + whole[0] * part, y + whole[1] * part, z + whole[2] * part
+        wind_of(run).add((x, y, z))
 
 
 def wind_of(run: Simulation) -> WindField:
@@ -40,18 +41,16 @@ def wind_of(run: Simulation) -> WindField:
     return found
 
 
-def velocity(lasting: Lasting, run: Simulation) -> FloatArray:
-    """Return the velocity (3,) that an effect adds at the present step, m/s.
+def _part(lasting: Lasting, run: Simulation) -> float:
+    """Return the part of its velocity that an effect adds at the present step.
 
-    A gust is the discrete one of MIL-F-8785C, there and back: v (1 - cos(2 pi t / T)) / 2. It is held for a step.
+    A gust is the discrete one of MIL-F-8785C, there and back: (1 - cos(2 pi t / T)) / 2. It is held for a step.
     """
-    full = np.asarray(lasting.arguments["velocity"])
     seconds = (run.steps - lasting.since) * run.world.time.step_ns * 1e-9
     if lasting.kind == "gust":
-        length = lasting.arguments["length"]
-        return full * (0.5 * (1.0 - math.cos(2.0 * math.pi * min(seconds / length, 1.0))))
+        return 0.5 * (1.0 - math.cos(2.0 * math.pi * min(seconds / lasting.arguments["length"], 1.0)))
     ramp = lasting.arguments["ramp"]
-    return full * (min(seconds / ramp, 1.0) if ramp else 1.0)
+    return min(seconds / ramp, 1.0) if ramp else 1.0
 
 
 @action("wind")
