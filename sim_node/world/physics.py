@@ -15,7 +15,7 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
 from sim_node.world.quantities import Flag, Number, Plain, Time, Vector, Whole, Word
 from sim_node.world.readers.keys import Form, Keys, flag
 from sim_node.world.readers.yaml_values import Table, Value
-from sim_node.world.surfaces import CONES, FLAGS, largest_timestep
+from sim_node.world.surfaces import CONES, FLAGS, SOLVERS, largest_timestep
 
 # Engines that can simulate rigid bodies.
 ENGINES = ("mujoco",)
@@ -66,7 +66,8 @@ class Physics:
     engine: str = given(Word(ENGINES), "What simulates bodies", default="mujoco")
     cone: str | None = given(Word(CONES), "Shape of friction cones", default=None)
     impratio: float | None = given(Number(1e-3, 1e6), "Frictional over normal constraint impedance", default=None)
-    # MuJoCo's 100 if not given.
+    # MuJoCo's newton and 100 if not given.
+    solver: str | None = given(Word(SOLVERS), "What solves the constraints of contacts", default=None)
     iterations: int | None = given(Whole(1, 100_000), "Maximum number of iterations of the solver", default=None)
     threads: int = given(Whole(1, 1024), "Maximum number of threads that step a fleet", default=1)
     # As MuJoCo has them if not given.

@@ -20,6 +20,7 @@ from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_values import Table, Value
 
 CONES = ("pyramidal", "elliptic")
+SOLVERS = ("newton", "cg", "pgs")
 # Parts of MuJoCo's pipeline that `physics.flags` switches on or off, by MuJoCo's names.
 FLAGS = (
     *("equality", "frictionloss", "limit", "clampctrl", "warmstart", "filterparent", "refsafe", "midphase"),

@@ -40,7 +40,7 @@ GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in keys_of(Heightm
     [
         (CONTACT, "Key", SHAPE),
         (CONTACT, "Key of `ground`", GROUND),
-        (CONTACT, "Key of `physics`", {"cone", "impratio", "iterations", "flags"}),
+        (CONTACT, "Key of `physics`", {"cone", "impratio", "solver", "iterations", "flags"}),
         (APPEARANCE, "Key of `material`", set(keys_of(Material))),
         (APPEARANCE, "Key of `lights`", set(keys_of(Light))),
         (APPEARANCE, "Key of `sky`", set(keys_of(Sky))),

@@ -404,10 +404,11 @@ def test_solver_options_reach_mujoco() -> None:
     ball = free("ball", Geometry("sphere", np.array([0.1]), 1.0), q=at(0, 0, 1))
     plain = engine_of(Simulation(world(plane(), ball))).model.opt
     flags = {"warmstart": False, "multiccd": True}
-    given = world(plane(), ball, cone="elliptic", impratio=3.0, iterations=7, flags=flags)
+    given = world(plane(), ball, cone="elliptic", impratio=3.0, solver="pgs", iterations=7, flags=flags)
     option = engine_of(Simulation(given)).model.opt
     assert (plain.cone, plain.impratio, plain.iterations) == (mujoco.mjtCone.mjCONE_PYRAMIDAL, 1.0, 100)
     assert (option.cone, option.impratio, option.iterations) == (mujoco.mjtCone.mjCONE_ELLIPTIC, 3.0, 7)
+    assert (plain.solver, option.solver) == (mujoco.mjtSolver.mjSOL_NEWTON, mujoco.mjtSolver.mjSOL_PGS)
     assert option.disableflags & mujoco.mjtDisableBit.mjDSBL_WARMSTART
     assert not plain.disableflags & mujoco.mjtDisableBit.mjDSBL_WARMSTART
 

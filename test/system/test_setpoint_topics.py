@@ -71,7 +71,9 @@ class Flown:
     def until_idle(self, again: Callable[[], None] = lambda: None) -> None:
         """No setpoint is repeated any more, and none is on its way into the bridge."""
         stream = self.node.bridge.vehicles[1].stream
-        self.ears.spin_for(0.05)
+        for each in self._publishers.values():
+            self.ears.spin_until(each.wait_for_all_acked, "the bridge's reader")
+        self.barrier()  # the bridge takes messages before requests
 
         def idle() -> bool:
             again()

@@ -14,7 +14,7 @@ from PIL import Image
 
 from sim_node.world import Body, Geometry, Physics, World, WorldError, lay_out, load
 from sim_node.world.declared import holder_of
-from sim_node.world.surfaces import COMBINE, CONES, FLAGS, Material, Surface
+from sim_node.world.surfaces import COMBINE, CONES, FLAGS, SOLVERS, Material, Surface
 from sim_node.world.writers.yaml import to_yaml
 
 
@@ -23,7 +23,7 @@ def test_every_key_is_read(read: Callable[..., World], write: Callable[..., Path
     Image.new("RGB", (4, 4), (255, 0, 0)).save("t.png")
     world = read(
         """
-        physics: {cone: elliptic, impratio: 5, iterations: 50, flags: {warmstart: false}}
+        physics: {cone: elliptic, impratio: 5, solver: cg, iterations: 50, flags: {warmstart: false}}
         bodies:
           - name: a
             geometry:
@@ -34,7 +34,7 @@ def test_every_key_is_read(read: Callable[..., World], write: Callable[..., Path
         """
     )
     physics = world.physics
-    assert (physics.cone, physics.impratio, physics.iterations) == ("elliptic", 5.0, 50)
+    assert (physics.cone, physics.impratio, physics.solver, physics.iterations) == ("elliptic", 5.0, "cg", 50)
     assert physics.flags == {"warmstart": False}
     plane, ball, robot, drawn = world.bodies[0].geometry
     assert plane.surface == Surface(sliding=0.7)
@@ -168,11 +168,12 @@ SHAPES = st.builds(
     st.sampled_from(["", "visual", "collision"]),
 )
 PHYSICS = st.builds(
-    lambda cone, impratio, iterations, flags: Physics(
-        cone=cone, impratio=impratio, iterations=iterations, flags=flags, integrator="euler"
+    lambda cone, impratio, solver, iterations, flags: Physics(
+        cone=cone, impratio=impratio, solver=solver, iterations=iterations, flags=flags, integrator="euler"
     ),
     st.none() | st.sampled_from(CONES),
     st.none() | st.floats(0.001, 1e6),
+    st.none() | st.sampled_from(SOLVERS),
     st.none() | st.integers(1, 100_000),
     st.dictionaries(st.sampled_from(FLAGS), st.booleans()),
 )

@@ -14,6 +14,7 @@ from sim_node.world.physics import Physics
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
 
+_SOLVERS = {"newton": mujoco.mjtSolver.mjSOL_NEWTON, "cg": mujoco.mjtSolver.mjSOL_CG, "pgs": mujoco.mjtSolver.mjSOL_PGS}
 _CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC}
 _BITS = 0xFFFF_FFFF
 # Weight of an impedance that counts only beside its like.
@@ -37,6 +38,8 @@ def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> 
         spec.option.cone = _CONES[cone]
     if impratio is not None:
         spec.option.impratio = impratio
+    if physics.solver is not None:
+        spec.option.solver = _SOLVERS[physics.solver]
     if physics.iterations is not None:
         spec.option.iterations = physics.iterations
     for name, is_on in physics.flags.items():
