@@ -279,7 +279,8 @@ window.simFoot = (() => {
   })();
   setInterval(show, 500);
   function showQuality() {
-    const low = window.simQuality.low(), what = low ? "no shadows, half resolution while it moves (q: draw all)" : "all is drawn (q: less)";
+    const low = window.simQuality.low();
+    const what = low ? `no shadows, ${window.simQuality.leavesOut()} while it moves (q: draw all)` : "all is drawn (q: less)";
     quality.hidden = false;
     quality.title = `${window.simQuality.why()}: ${what}`;
     quality.classList.toggle("on", low);
