@@ -418,7 +418,7 @@ def test_large_clouds_are_thinned_while_something_moves(browser: Any) -> None:
         page.evaluate(
             "setInterval(() => window.turning && simCamera.from([Math.sin(turning), Math.cos(turning++), 0]), 100)"
         )
-        page.locator("#foot .state", has_text="100,000 points of a cloud while it moves").wait_for()
+        page.locator('#foot button[title*="100,000 points of a cloud while it moves"]').wait_for(state="attached")
         page.evaluate("window.turning = 1")
         page.wait_for_function(DRAWN, arg=100_000)
         page.keyboard.press("q")
