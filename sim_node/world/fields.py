@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -46,8 +46,13 @@ def within(time_ns: int) -> int:
     return time_ns
 
 
-# Fields that give only where something was read from.
-PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places", "where", "files"}
+# Fields that give only where something was read from, beside those that are declared with place_of.
+_PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places", "where", "files"}
+
+
+def is_provenance(part: Field[Any]) -> bool:
+    """Return whether a field gives only where something was read from."""
+    return part.name in _PROVENANCE or "place" in part.metadata
 
 
 def same(left: object, right: object) -> bool:
@@ -55,7 +60,7 @@ def same(left: object, right: object) -> bool:
     return type(left) is type(right) and all(
         equal(getattr(left, part.name), getattr(right, part.name))
         for part in fields(left)  # type: ignore[arg-type]
-        if part.name not in PROVENANCE
+        if not is_provenance(part)
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim_node import names
 from sim_node.text import did_you_mean
-from sim_node.world.fields import PROVENANCE, equal
+from sim_node.world.fields import equal, is_provenance
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
 from sim_node.world.problems import WorldError, quoted, refuse, shown_key
@@ -208,7 +208,7 @@ def _merged(kept: Any, old: Any, new: Any) -> Any:
     if equal(old, new):
         return kept
     if is_dataclass(new) and type(kept) is type(old) is type(new):
-        names = [field.name for field in fields(new) if field.name not in PROVENANCE]
+        names = [field.name for field in fields(new) if not is_provenance(field)]
         changes = {name: _merged(getattr(kept, name), getattr(old, name), getattr(new, name)) for name in names}
         return replace(kept, **changes)  # type: ignore[type-var]
     if isinstance(kept, tuple) and isinstance(old, tuple) and isinstance(new, tuple):

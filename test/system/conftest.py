@@ -96,6 +96,14 @@ def browser(chromium: Any) -> Iterator[Browser]:
     browser.close()
 
 
+@pytest.fixture(scope="module")
+def browser_of_module(chromium: Any) -> Iterator[Browser]:
+    """A browser whose pages are gone after the tests of a module."""
+    browser = Browser(chromium)
+    yield browser
+    browser.close()
+
+
 @pytest.fixture
 def autopilots() -> None:
     """Real ones, one at a time on a machine: PX4 has ports of its own for its first ten instances alone."""

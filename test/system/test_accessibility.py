@@ -99,6 +99,7 @@ def test_axe_finds_nothing_serious_on_any_tab(browser: Any, size: tuple[int, int
         page.wait_for_timeout(1000)
         assert serious(page) == []
         if size[0] < 700:
+            page.get_by_role("button", name="More").click()
             page.locator(FOLDED).first.click()
         for dark in (False, True):
             page.get_by_role("tab", name="Look").first.click()

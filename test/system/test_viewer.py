@@ -418,6 +418,7 @@ def test_large_clouds_are_thinned_while_something_moves(browser: Any) -> None:
         page.evaluate(
             "setInterval(() => window.turning && simCamera.from([Math.sin(turning), Math.cos(turning++), 0]), 100)"
         )
+        page.locator('#foot button[title*="100,000 points of a cloud while it moves"]').wait_for(state="attached")
         page.evaluate("window.turning = 1")
         page.wait_for_function(DRAWN, arg=100_000)
         page.keyboard.press("q")
@@ -564,6 +565,24 @@ def test_a_phone_has_the_controls_of_the_foot_and_reads_all_that_it_says(browser
         page.get_by_role("button", name="Pause").tap()
         page.locator("#foot .state", has_text="paused").wait_for()
         assert page.evaluate(MISPLACED) == []
+        for hidden in ("Film", "Panels", "Keys", "Draw less"):
+            assert not page.get_by_role("button", name=hidden).is_visible()
+        page.get_by_role("button", name="More").tap()
+        page.get_by_role("button", name="Keys").tap()
+        page.get_by_role("heading", name="Keys").wait_for()
+        assert page.evaluate(MISPLACED) == []
+        page.get_by_role("button", name="Keys").tap()
+        page.get_by_role("button", name="Draw less").tap()
+        page.locator("#foot .state", has_text="all is drawn").wait_for()
+        page.get_by_role("button", name="Draw less").tap()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Film").tap()
+            page.locator("#foot .state", has_text="filming").wait_for()
+            page.get_by_role("button", name="Film").tap()
+        assert saved.value.suggested_filename.startswith("yard ")
+        page.get_by_role("button", name="Panels").tap()
+        page.get_by_role("button", name="Dark", exact=True).tap()
+        page.wait_for_selector('html[data-mantine-color-scheme="dark"]')
 
 
 def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(browser: Any, tmp_path: Path) -> None:

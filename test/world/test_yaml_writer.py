@@ -60,6 +60,14 @@ def test_a_shipped_world_reads_back_as_it_was(name: str, again: Again) -> None:
     assert again(world) == world
 
 
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[2] / "config" / "scenarios").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_a_shipped_scenario_reads_back_as_it_was(path: Path, again: Again) -> None:
+    world = load(path)
+    assert again(world) == world
+
+
 def test_a_world_read_back_runs_as_it_did(again: Again) -> None:
     one, other = Simulation(load("quadrotor"), 3), Simulation(again(load("quadrotor")), 3)
     for simulation in (one, other):

@@ -9,7 +9,7 @@ window.simCamera = (() => {
   const FOLDED = 80;
   let opening = null, moved = /[?&]initialCameraPosition=/.test(location.search), listened = null, number = null;
   let linked = moved && /[?&]follow=/.test(location.search);
-  let fittedTo = "";
+  let fittedTo = "", known;
   const veiled = new Set();
 
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -29,9 +29,10 @@ window.simCamera = (() => {
     return ready && found.nodePoseData?.[""] ? found : null;
   }
 
-  // The part of the canvas that nothing lies on: left, upper, right and lower edges, pixels.
+  // The part of the canvas that nothing lies on: left, upper, right and lower edges, pixels; and its whole size.
   function free(canvas) {
-    const all = canvas.getBoundingClientRect(), edges = { left: 0, top: 0, right: all.width, bottom: all.height };
+    const all = canvas.getBoundingClientRect(), { clientWidth: width, clientHeight: height } = canvas;
+    const edges = { left: 0, top: 0, right: all.width, bottom: all.height, width, height };
     let panel = document.querySelector('[role="tablist"]');
     while (panel && panel !== document.body && !/fixed|absolute/.test(getComputedStyle(panel).position)) panel = panel.parentElement;
     for (const each of [panel, document.querySelector("#foot")]) {
@@ -76,7 +77,7 @@ window.simCamera = (() => {
   function place() {
     const page = viser();
     if (!page || !opening) return false;
-    const width = page.canvas.clientWidth, height = page.canvas.clientHeight, edges = free(page.canvas);
+    const edges = free(page.canvas), { width, height } = edges;
     const within = (opening.box ? opening.share : 1 - 2 * MARGIN) * Math.tan(opening.fov / 2) / height;
     const slopes = [within * (edges.right - edges.left), within * (edges.bottom - edges.top)];
     const { eye, at } = opening.eye ? opening : opening.box
@@ -98,7 +99,21 @@ window.simCamera = (() => {
     page?.requestRender?.();
   }
 
+  // viser puts the camera where the server had it whenever its components come to it, also after the first messages.
+  function placeAgain(page) {
+    let reset = page.resetCameraPose;
+    Object.defineProperty(page, "resetCameraPose", {
+      get: () => reset && ((...given) => {
+        reset(...given);
+        if (!moved) number = null;
+        watch();
+      }),
+      set: (to) => (reset = to),
+    });
+  }
+
   function watch() {
+    if (window.__viserMutable !== known) placeAgain((known = window.__viserMutable));
     // That there is no GPU is seen, and the foot of the page says how many pictures there are.
     for (const notice of document.querySelectorAll(".mantine-Notification-root"))
       if (notice.textContent.startsWith("Software WebGL")) notice.style.display = "none";

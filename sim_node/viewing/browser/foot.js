@@ -37,18 +37,19 @@ window.simFoot = (() => {
     #foot .line input { position: absolute; inset: 0; width: 100%; margin: 0; accent-color: var(--blue); background: none; }
     #foot .mark { position: absolute; z-index: 1; padding: 0; border: 0; cursor: pointer; top: 1px; width: 3px; height: 8px; margin-left: -1px; border-radius: 1px;
       background: #e08600; } #foot .mark.error { background: #d6352f; } #foot .mark.note { background: var(--blue); }
-    #foot [hidden], #keys[hidden] { display: none; }
-    #keys { --ink: #22262b; --paper: #fff; position: fixed; z-index: 200; left: 50%; bottom: 60px; translate: -50% 0;
+    #foot [hidden], #keys[hidden], #foot .narrow { display: none; }
+    #keys { --ink: #22262b; --paper: #fff; position: fixed; z-index: 200; left: 50%; bottom: calc(var(--foot) + 16px); translate: -50% 0;
       padding: 14px 18px; border-radius: 8px; background: var(--paper); color: var(--ink);
       box-shadow: 0 4px 24px #0005; font: 14px system-ui, sans-serif; }
     #keys h2 { margin: 0 0 8px; font-size: 15px; } #keys td { padding: 3px 14px 3px 0; } #keys kbd { font-weight: 600; }
     #root { height: calc(100% - var(--foot)) !important; }
     .mantine-Paper-root[style*="position: fixed"] { bottom: var(--foot) !important; }
     @media (max-width: 700px) {
-      :root { --foot: 98px; } #keys { bottom: 112px; width: 92vw; box-sizing: border-box; }
-      #foot { flex-wrap: wrap; gap: 0 4px; padding: 2px 8px; align-content: space-evenly; } #foot .wide { display: none; }
+      :root { --foot: 98px; } :root:has(#foot.more) { --foot: 130px; } #keys { width: 92vw; box-sizing: border-box; }
+      #foot { flex-wrap: wrap; gap: 0 4px; padding: 2px 8px; align-content: space-evenly; } #foot:not(.more) .wide { display: none; }
+      #foot .wide { order: 2; flex: 1; } #foot .narrow { display: block; order: 1; }
       #foot .line { order: -1; flex: 0 0 100%; } #foot .line[style*="hidden"] { display: none; } #foot .time { min-width: 0; }
-      #foot .state { order: 1; flex: 0 0 100%; box-sizing: border-box; padding-left: 6px; white-space: normal; max-height: 28px; font-size: 12px; line-height: 14px; }
+      #foot .state { order: 1; flex: 0 0 calc(100% - 36px); box-sizing: border-box; padding-left: 6px; white-space: normal; max-height: 28px; font-size: 12px; line-height: 14px; }
       #foot .name { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     }
   `;
@@ -110,7 +111,11 @@ window.simFoot = (() => {
   help.setAttribute("aria-label", "Keys");
   const keys = element("section", { id: "keys", hidden: true, ariaLabel: "Keys" }, element("h2", {}, "Keys"), element("table", {},
     ...KEYS.map(([key, what]) => element("tr", {}, element("td", {}, element("kbd", {}, key)), element("td", {}, what)))));
-  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, quality, follow, shot, filmed, tile, help);
+  // What a phone has no room for is a row of its own.
+  const more = element("button", { type: "button", title: "More", className: "narrow", onclick: () => more.setAttribute("aria-expanded", foot.classList.toggle("more")) }, "⋯");
+  more.setAttribute("aria-label", "More");
+  more.setAttribute("aria-expanded", false);
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, more, quality, follow, shot, filmed, tile, help);
 
   slider.oninput = () => {
     dragging = true;
@@ -274,7 +279,8 @@ window.simFoot = (() => {
   })();
   setInterval(show, 500);
   function showQuality() {
-    const low = window.simQuality.low(), what = low ? "no shadows, half resolution while it moves (q: draw all)" : "all is drawn (q: less)";
+    const low = window.simQuality.low();
+    const what = low ? `no shadows, ${window.simQuality.leavesOut()} while it moves (q: draw all)` : "all is drawn (q: less)";
     quality.hidden = false;
     quality.title = `${window.simQuality.why()}: ${what}`;
     quality.classList.toggle("on", low);

@@ -157,7 +157,8 @@ def viewport_of(connection: ServerConnection | None) -> int | None:
 def _page() -> bytes:
     graph = b"<script>const GRAPH = %b;</script>" % json.dumps(LOOK._asdict()).encode()
     scripts = graph + _scripts("foot.js", "page.js", "panel_contents.js", "panels.js")
-    return PAGE.read_bytes().replace(b"</html>", scripts + b"</html>", 1)
+    icon = b'<link rel="icon" href="%b">' % _OUR_ICON
+    return PAGE.read_bytes().replace(b"<style>", icon + b"<style>", 1).replace(b"</html>", scripts + b"</html>", 1)
 
 
 @cache

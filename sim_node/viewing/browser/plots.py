@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_node.simulation import Refused
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
@@ -285,11 +287,15 @@ class Plots:
             self._plots.append(Plot(self._gui, source, self._rows(source, name), name, signal))
 
     def _add(self, event: Any, source: str, signal: str) -> None:
-        if len(self._plots) >= MAX_SHOWN:
-            event.client.add_notification("Not done", f"at most {MAX_SHOWN} plots can be shown", auto_close_seconds=5.0)
-            return
-        with self._lock:
-            self._plot(source, signal)
+        def add() -> None:
+            if f"{signal} of {source}" in self.shown:
+                raise Refused(f"there is a plot of {signal} of {source}")
+            if len(self._plots) >= MAX_SHOWN:
+                raise Refused(f"at most {MAX_SHOWN} plots can be shown")
+            with self._lock:
+                self._plot(source, signal)
+
+        answer(event, add)
 
     def _remove(self) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ window.simQuality = (() => {
   const FEW = 8, SECONDS = 8, STANDS = 1000;
   // Of larger clouds, so many points, which the server spreads: THINNED of drawings.py.
   const POINTS = 100_000;
-  let told = () => {}, drawn = 0, slow = 0, lit = true, Lines = null, part = PIXELS, from = "", moved = 0;
+  let told = () => {}, drawn = 0, slow = 0, lit = true, Lines = null, part = PIXELS, from = "", moved = 0, thins = false;
 
   // The page of panels, in which viewports are; itself in the page of somebody else.
   let outer = window;
@@ -76,7 +76,15 @@ window.simQuality = (() => {
 
   function thinClouds(scene) {
     const most = low && part < 1 ? POINTS : Infinity;
-    scene.traverse(({ isPoints, geometry }) => isPoints && geometry.setDrawRange(0, most));
+    let large = false;
+    scene.traverse(({ isPoints, geometry }) => {
+      if (!isPoints) return;
+      geometry.setDrawRange(0, most);
+      large ||= geometry.attributes.position.count > POINTS;
+    });
+    if (!low || !large || thins) return;
+    thins = true;
+    told();
   }
 
   // Light from all around is blurred for the first picture that has it, which takes seconds without a graphics card.
@@ -136,6 +144,8 @@ window.simQuality = (() => {
     // Whether less is drawn, and why it is or was; then whether anything is to be said of it.
     low: () => low,
     why: () => why,
+    // What is left out while something moves.
+    leavesOut: () => `half resolution${thins ? ` and ${POINTS.toLocaleString("en")} points of a cloud` : ""}`,
     toggle() {
       set(!low);
       window.simAddress?.((query) => query.set("quality", low ? "low" : "full"));

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import viser
 
-from sim_node.simulation import Loop, Snapshot
+from sim_node.simulation import Loop, Refused, Snapshot
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
@@ -358,18 +358,22 @@ class Viewer:
         found = None if signals is None else signals.find(f"{name}.{WORLD_VEL}")
         return np.full(6, np.nan) if found is None else found.read()
 
-    def _follow(self, name: str) -> str:
-        return "" if self._look.follow(name) else f"{name} does not move"
+    def _follow(self, name: str) -> None:
+        if not self._look.follow(name):
+            raise Refused(f"{name} does not move")
 
-    def _hide(self, name: str) -> str:
-        return "" if self._switches.toggle(name) else f"nothing is drawn on {name} alone"
+    def _hide(self, name: str) -> None:
+        if not self._switches.toggle(name):
+            raise Refused(f"nothing is drawn on {name} alone")
 
     def _plot(self, name: str) -> str:
         self._plots.shown = [
             *self._plots.shown,
             *(f"{signal} of {name}" for signal in ("position (m)", "velocity (m/s)")),
         ]
-        return "" if any(each.endswith(f" of {name}") for each in self._plots.shown) else "there are too many plots"
+        if not any(each.endswith(f" of {name}") for each in self._plots.shown):
+            raise Refused("there are too many plots")
+        return f"{name} is in the tab Plots"
 
     def _focus(self, name: str) -> None:
         """Bring a frame into the middle of all pages, and follow it if it moves."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.fields import PROVENANCE
+from sim_node.world.fields import is_provenance
 
 
 def seconds(nanoseconds: int) -> float | decimal.Decimal:
@@ -55,6 +55,6 @@ def data_of(part: Any) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for field in fields(part):
         value = getattr(part, field.name)
-        if value is not None and field.name not in PROVENANCE:
+        if value is not None and not is_provenance(field):
             data[field.name] = pose_data(np.asarray(value)) if field.name == "pose" else plain(value)
     return data

@@ -14,7 +14,7 @@ import yaml
 
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.declared import data_of
-from sim_node.world.fields import PROVENANCE
+from sim_node.world.fields import is_provenance
 from sim_node.world.model import World
 from sim_node.world.part import PARTS, Refer
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, shown_key
@@ -142,7 +142,7 @@ def _differing(one: Any, other: Any, at: str) -> Iterator[str]:
     """Yield the key paths below `at` that differ by more than rounding."""
     if is_dataclass(one) and type(one) is type(other):
         for field in fields(one):
-            if field.name not in PROVENANCE:
+            if not is_provenance(field):
                 yield from _differing(getattr(one, field.name), getattr(other, field.name), f"{at}.{field.name}")
     elif isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys((*one, *other)):

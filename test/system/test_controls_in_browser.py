@@ -1,0 +1,291 @@
+"""Each control of the panel, pressed in a real browser: what it does to the page, and to the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from waiting import PATIENCE, until
+
+from sim_node import Session, loads
+from sim_node.session.bag_view import BagView
+from sim_node.viewing.browser.viewer import Viewer
+
+WORLD = """
+world: controls
+time: {step: 0.01}
+origin: {latitude: 47.4, longitude: 8.5, altitude: 400}
+physics: {integrator: implicitfast, gravity: [0, 0, 0]}
+motions: [{frame: cart, keyframes: [{t: 0, position: [0, 3, 0]}, {t: 1000, position: [100, 3, 0]}]}]
+bodies:
+  - {name: box, parent: cart, geometry: [{box: [0.5, 0.3, 0.4], color: [1, 0, 1]}]}
+  - {name: crate, joint: free, pose: {position: [1, -2, 1], rpy_deg: [0, 0, 90]}, geometry: [{box: [1, 1, 1], mass: 3}]}
+  - {name: robot, joint: free, geometry: [{sphere: 0.2, mass: 3}]}
+  - {name: lift, pose: {position: [3, 0, 0]}, joint: {type: pz, limits: [0, 2]}, geometry: [{sphere: 0.2, mass: 5}]}
+actuators: [{joint: lift, stiffness: 500, damping: 100}]
+bases:
+  - {name: omni, body: robot, type: omni, wheel_radius: 0.1, base_radius: 0.2, drive: kinematic, limits: {linear: 0.8}}
+sensors:
+  - {name: cart/imu, parent: cart, type: imu, rate: 100}
+  - {name: cart/mag, parent: cart, type: magnetometer, rate: 50}
+  - {name: cart/left, parent: cart, type: camera, rate: 2, width: 32, height: 24}
+  - {name: cart/right, parent: cart, type: camera, rate: 2, width: 48, height: 24}
+scenario:
+  - {name: shove, do: {push: {body: crate, force: [9, 0, 0], seconds: 1}}}
+"""
+
+# Of the scene of a page: how large the shapes or axes are that are seen, and which nodes are seen.
+SIZES = """(nodes) => Object.entries(__viserMutable.nodeRefFromName).map(([name, node]) => {
+    let size = 0;
+    if (name.startsWith(nodes)) node?.traverse((each) => {
+        if (!each.isInstancedMesh) return;
+        const placed = each.matrix.clone();
+        each.getMatrixAt(0, placed);
+        size = Math.max(size, placed.getMaxScaleOnAxis());
+    });
+    return size;
+}).filter((size) => size > 0.001)"""
+SEEN = """(nodes) => Object.entries(__viserMutable.nodeRefFromName).filter(([name, node]) => {
+    const isThere = Boolean(node) && name.startsWith(nodes);
+    for (; node; node = node.parent) if (!node.visible) return false;
+    return isThere;
+}).map(([name]) => name)"""
+LABELS = "(nodes) => Object.keys(__viserMutable.nodePoseData).filter((name) => name.startsWith(nodes + '/'))"
+CASTS = "__viserMutable.scene.children.some((each) => each.isDirectionalLight && each.castShadow)"
+
+
+class Panel:
+    """The panel of a page, as somebody uses it; `run` is what it shows, and `errors` is what its console says."""
+
+    def __init__(self, page: Any, url: str, run: Session | None = None) -> None:
+        self.page, self.run, self.errors = page, run, list[str]()
+        page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.set_default_timeout(1000.0 * PATIENCE)
+        # In full: without a graphics card, it would have no shadows.
+        page.goto(f"{url}/?quality=full")
+        page.locator("#triad button.x").wait_for()
+
+    def _element(self, role: str, name: str) -> Any:
+        # Tabs that are not in front have elements of the same names.
+        return self.page.get_by_role(role, name=name, exact=True).locator("visible=true").first
+
+    def tab(self, name: str) -> None:
+        self._element("tab", name).click()
+
+    def choose(self, label: str, option: str) -> None:
+        self._element("combobox", label).click()
+        self._element("option", option).click()
+
+    def fill(self, label: str, text: str) -> None:
+        field = self._element("textbox", label)
+        field.fill(text)
+        field.press("Enter")
+
+    def tick(self, label: str) -> None:
+        self._element("checkbox", label).click()
+
+    def press(self, label: str) -> None:
+        self._element("button", label).click()
+
+    def has(self, text: str) -> bool:
+        return text in self.page.locator("body").inner_text()
+
+    def count(self, script: str, nodes: str) -> int:
+        return len(self.page.evaluate(script, nodes))
+
+    def of_run(self, read: Callable[[Any], Any]) -> Any:
+        assert self.run is not None
+        simulation = self.run.simulation
+        return self.run.loop.call(lambda: read(simulation))
+
+
+@pytest.fixture(scope="module")
+def of_run(browser_of_module: Any) -> Iterator[Panel]:
+    with Session(loads(WORLD), view=0) as session:
+        session.start()
+        assert session.viewer is not None
+        yield Panel(browser_of_module.new_page(drawn=False), session.viewer.url, session)
+
+
+@pytest.fixture(scope="module")
+def of_bag(browser_of_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
+    path = tmp_path_factory.mktemp("controls") / "run"
+    with Session(loads(WORLD), record=path, real_time_factor=0.0) as session:
+        session.run(2.0)
+    view = BagView(path, viewer := Viewer(0, "run"), print)
+    try:
+        view.start()
+        yield Panel(browser_of_module.new_page(drawn=False), viewer.url)
+    finally:
+        view.close()
+
+
+class Control(NamedTuple):
+    """The tab that it is in, what somebody does with it, what is true then and was not before, and what comes first."""
+
+    tab: str
+    use: Callable[[Panel], object]
+    done: Callable[[Panel], object]
+    before: Callable[[Panel], object] = lambda panel: None
+
+
+def crate(panel: Panel) -> None:
+    panel.choose("Selected", "crate")
+
+
+def trigger(event: str) -> Callable[[Panel], None]:
+    def use(panel: Panel) -> None:
+        panel.choose("Request", "trigger")
+        panel.fill("Event", event)
+        panel.press("Ask")
+
+    return use
+
+
+def plot_a_sensor(panel: Panel) -> None:
+    panel.choose("Plot", "cart/imu")
+    panel.choose("Signal", "force")
+    panel.press("Add plot")
+
+
+def turn(panel: Panel) -> None:
+    panel.fill("turn, rad/s", "0.3")
+    until(lambda: panel.of_run(lambda run: run.vehicles["omni"].twist[2]) > 0.2, "the base to turn")
+
+
+OF_RUN = {
+    "Selected": Control("Look", lambda on: on.choose("Selected", "crate"), lambda on: on.has("mass 3 kg")),
+    "Follow a selected one": Control("Look", lambda on: on.press("Follow"), lambda on: on.has("◎ crate"), crate),
+    "Hide": Control("Look", lambda on: on.press("Hide"), lambda on: on.count(SIZES, "/world/shapes/") == 3, crate),
+    "Plot a selected one": Control(
+        "Plots", lambda on: on.press("Plot"), lambda on: on.has("crate: velocity (m/s)"), crate
+    ),
+    "Follow what stands": Control(
+        "Look",
+        lambda on: on.press("Follow"),
+        lambda on: on.has("Not done\nmap does not move"),
+        lambda on: on.choose("Selected", "map"),
+    ),
+    "Drag": Control("Look", lambda on: on.press("Drag"), lambda on: on.count(SEEN, "/world/handles"), crate),
+    "Push": Control(
+        "Look",
+        lambda on: on.press("Push"),
+        lambda on: on.of_run(lambda run: abs(run.bodies["crate"].twist[1])) > 0.5,
+        crate,
+    ),
+    "Follow": Control("Look", lambda on: on.choose("Follow", "lift"), lambda on: on.has("◎ lift")),
+    "Turn with it": Control(
+        "Look",
+        lambda on: on.tick("Turn with it"),
+        lambda on: on.page.evaluate("__viserMutable.nodeRefFromName['/world'].quaternion.z") < -0.7,
+        lambda on: on.choose("Follow", "crate"),
+    ),
+    "Names": Control("Look", lambda on: on.choose("Names", "none"), lambda on: not on.count(LABELS, "/world/names")),
+    "Axes": Control("Look", lambda on: on.choose("Axes", "none"), lambda on: not on.count(SEEN, "/world/axes/")),
+    "Size of axes": Control(
+        "Look",
+        lambda on: on.fill("Size of axes", "5"),
+        lambda on: max(on.page.evaluate(SIZES, "/world/axes/")) > 1.0,
+        lambda on: on.choose("Axes", "all"),
+    ),
+    "Trails": Control("Look", lambda on: on.fill("Trails", "cart"), lambda on: on.count(LABELS, "/world/trails") == 2),
+    "Plans": Control("Look", lambda on: on.tick("Plans"), lambda on: not on.count(SEEN, "/world/plans/")),
+    "Field of view": Control(
+        "Look",
+        lambda on: on.fill("Field of view (°)", "30"),
+        lambda on: abs(on.page.evaluate("__viserMutable.camera.fov") - 30.0) < 1e-3,
+    ),
+    "Shadows": Control("Look", lambda on: on.tick("Shadows"), lambda on: not on.page.evaluate(CASTS)),
+    "Dark": Control(
+        "Look",
+        lambda on: on.tick("Dark"),
+        lambda on: on.page.locator('html[data-mantine-color-scheme="dark"]').count(),
+    ),
+    "Copy link": Control(
+        "Look",
+        lambda on: on.press("Copy link"),
+        lambda on: "initialCameraPosition=" in on.page.evaluate("location.href"),
+    ),
+    "Add plot": Control("Plots", plot_a_sensor, lambda on: on.has("cart/imu: force (m/s²)")),
+    "Add it again": Control(
+        "Plots", plot_a_sensor, lambda on: on.has("Not done\nthere is a plot of force of cart/imu"), plot_a_sensor
+    ),
+    "Remove plots": Control(
+        "Plots", lambda on: on.press("Remove plots"), lambda on: on.has("no plots yet"), plot_a_sensor
+    ),
+    "Target": Control("Frames", lambda on: on.choose("Target", "lift"), lambda on: on.has("in lift\n")),
+    "Source": Control("Frames", lambda on: on.choose("Source", "robot"), lambda on: on.has("robot in ")),
+    "Shown": Control("Frames", lambda on: on.tick("left_optical"), lambda on: on.count(SEEN, "/world/sensors/0/") == 0),
+    "Topic": Control(
+        "Messages", lambda on: on.choose("Topic", "/cart/mag/mag"), lambda on: on.has("sensor_msgs/msg/MagneticField")
+    ),
+    "Ask for an event": Control(
+        "Edit", trigger("shove"), lambda on: on.of_run(lambda run: run.bodies["crate"].twist[0]) > 0.5
+    ),
+    "Ask for no event": Control(
+        "Edit", trigger("shov"), lambda on: on.has("Not done\nno event 'shov'; did you mean shove?")
+    ),
+    "Sliders of a base": Control(
+        "Drive",
+        lambda on: on.fill("left, m/s", "0.4"),
+        lambda on: on.of_run(lambda run: run.vehicles["omni"].twist[1]) > 0.3,
+    ),
+    "Slider of a joint": Control(
+        "Drive",
+        lambda on: on.fill("lift", "1.5"),
+        lambda on: on.of_run(lambda run: run.joints["lift"].position[0]) > 1.0,
+    ),
+    "Stop": Control(
+        "Drive",
+        lambda on: on.press("Stop"),
+        lambda on: on.of_run(lambda run: run.vehicles["omni"].twist[2]) == 0.0,
+        turn,
+    ),
+    "Sensor": Control("Sensors", lambda on: on.choose("Sensor", "cart/mag"), lambda on: on.has("field_x")),
+    "Camera": Control("Images", lambda on: on.choose("Camera", "cart/right"), lambda on: on.has("48 x 24 pixels")),
+}
+OF_BAG = {
+    "Selected": Control("Look", lambda on: on.choose("Selected", "crate"), lambda on: on.has("crate in map")),
+    "Topic": Control("Messages", lambda on: on.choose("Topic", "/tf"), lambda on: on.has("tf2_msgs/msg/TFMessage")),
+    "Camera": Control(
+        "Images", lambda on: on.choose("Camera", "/cart/right/image_raw"), lambda on: on.has("48 x 24 pixels")
+    ),
+    "Source": Control(
+        "Sources",
+        lambda on: on.tick("/cart/left/image_raw"),
+        lambda on: ["frustum" in each for each in on.page.evaluate(SEEN, "/world/topics/")].count(True) == 1,
+    ),
+    "Labels": Control("Sources", lambda on: on.tick("Labels"), lambda on: not on.count(LABELS, "/world/topics/labels")),
+}
+
+
+def assert_does(control: Control, panel: Panel) -> None:
+    panel.tab(control.tab)
+    control.before(panel)
+    assert not control.done(panel), "it is so already"
+    control.use(panel)
+    until(lambda: control.done(panel), "what it does", 0.2)
+    assert panel.errors == []
+
+
+@pytest.mark.parametrize("control", OF_RUN.values(), ids=OF_RUN)
+def test_a_control_of_a_run_does_what_it_says(of_run: Panel, control: Control) -> None:
+    assert_does(control, of_run)
+
+
+@pytest.mark.parametrize("control", OF_BAG.values(), ids=OF_BAG)
+def test_a_control_of_a_bag_does_what_it_says(of_bag: Panel, control: Control) -> None:
+    assert_does(control, of_bag)
+
+
+def test_panels_beside_the_scene_come_without_an_error(browser: Any) -> None:
+    with Session("quadrotor", view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        panel = Panel(browser.new_page(drawn=False), session.viewer.url)
+        panel.press("Panels")
+        panel.page.locator("iframe").wait_for()
+        panel.page.wait_for_load_state("networkidle")
+        assert panel.errors == []
