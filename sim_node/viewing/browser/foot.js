@@ -234,6 +234,7 @@ window.simFoot = (() => {
     if (message.ended) ended = true;
     if (message.said) said = { at: Date.now(), text: message.said };
     if (!message.state) return;
+    if (!state && said.text) said.at = Date.now(); // nothing was shown before
     state = message.state;
     heard = Date.now();
     // Clocks of two machines differ: the shortest way is taken for none.
