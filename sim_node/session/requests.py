@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from sim_node.session.entities import rejecting
-from sim_node.simulation.requests import Content, File, Pose, Twist, Words, carry_out, request
+from sim_node.simulation.requests import Content, File, NameOf, Pose, Twist, Words, carry_out, request
 from sim_node.spatial.frames import Frame, convert_transform, convert_velocity
 from sim_node.world.quantities import Whole
 
@@ -50,6 +50,10 @@ class RequestContext:
             body.twist = body.twist + np.array([*velocity, 0.0, 0.0, 0.0])
 
         self.loop.call(add)
+
+    def named(self, holds: NameOf) -> Sequence[str]:
+        """Return the names of a kind, of the world that the run has now."""
+        return holds.names(self.loop.simulation.world)
 
     def loose(self) -> Sequence[str]:
         """Return the frames of the bodies that float free, of the world that the run has now."""

@@ -21,9 +21,9 @@ import inspect
 import math
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from sim_node.registry import Registry
 from sim_node.text import did_you_mean, shown
 from sim_node.world.quantities import Flag, Number, Plain, Text, Whole, Word
 from sim_node.world.readers.numbers import from_euler
+
+if TYPE_CHECKING:
+    from sim_node.world.model import World
 
 F = TypeVar("F", bound=Callable[..., str])
 Check = Callable[[Mapping[str, Any]], object]
@@ -92,9 +95,24 @@ class NameOf(Text):
 
     Attributes:
         kind: What it is, as messages call it.
+        names: Returns those of a world.
     """
 
     kind: str = ""
+    names: Callable[[World], Sequence[str]] = lambda world: ()
+
+
+def _frames_of(world: World) -> Sequence[str]:
+    from sim_node.world.checks import entries_of  # here: commands know requests, and most need no world
+
+    return [entry.name for entry in entries_of(world)]
+
+
+def _vehicles_of(world: World) -> Sequence[str]:
+    from sim_node.world.bases import Base
+    from sim_node.world.vehicles import Multirotor
+
+    return [*(each.name for each in world.of(Multirotor)), *(each.name for each in world.of(Base))]
 
 
 _POSE = "X,Y,Z in m; X,Y,Z,ROLL,PITCH,YAW with degrees; or X,Y,Z,QX,QY,QZ,QW"
@@ -103,9 +121,8 @@ Twist = Annotated[list[float], Floats((6,), "VX,VY,VZ,WX,WY,WZ in m/s and rad/s"
 Words = Annotated[list[str], WordsOf()]
 File = Annotated[str, FileArgument()]
 Content = Annotated[str, ContentOf()]
-BodyName = Annotated[str, NameOf(kind="body")]
-VehicleName = Annotated[str, NameOf(kind="vehicle")]
-EventName = Annotated[str, NameOf(kind="event")]
+BodyName = Annotated[str, NameOf(kind="body", names=_frames_of)]
+VehicleName = Annotated[str, NameOf(kind="vehicle", names=_vehicles_of)]
 _HOLDS: Mapping[Any, Plain] = {str: Text(), bool: Flag(), int: Whole(), float: Number()}
 _NEEDED = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 

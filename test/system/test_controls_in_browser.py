@@ -138,7 +138,7 @@ def crate(panel: Panel) -> None:
 def trigger(event: str) -> Callable[[Panel], None]:
     def use(panel: Panel) -> None:
         panel.choose("Request", "trigger")
-        panel.fill("Event", event)
+        panel.choose("Event", event)
         panel.press("Ask")
 
     return use
@@ -223,9 +223,6 @@ OF_RUN = {
     ),
     "Ask for an event": Control(
         "Edit", trigger("shove"), lambda on: on.of_run(lambda run: run.bodies["crate"].twist[0]) > 0.5
-    ),
-    "Ask for no event": Control(
-        "Edit", trigger("shov"), lambda on: on.has("Not done\nno event 'shov'; did you mean shove?")
     ),
     "Sliders of a base": Control(
         "Drive",

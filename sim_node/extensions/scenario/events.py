@@ -11,8 +11,6 @@ from typing import Any
 
 from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.text import did_you_mean, shown
-from sim_node.world.bases import Base
-from sim_node.world.checks import entries_of
 from sim_node.world.declared import BAD, Fault, declared, given, place_of, rule
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
@@ -23,7 +21,6 @@ from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Value, read_parameters
-from sim_node.world.vehicles import Multirotor
 from sim_node.world.writers.values import plain
 
 TRIGGERS = ("at", "between", "every", "when", "after")
@@ -242,19 +239,18 @@ class Events(Kind[Event]):
             return
         from sim_node.simulation.requests import REQUESTS, NameOf  # here: other worlds do without requests
 
-        vehicles: tuple[Multirotor | Base, ...] = (*world.of(Multirotor), *world.of(Base))
-        known: Mapping[str, Collection[str]] = {
-            "body": [entry.name for entry in entries_of(world)],
-            "vehicle": [each.name for each in vehicles],
-            "event": names_of(events),
-        }
+        known: dict[str, Collection[str]] = {}
         for problem, action in actions:
             given: Mapping[str, Any] = {}
             with suppress(KeyError, ValueError):  # `problems` reports them
                 given = action.given()
             for argument in REQUESTS[action.name].arguments if given else ():
                 name, holds, places = given.get(argument.name), argument.holds, action.places or {}
-                if isinstance(holds, NameOf) and name and name not in known[holds.kind]:
+                if not isinstance(holds, NameOf) or not name:
+                    continue
+                if holds.kind not in known:
+                    known[holds.kind] = holds.names(world)
+                if name not in known[holds.kind]:
                     at = next((places[key].value for key in (argument.name, _ALONE) if key in places), action.place)
                     message = f"no {holds.kind} {shown(name)!r} at the start{did_you_mean(name, known[holds.kind])}"
                     yield problem(at, f".do.{action.name}", message)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf
+from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf, NameOf
 from sim_node.viewing.browser.answering import answer
 from sim_node.world.quantities import Word
 
 _ASK = "Ask"
+# Names among which one is chosen; of more, one is written.
+MAX_NAMES = 100
 
 
 class Editor(Protocol):
@@ -17,6 +19,9 @@ class Editor(Protocol):
 
     def ask(self, name: str, /, **given: Any) -> str:
         """Make a request; see `sim_node.simulation.requests`. Returns what it did."""
+
+    def named(self, holds: NameOf) -> Sequence[str]:
+        """Return the names of a kind, of the world that the run has now. Does not wait for the run."""
 
     def loose(self) -> Sequence[str]:
         """Return the frames of the bodies that float free. Does not wait for the run."""
@@ -51,7 +56,7 @@ class EditTab:
             field.remove()
         shown = [each for each in request.arguments if not isinstance(each.holds, ContentOf)]
         with self._form:
-            self._fields = [(each, _field(gui, each)) for each in shown]
+            self._fields = [(each, self._field(gui, each)) for each in shown]
 
     def _ask(self) -> str:
         request, given = REQUESTS[self._request.value], dict[str, Any]()
@@ -62,13 +67,14 @@ class EditTab:
                 given[each.name] = each.read(text)
         return self._editor.ask(request.name, **given)
 
-
-def _field(gui: Any, argument: Argument) -> Any:
-    """Add the field of an argument."""
-    label, default = argument.name.replace("_", " ").capitalize(), argument.default
-    if argument.kind is bool:
-        return gui.add_checkbox(label, default, hint=argument.about)
-    if isinstance(argument.holds, Word):
-        return gui.add_dropdown(label, tuple(argument.holds.allowed), initial_value=default, hint=argument.about)
-    text = "" if default in (None, NEEDED) else str(default)
-    return gui.add_text(label, text, hint=argument.about)
+    def _field(self, gui: Any, argument: Argument) -> Any:
+        """Add the field of an argument."""
+        label, default = argument.name.replace("_", " ").capitalize(), argument.default
+        if argument.kind is bool:
+            return gui.add_checkbox(label, default, hint=argument.about)
+        if isinstance(argument.holds, Word):
+            return gui.add_dropdown(label, tuple(argument.holds.allowed), initial_value=default, hint=argument.about)
+        if isinstance(argument.holds, NameOf) and 0 < len(names := self._editor.named(argument.holds)) <= MAX_NAMES:
+            return gui.add_dropdown(label, (*([] if default is NEEDED else [default]), *names), hint=argument.about)
+        text = "" if default in (None, NEEDED) else str(default)
+        return gui.add_text(label, text, hint=argument.about)

@@ -19,10 +19,11 @@ from sim_node.extensions.scenario.acting import (
 )
 from sim_node.extensions.scenario.alterations import FAILURE_TYPES, SENSOR
 from sim_node.extensions.scenario.effects import Effect, Lasting, effect
+from sim_node.extensions.scenario.events import events_of, names_of
 from sim_node.extensions.scenario.timetable import timetable_of
 from sim_node.randomness import stream
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import EventName, Floats, VehicleName
+from sim_node.simulation.requests import Floats, NameOf, VehicleName
 from sim_node.text import did_you_mean
 from sim_node.world.quantities import Number, Whole, Word
 
@@ -312,6 +313,9 @@ def jam(
     alter(run, sensor, "noise", seconds, noise=[*[noise] * 3, *[0.1 * noise] * 3])
     alter(run, sensor, "intermittent", seconds, share=share)
     return f"{sensor} is jammed{lasting(seconds)}"
+
+
+EventName = Annotated[str, NameOf(kind="event", names=lambda world: names_of(events_of(world)))]
 
 
 @action("trigger")
