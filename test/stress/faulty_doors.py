@@ -34,6 +34,8 @@ class Faulty(Stateless):
     def feed(self, data: bytes) -> str:
         if self._name == "grows":
             self._grown.append(bytes([len(self._grown) % 255 + 1]) * (1 << 17))
+        if self._name == "grows once":
+            self._grown.append(b"\1" * ((32 << 20) if len(self._grown) == 500 else 1))
         if data != BAD:
             return "fine"
         if self._name == "raises":

@@ -55,6 +55,10 @@ def test_growth_is_found(tmp_path: Path) -> None:
     assert [find.place for find in outcome.finds] == ["growth"]
 
 
+def test_what_is_imported_late_is_no_growth(tmp_path: Path) -> None:
+    assert not run("grows once", 600, 1, 1, tmp_path, opened).finds
+
+
 @pytest.mark.parametrize("name", only(["dies", "waits"], 0))
 def test_what_ends_or_stops_a_process_is_found_and_the_rest_is_fed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
