@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 # A longer round trip gives a poor estimate of the offset; MAVROS and PX4 drop such samples, too.
 MAX_ROUND_TRIP_NS = 10_000_000
@@ -181,3 +182,18 @@ class BootClock:
         self._boot_ns = self._stamp_ns = self._late = 0
         self._by_arrival = None
         self._by_round_trip, self._round_trips, self._off = 0.0, 0, 0
+
+
+class TimesyncAnswer(NamedTuple):
+    """What the answer to a TIMESYNC says, ns: the autopilot's offset by it and as estimated, and the round trip."""
+
+    observed_ns: int
+    estimated_ns: int
+    round_trip_ns: int
+
+
+def answer_of(fields: Any, clock: BootClock, now_ns: int) -> TimesyncAnswer | None:
+    """Return what a TIMESYNC says that came at a time of the graph (ns); None if it answers no request of ours."""
+    if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
+        return None
+    return TimesyncAnswer((fields.ts1 + now_ns) // 2 - fields.tc1, clock.offset_ns or 0, now_ns - fields.ts1)

@@ -9,6 +9,7 @@ from sim_node.mavlink.dialects import TopicFunction
 from sim_node.mavlink.mavros.names import MavrosNames
 from sim_node.mavlink.modes import ARMED, mode_name
 from sim_node.mavlink.telemetry import Heartbeat
+from sim_node.mavlink.timesync import answer_of
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.mavlink.translation.state import GUIDED, MANUAL
 
@@ -156,20 +157,16 @@ def _system_time(fields: Any, names: MavrosNames) -> None:
 
 
 def _timesync(fields: Any, names: MavrosNames) -> None:
-    """The answers to our requests."""
-    now_ns, offset_ns = names.vehicle.arrival_ns, names.vehicle.clock.offset_ns
-    if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
-        return
-    names.encode(
-        TIMESYNC,
-        {
+    now_ns = names.vehicle.arrival_ns
+    if (answer := answer_of(fields, names.vehicle.clock, now_ns)) is not None:
+        values = {
             "header.stamp": now_ns,
             "remote_timestamp_ns": fields.tc1,
-            "observed_offset_ns": (fields.ts1 + now_ns) // 2 - fields.tc1,
-            "estimated_offset_ns": offset_ns or 0,
-            "round_trip_time_ms": (now_ns - fields.ts1) * 1e-6,
-        },
-    )
+            "observed_offset_ns": answer.observed_ns,
+            "estimated_offset_ns": answer.estimated_ns,
+            "round_trip_time_ms": answer.round_trip_ns * 1e-6,
+        }
+        names.encode(TIMESYNC, values)
 
 
 def _parameter(fields: Any, names: MavrosNames) -> None:

@@ -10,6 +10,7 @@ from sim_node.mavlink.dialects import TopicFunction
 from sim_node.mavlink.modes import ARMED, is_armable, mode_name
 from sim_node.mavlink.px4.names import Px4Names, px4_topic
 from sim_node.mavlink.telemetry import PX4, Heartbeat
+from sim_node.mavlink.timesync import answer_of
 
 # VehicleStatus.NAVIGATION_STATE_*.
 MANUAL, ALTCTL, POSCTL, MISSION, LOITER, RETURN, SLOW, CRUISE = 0, 1, 2, 3, 4, 5, 6, 8
@@ -170,20 +171,16 @@ def _battery(fields: Any, names: Px4Names) -> None:
 
 
 def _timesync(fields: Any, names: Px4Names) -> None:
-    """The answers to our requests. The offset is of the companion's clock to PX4's, as PX4 has it."""
-    now_ns, offset_ns = names.vehicle.arrival_ns, names.vehicle.clock.offset_ns
-    if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
-        return
-    names.encode(
-        TIMESYNC,
-        {
+    """The offset is of the companion's clock to PX4's, as PX4 has it."""
+    if (answer := answer_of(fields, names.vehicle.clock, names.vehicle.arrival_ns)) is not None:
+        values = {
             "source_protocol": _MAVLINK,
             "remote_timestamp": fields.ts1 // 1000,
-            "observed_offset": ((fields.ts1 + now_ns) // 2 - fields.tc1) // 1000,
-            "estimated_offset": (offset_ns or 0) // 1000,
-            "round_trip_time": min((now_ns - fields.ts1) // 1000, 2**32 - 1),
-        },
-    )
+            "observed_offset": answer.observed_ns // 1000,
+            "estimated_offset": answer.estimated_ns // 1000,
+            "round_trip_time": min(answer.round_trip_ns // 1000, 2**32 - 1),
+        }
+        names.encode(TIMESYNC, values)
 
 
 FUNCTIONS = (
