@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.extensions.sdf.directional_friction import MAX_SLIP
 from sim_node.extensions.sdf.elements import SdfReading, child, place_of
 from sim_node.extensions.sdf.scopes import WORLD, ScopeFault, SdfScope, link_of
-from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.readers.xml_elements import Element
 from sim_node.world.surfaces import COEFFICIENT
@@ -38,7 +38,7 @@ def friction_of(reading: SdfReading, surface: Element) -> dict[str, Any]:
 
 
 def directional_friction_of(
-    reading: SdfReading, scope: SdfScope, link: str, element: Element, pose: FloatArray
+    reading: SdfReading, scope: SdfScope, link: str, element: Element, pose: FloatArray, offset: FloatArray
 ) -> dict[str, Any] | None:
     """Return the fields of a DirectionalFriction besides `shape`; None if mu and mu2 are equal and nothing slips.
 
@@ -50,7 +50,8 @@ def directional_friction_of(
         scope: The model of the link.
         link: The frame of the link.
         element: The collision.
-        pose: The pose (7,) of the collision in the link.
+        pose: The pose (7,) of the shape in the link.
+        offset: The pose (7,) of the shape in the collision.
     """
     friction = child(element, "surface", "friction")
     slips = [_slip(reading, child(friction, "ode", key)) for key in ("slip1", "slip2")]
@@ -77,7 +78,8 @@ def directional_friction_of(
             on = None
         if on is not None:
             return {**fields, "direction": direction, "frame": on[0].frame(on[1].name)}
-    return {**fields, "direction": quaternions.rotate(pose[3:], direction)}
+    at = poses.compose(pose, poses.invert(offset))
+    return {**fields, "direction": quaternions.rotate(at[3:], direction)}
 
 
 def _coefficients_of(friction: Element | None) -> tuple[Element | None, str, str]:

@@ -202,8 +202,7 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
     geometry = (*(shape for _, shape, _ in collisions), *shapes.visuals(scope, link.entry))
     place = place_of(element, link.frame)
     for index, (collision, shape, solid) in enumerate(collisions):
-        at = poses.compose(shape.pose, poses.invert(solid.pose))
-        given = directional_friction_of(reading, scope, link.frame, collision, at)
+        given = directional_friction_of(reading, scope, link.frame, collision, shape.pose, solid.pose)
         if given is not None:
             found.add("forces", DirectionalFriction(link.frame, shape=index, **given))
     if not moving:

@@ -14,8 +14,6 @@ from sim_node.world.physics import Physics
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
 
-_SOLVERS = {"newton": mujoco.mjtSolver.mjSOL_NEWTON, "cg": mujoco.mjtSolver.mjSOL_CG, "pgs": mujoco.mjtSolver.mjSOL_PGS}
-_CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC}
 _BITS = 0xFFFF_FFFF
 # Weight of an impedance that counts only beside its like.
 _HARDLY = 1e-9
@@ -35,11 +33,11 @@ def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> 
     if cone is None and has_surfaces:
         cone, impratio = STICKING_CONE, STICKING_IMPRATIO if impratio is None else impratio
     if cone is not None:
-        spec.option.cone = _CONES[cone]
+        spec.option.cone = getattr(mujoco.mjtCone, f"mjCONE_{cone.upper()}")
     if impratio is not None:
         spec.option.impratio = impratio
     if physics.solver is not None:
-        spec.option.solver = _SOLVERS[physics.solver]
+        spec.option.solver = getattr(mujoco.mjtSolver, f"mjSOL_{physics.solver.upper()}")
     if physics.iterations is not None:
         spec.option.iterations = physics.iterations
     for name, is_on in physics.flags.items():
