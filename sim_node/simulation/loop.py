@@ -187,15 +187,15 @@ class Loop(Verbs):
         self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
 
     def reset_time(self) -> None:
-        """Go back to the time of the start, and leave what moves; see `Simulation.reset_time`."""
+        """Set time back to the start; everything else stays where it is. See `Simulation.reset_time`."""
         self.call(lambda: self._reset(self.simulation.reset_time))
 
     def reset_state(self) -> None:
-        """Let everything but time be as at the start; see `Simulation.reset_state`."""
+        """Return everything except time to its state at the start; see `Simulation.reset_state`."""
         self.call(lambda: self._reset(self.simulation.reset_state))
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start; see `Verbs.load`.
+        """Replace the world of the run by another one, at its start; see `Verbs.load`.
 
         Args:
             world: The world.
@@ -203,7 +203,7 @@ class Loop(Verbs):
         self.enter_loaded(self.prepare_load(world))
 
     def prepare_load(self, world: World | str | Path) -> Generation:
-        """Read and lay out a world for `enter_loaded` in the caller's thread, while the run goes on.
+        """Read and lay out a world for `enter_loaded`, in the caller's thread, while the run goes on.
 
         Args:
             world: The world.
@@ -214,7 +214,7 @@ class Loop(Verbs):
         return self.simulation.prepare_load(assemble(world if isinstance(world, World) else load(world)))
 
     def enter_loaded(self, after: Generation) -> None:
-        """Let a prepared world be that of the run, at its start; see `Verbs.load`.
+        """Replace the world of the run by a prepared one, at its start; see `Verbs.load`.
 
         Args:
             after: What `prepare_load` returned.

@@ -68,7 +68,7 @@ class Simulation(RunView, Verbs):
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
         sensors: Handles by name, to read the newest measurements.
         signals: Handles by name, to read numbers of joints and actuators, and to set inputs.
-        beside: What extensions keep with the run that is no state of it, by their names.
+        beside: Data that extensions keep with the run, by their names. It is not part of the run's state.
         happening: Whether a timetable acts, between two steps; see `Happening`.
         generation: Number of changes of the world, by `change` or by a reset or restore to another world.
         seed: Seed of all random numbers.
@@ -76,7 +76,7 @@ class Simulation(RunView, Verbs):
 
     Raises:
         WorldError: The world is invalid.
-        ValueError: No engine knows how the frame of a sensor moves, or a sensor is named that does not exist.
+        ValueError: No engine knows how the frame of a sensor moves, or `sensors` names one that does not exist.
         TypeError: The seed is no whole number.
     """
 
@@ -300,7 +300,7 @@ class Simulation(RunView, Verbs):
             self._present.probe(self.seed)
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start; see `Verbs.load`.
+        """Replace the world of the run by another one, at its start; see `Verbs.load`.
 
         Args:
             world: The world.
@@ -363,9 +363,9 @@ class Simulation(RunView, Verbs):
         self.step(0)
 
     def reset_state(self) -> None:
-        """Let everything be as at the start of the present world, except for time, which goes on.
+        """Return everything except time to its state at the start of the present world.
 
-        What follows time, such as motions by keyframes, stays where it is then.
+        Time goes on, so whatever follows it, such as motions by keyframes, stays where it is.
 
         Raises:
             ValueError: The world has systems of a Python script.
@@ -457,7 +457,7 @@ class Simulation(RunView, Verbs):
 
     @property
     def co_simulators(self) -> tuple[CoSimulator, ...]:
-        """What exchanges with the run."""
+        """The connected co-simulators, in the order in which they exchange."""
         return self._co_simulators.all
 
     def connect(self, co_simulator: CoSimulator) -> None:
@@ -466,12 +466,12 @@ class Simulation(RunView, Verbs):
         The run is reproducible if its co-simulators are.
 
         Args:
-            co_simulator: What exchanges with the run.
+            co_simulator: The co-simulator.
         """
         self._co_simulators.add(co_simulator, self.steps)
 
     def on_change(self, opener: Callable[[World], Sequence[CoSimulator]]) -> None:
-        """Let a function open co-simulators for what changes of the world add. The function added last is asked first.
+        """Add a function that opens co-simulators for parts that changes add. The one added last is asked first.
 
         Args:
             opener: Called in the next world with the one before. Returns what to connect. If it raises, nothing has
@@ -480,7 +480,7 @@ class Simulation(RunView, Verbs):
         self._openers.append(opener)
 
     def interrupt(self) -> None:
-        """End all waiting for co-simulators, for good. May be called from any thread."""
+        """Stop waiting for co-simulators, now and from now on. May be called from any thread."""
         self._co_simulators.interrupt()
 
     def close(self) -> None:

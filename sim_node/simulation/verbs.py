@@ -62,7 +62,7 @@ class Verbs(ABC):
 
     @abstractmethod
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start. Nothing is carried over; `reset` leads back here.
+        """Replace the world of the run by another one, at its start. Nothing is carried over; `reset` leads back here.
 
         Args:
             world: The world. Its time grid and its fixed frame may differ.
