@@ -135,11 +135,11 @@ class ClassPlan(NamedTuple):
     """What is declared of a class. See `declared`.
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
-    by_key: the name and declaration of the own fields by key, and by KEY_deg; inlined: the names of the others and the
-    classes of the parts that they hold. settling: the names of those that are kept otherwise than they are given in
-    Python, and what they hold. places: the fields that say where a key is; maps: those that say where each is. nested:
-    by field, the key in whose mapping its own is; heads: by field, the keys that give several, of which it is the
-    first. The rest is as in `declared`.
+    by_key: the name and declaration of the own fields by key, and by KEY_deg; inlined: the names of the others and
+    the classes of the parts that they hold. settling: the names of those that are kept otherwise than they are given
+    in Python, and what they hold. titles: what an object is called, the last of those that it has. places: the fields
+    that say where a key is; maps: those that say where each is. nested: by field, the key in whose mapping its own
+    is; heads: by field, the keys that give several, of which it is the first. The rest is as in `declared`.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
@@ -147,6 +147,7 @@ class ClassPlan(NamedTuple):
     by_key: Mapping[str, tuple[str, Declared]]
     inlined: tuple[tuple[str, type[Any]], ...]
     settling: tuple[tuple[str, Holds], ...]
+    titles: tuple[str, ...]
     places: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
@@ -275,9 +276,10 @@ def _spec_of(of: Any) -> Declared | None:
 
 def settle(part: Any) -> None:
     """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
-    named = (getattr(part, key, "") for key in ("name", "frame", "body"))
-    owner = next(filter(None, named), type(part).__name__.lower())
-    for name, holds in plan_of(type(part)).settling:
+    plan, owner = plan_of(type(part)), type(part).__name__.lower()
+    for key in plan.titles:
+        owner = getattr(part, key) or owner
+    for name, holds in plan.settling:
         found = getattr(part, name)
         if found is not None:
             kept = holds.settled(found, owner, name)
@@ -326,6 +328,7 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
         },
         tuple((name, inner) for name, _, spec in own if (inner := _inlined(spec)) is not None),
         tuple((name, spec.holds) for name, _, spec in every if spec.holds is not None and spec.holds.settles),
+        tuple(key for key in ("body", "frame", "name") if hasattr(kind, key)),
         tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
@@ -441,15 +444,18 @@ def read(
         common: Where keys are that it does not have itself.
         beside: Fields that the mapping does not give.
     """
-    errors, own = value.report.errors, keys_of(kind)
+    errors, plan = value.report.errors, plan_of(kind)
     before = len(errors)
-    table = value.table(own if known is None else known) if common is None else _with_defaults(value, own, common)
+    if common is None:
+        table = value.table(keys_of(kind) if known is None else known)
+    else:
+        table = _with_defaults(value, keys_of(kind), common)
     found = {**read_fields(kind, table, context, only), **beside}
     if len(errors) > before:
         return _bare(kind, found)
     part = kind(**found)
-    inlined = (getattr(part, name) for name, _ in plan_of(kind).inlined)
-    for key, message in (each for of in (*inlined, part) if of is not None for each in broken_rules(of)):
+    broken = [each for name, _ in plan.inlined if (of := getattr(part, name)) is not None for each in broken_rules(of)]
+    for key, message in (*broken, *broken_rules(part)):
         at, *inner = (each.partition("[")[0] for each in key.split("."))
         holder = table.get(at)
         for each in inner:

@@ -151,13 +151,7 @@ class _Composer:
                 plain = event.implicit[0] or (event.tag in PLAIN_TAGS and event.tag != STRING_TAG)
                 node, anchor = Scalar(event.value, plain, mark.line + 1, mark.column + 1), event.anchor
             elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
-                if event.tag is not None:
-                    self._check_tag(event)
-                if len(stack) >= MAX_DEPTH:
-                    raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
-                at = mark.line + 1, mark.column + 1
-                opened = Sequence([], *at) if kind is yaml.SequenceStartEvent else Mapping({}, *at)
-                stack.append(_Open(opened, event.anchor))
+                stack.append(self._opened(event, len(stack)))
                 continue
             elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
                 done = stack.pop()
@@ -177,23 +171,34 @@ class _Composer:
                 continue
             if anchor is not None:
                 self.anchors[anchor] = node
-            if stack:
-                self._add(stack[-1], node)
-            else:
+            if not stack:
                 root = node
+                continue
+            # Not in a function: it is done for each word of a file.
+            top = stack[-1]
+            holder = top.node
+            holder.weight += node.weight
+            if isinstance(holder, Sequence):
+                holder.items.append(node)
+            elif top.key is None:
+                top.key = self._key(node)
+            else:
+                self._insert(top, holder, top.key, node)
+                top.key = None
 
-    def _add(self, top: _Open, node: Node) -> None:
-        holder = top.node
-        holder.weight += node.weight
-        if isinstance(holder, Sequence):
-            holder.items.append(node)
-        elif top.key is not None:
-            self._insert(top, holder, top.key, node)
-            top.key = None
-        elif isinstance(node, Scalar):
-            top.key = node
-        else:
-            raise WorldError([Problem(Where(self.report.file, node.line, node.column), "", "a key must be a word")])
+    def _opened(self, event: Any, depth: int) -> _Open:
+        if event.tag is not None:
+            self._check_tag(event)
+        if depth >= MAX_DEPTH:
+            raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
+        at = event.start_mark.line + 1, event.start_mark.column + 1
+        node = Sequence([], *at) if type(event) is yaml.SequenceStartEvent else Mapping({}, *at)
+        return _Open(node, event.anchor)
+
+    def _key(self, node: Node) -> Scalar:
+        if isinstance(node, Scalar):
+            return node
+        raise WorldError([Problem(Where(self.report.file, node.line, node.column), "", "a key must be a word")])
 
     def _insert(self, top: _Open, holder: Mapping, key: Scalar, node: Node) -> None:
         at = key.line, key.column

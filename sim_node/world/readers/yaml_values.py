@@ -75,7 +75,7 @@ _NO_TEXT = frozenset((*NULL, *TRUE, *FALSE))
 class Value:
     """A node and its location: file and key path. It is read as the type that the schema expects."""
 
-    __slots__ = ("holder", "key", "node", "report")
+    __slots__ = ("_path", "holder", "key", "node", "report")
 
     def __init__(self, node: Node, report: Report, key: str | int = "", holder: Value | None = None) -> None:
         self.node = node
@@ -83,14 +83,15 @@ class Value:
         self.report = report
         self.key = key
         self.holder = holder
+        self._path: str | None = None
 
     @property
     def path(self) -> str:
         """The key path, as in motions[0].keyframes[2].quaternion."""
-        above = self.holder.path if self.holder else ""
-        if isinstance(self.key, int):
-            return f"{above}[{self.key}]"
-        return f"{above}.{self.key}" if above else self.key
+        if self._path is None:
+            above, key = self.holder.path if self.holder else "", self.key
+            self._path = f"{above}[{key}]" if isinstance(key, int) else f"{above}.{key}" if above else key
+        return self._path
 
     @property
     def where(self) -> Where:
