@@ -301,7 +301,7 @@ class SignalCondition:
         self._period_ns = period_ns or run.world.time.step_ns
         self._columns = run.columns
         self._signals = RunSignals(run, signals_of(self.formula), zones)
-        self._is_of_one_instant = is_of_one_instant(self.formula)
+        self._holds_now = holds_now(self.formula) if is_of_one_instant(self.formula) else None
         self.reset()
 
     def reset(self) -> None:
@@ -322,8 +322,8 @@ class SignalCondition:
                 RunSignals(self._run, signals_of(self.formula), self._zones),
             )
         self.values = self._signals.now()
-        if self._is_of_one_instant:
-            return holds_now(self.formula, {name: value.item() for name, value in self.values.items()})
+        if self._holds_now is not None:
+            return self._holds_now({name: value.item() for name, value in self.values.items()})
         found = self._robustness.push(self.values)
         return bool(len(found)) and bool((found > 0.0).any())
 
