@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.pictures import whole_file
 from sim_node.world import World, load
 from sim_node.world.load import randomised
-from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError
-
-if TYPE_CHECKING:
-    pass
+from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError, refuse_any
 
 # Sine waves of an excitation.
 WAVES = 8
@@ -121,8 +118,7 @@ def simulate(recipe: Recipe, index: int = 0, seed: int = 0) -> RecipeRun:
         with collecting(problems):
             applied = Applied(simulation, action)
             waves.append((applied, _Waves(applied, recipe.band, random)))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     simulation.reset()
     read = list(readers.readers.items())
     rows: dict[str, list[Any]] = {name: [] for name, _ in read}
