@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from types import FrameType, TracebackType
+from types import FrameType
 
 # SIGHUP is sent when the terminal is closed, SIGQUIT by Ctrl-\\: a recording is completed then, too.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -75,9 +75,7 @@ class Interrupt:
             self._handlers[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, self._note_snapshot)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         signal.set_wakeup_fd(self._wakeup)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -126,8 +124,6 @@ class ExitInterrupt(Interrupt):
     traceback or die of the signal.
     """
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         self._handlers = dict.fromkeys(SIGNALS, signal.SIG_IGN)
-        super().__exit__(kind, error, trace)
+        super().__exit__(*of)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.model import World
-from sim_node.world.problems import Place, Problem, Where, WorldError, WorldWarning, quoted, shown_key, shown_lines
+from sim_node.world.problems import Place, Problem, Where, WorldWarning, quoted, refuse_any, shown_key, shown_lines
 from sim_node.world.signals import OF_JOINTS, NamedSignal
 
 if TYPE_CHECKING:
@@ -33,12 +33,9 @@ def assembly_of(world: World, *, every: bool = False) -> Assembly:
     from sim_node.assembly.snap import snap
     from sim_node.assembly.table import tabulate
 
-    problems = list(tree_problems(entries_of(world)))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(tree_problems(entries_of(world)))
     table, problems = tabulate(world)
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     return snap(table, every=every)
 
 
@@ -63,9 +60,7 @@ def assemble(world: World) -> World:
     assembly = assembly_of(world)
     moving, problems = set_in_motion(assembly, driven_names(world))
     found, unknown = on_joints(world, moving.joints, frozenset(assembly.table.mate_names))
-    problems = [*_conflicts(assembly), *problems, *unknown]
-    if problems:
-        raise WorldError(problems)
+    refuse_any([*_conflicts(assembly), *problems, *unknown])
     for line in shown_lines(_undefined(assembly)):
         warnings.warn(WorldWarning(line), stacklevel=2)
     table = assembly.table

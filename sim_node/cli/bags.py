@@ -21,10 +21,12 @@ from sim_node.text import did_you_mean
 _UPDATE_EVERY = 500
 
 
-def add_bag(parser: argparse.ArgumentParser, name: str = "bag") -> None:
-    """Add the positional BAG."""
+def add_bags(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add a positional for each of some bags, and --chunk-limit MB."""
     what = "a bag: its folder, or one .mcap or .db3 file"
-    parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
+    for name in names:
+        parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
+    add_chunk_limit(parser)
 
 
 def add_chunk_limit(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from sim_node.cli.arguments import UsageError, add_json, finite
-from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, report_damage, shown
+from sim_node.cli.bags import add_bags, add_topics, fitting, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
 from sim_node.recording.comparing import TopicDifference, compare
@@ -20,9 +20,7 @@ DIFFERENT = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare BAG, BAG, --topics and --tolerance."""
-    add_bag(parser)
-    add_bag(parser, "other")
-    add_chunk_limit(parser)
+    add_bags(parser, "bag", "other")
     add_topics(parser)
     add_json(parser)
     parser.add_argument(

@@ -7,16 +7,7 @@ import sys
 from pathlib import Path
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.bags import (
-    add_bag,
-    add_chunk_limit,
-    add_topics,
-    counted_unreadable,
-    fitting,
-    report_damage,
-    shown,
-    warn,
-)
+from sim_node.cli.bags import add_bags, add_topics, counted_unreadable, fitting, report_damage, shown, warn
 from sim_node.cli.commands import command
 from sim_node.cli.views import session_faults
 from sim_node.recording.bag import Bag, BagError
@@ -28,8 +19,7 @@ from sim_node.session.errors import needing
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare BAG, --csv or --parquet, --topics."""
-    add_bag(parser)
-    add_chunk_limit(parser)
+    add_bags(parser, "bag")
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--csv", metavar="DIR", type=Path, help="write DIR/TOPIC.csv")
     kind.add_argument("--parquet", metavar="DIR", type=Path, help="write DIR/TOPIC.parquet; needs pyarrow")

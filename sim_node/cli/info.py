@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from sim_node import text
-from sim_node.cli.bags import add_bag, add_chunk_limit, shown
+from sim_node.cli.bags import add_bags, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
 from sim_node.messages.topic import INFINITE_NS, Qos
@@ -22,8 +22,7 @@ _WALL_CLOCK_NS = 10**18
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare BAG, --check and --json."""
-    add_bag(parser)
-    add_chunk_limit(parser)
+    add_bags(parser, "bag")
     parser.add_argument("--check", action="store_true", help="read all messages and verify their checksums")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

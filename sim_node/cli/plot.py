@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sim_node.cli.arguments import seconds, span
-from sim_node.cli.bags import add_bag, add_chunk_limit, counted_unreadable, report_damage, shown
+from sim_node.cli.bags import add_bags, counted_unreadable, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.recording.opening import open_bag
 from sim_node.recording.series import Read, draw, read_series, signals
@@ -15,8 +15,7 @@ from sim_node.world.fields import nanoseconds
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare BAG, SIGNAL..., -o, --start and --duration."""
-    add_bag(parser)
-    add_chunk_limit(parser)
+    add_bags(parser, "bag")
     what = (
         "as in /imu/data.angular_velocity.x, /tf.transforms[0].transform.translation.x, '/*/odom.pose.pose.position.z'"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, add_chunk_limit
+from sim_node.cli.bags import add_bags
 from sim_node.cli.bars import bar
 from sim_node.cli.commands import command
 from sim_node.recording.repair import repair
@@ -14,8 +14,7 @@ from sim_node.world.problems import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare BAG and -o."""
-    add_bag(parser)
-    add_chunk_limit(parser)
+    add_bags(parser, "bag")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder (default: BAG_repaired)")
 
 

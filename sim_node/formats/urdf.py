@@ -23,7 +23,7 @@ from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.model import World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_source import ModelSource, mujoco_fault
-from sim_node.world.problems import Problem, WorldError, quoted
+from sim_node.world.problems import Problem, WorldError, quoted, refuse_any
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, to_euler
 from sim_node.world.readers.report import Report
@@ -328,8 +328,7 @@ def refuse_undefined(spec: MjSpec, source: ModelSource, carriers: list[str]) -> 
         )
         where = next((at for at, name in source.places if name == link), source.places[0][0])
         problems.append(Problem(where, "", message))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
 
 
 def _matrix(inertia: Element) -> FloatArray | None:

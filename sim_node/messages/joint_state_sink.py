@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout, Pack
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
+from sim_node.messages.topic import Qos, Send, Topic
+from sim_node.messages.topic_sink import TopicSink
 from sim_node.names import prefixed
-from sim_node.simulation import Sink, Snapshot
+from sim_node.simulation import Snapshot
 from sim_node.simulation.physics.joint_states import JOINT_STATE
 from sim_node.world import FrameTable, World
 from sim_node.world.joint_commands import JointCommands
@@ -66,19 +66,10 @@ class _Group:
     period: int = -1
 
 
-class JointStateSink(Sink):
-    """Publishes the states of the joints of each group at its rate: at the first tick of each period.
+class JointStateSink(TopicSink):
+    """Publishes the states of the joints of each group at its rate: at the first tick of each period."""
 
-    Args:
-        outlet: Where the messages go; topics are in its namespace.
-        prefix: Prefix of the topics.
-        stamp: Gives the stamp for a simulation time.
-    """
-
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._groups: list[_Group] = []
-        self._last_ns = 0
+    _last_ns = 0
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages."""

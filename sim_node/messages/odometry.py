@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.sensor_topics import topic_of
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
-from sim_node.simulation import Sink, Snapshot
+from sim_node.messages.topic import Qos, Topic
+from sim_node.messages.topic_sink import TopicSink
+from sim_node.simulation import Snapshot
 from sim_node.simulation.physics.bases import ODOMETRY
 from sim_node.simulation.sensors.noise import UNKNOWN_VARIANCE
 from sim_node.spatial.geometry import poses as pose_math
@@ -30,18 +30,8 @@ def odometry_topics(world: World, prefix: str = "") -> list[Topic]:
     return [Topic(topic_of(prefix + base.name, "odom"), TYPE, Qos()) for base in world.of(Base)]
 
 
-class OdometrySink(Sink):
-    """Publishes the odometry of all bases at every tick, reliably, at the same stamps as /tf.
-
-    Args:
-        outlet: Where the messages go; topics are in its namespace.
-        prefix: Prefix of all frame ids, and of the topics.
-        stamp: Gives the stamp for a simulation time.
-    """
-
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._messages: list[tuple[Send, _OdometryMessage]] = []
+class OdometrySink(TopicSink):
+    """Publishes the odometry of all bases at every tick, reliably, at the same stamps as /tf."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages."""
@@ -91,7 +81,7 @@ class _OdometryMessage:
 class BaseTransforms(NamedTuple):
     """The transforms of /tf that stand for those of the frame table, where a base's odometry comes between.
 
-    In the table, odom hangs on its base; on /tf the base hangs on odom (REP 105), and odom on the parent of the base.
+    In the table, odom is a child of its base; on /tf it is the base's parent (REP 105), and a child of the base's.
 
     Attributes:
         rows: Rows of the frame table that are not sent as they are.

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.messages import topic
-from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.definitions import UnknownMessage, fields_of
 from sim_node.messages.encoding import HEADER, LayoutFault, encode
 from sim_node.messages.layout import MessageLayout
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Send, Topic
-from sim_node.simulation import Sink, Snapshot
+from sim_node.messages.topic import Send, Topic
+from sim_node.messages.topic_sink import TopicSink
+from sim_node.simulation import Snapshot
 from sim_node.simulation.sensors import SENSORS, Channels, Encoded, Message, SensorType, groups_of
 from sim_node.world import FrameTable, World
 
@@ -181,7 +181,7 @@ def ros_name(name: str) -> str:
     return "/".join(tokens) or "_"
 
 
-class SensorSink(Sink):
+class SensorSink(TopicSink):
     """Publishes measurements, each on its own topics, in the order of publication, best effort.
 
     The time of a message is when its measurement was published: its stamp plus the sensor's latency.
@@ -192,12 +192,6 @@ class SensorSink(Sink):
         stamp: Gives the stamp for a simulation time.
     """
 
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        # The latency (ns) of each sensor, and the senders and writers of its messages; those of each batch, by names.
-        self._sensors: dict[str, tuple[int, list[tuple[Send, Write]]]] = {}
-        self._batches: dict[tuple[str, ...], tuple[int, list[list[tuple[Send, Write]]]]] = {}
-
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages. Sensors that stay in a changed world keep their publishers."""
         found = [
@@ -206,11 +200,12 @@ class SensorSink(Sink):
             for name, sensor in zip(group.names, group.sensors, strict=True)
         ]
         sends = iter(self._topics.renew(topic for *_, topics in found for topic, _ in topics))
+        # The latency (ns) of each sensor, and the senders and writers of its messages; those of each batch, by names.
         self._sensors = {
             name: (round(sensor.latency * 1e9), [(next(sends), write) for _, write in topics])
             for name, sensor, topics in found
         }
-        self._batches = {}
+        self._batches: dict[tuple[str, ...], tuple[int, list[list[tuple[Send, Write]]]]] = {}
 
     def refuses(self, world: World) -> str | None:
         """Return why the sensors of a changed world cannot be published, or None if they can."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.sensor_topics import ros_name, topic_of
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
-from sim_node.simulation import Sink, Snapshot
+from sim_node.messages.topic import Qos, Topic
+from sim_node.messages.topic_sink import TopicSink
+from sim_node.simulation import Snapshot
 from sim_node.simulation.physics.signal_handles import SIGNAL
 from sim_node.world import FrameTable, World
 from sim_node.world.signals import NamedSignal
@@ -26,23 +26,13 @@ def output_topics(world: World, prefix: str = "") -> list[Topic]:
     return [Topic(signal_topic(signal, prefix), TYPE, Qos()) for signal in outputs]
 
 
-class SignalSink(Sink):
-    """Publishes all outputs of a world at every tick, reliably.
-
-    Args:
-        outlet: Where the messages go; topics are in its namespace.
-        prefix: Prefix of the topics.
-        stamp: Gives the stamp for a simulation time.
-    """
-
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._sends: list[tuple[int, Send]] = []
-        self._pack = MessageLayout(TYPE, {"data": 0.0}).packer("data")
+class SignalSink(TopicSink):
+    """Publishes all outputs of a world at every tick, reliably."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Advertise the topics."""
         rows = [row for row, signal in enumerate(world.of(NamedSignal)) if not signal.input]
+        self._pack = MessageLayout(TYPE, {"data": 0.0}).packer("data")
         self._sends = list(zip(rows, self._topics.renew(output_topics(world, self._prefix)), strict=True))
 
     def refuses(self, world: World) -> str | None:

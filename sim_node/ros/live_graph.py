@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -160,9 +159,7 @@ class LiveGraph:
             self._leave = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         self._leave.close()
 
     def traffic(self) -> dict[str, FrameTraffic]:

@@ -22,7 +22,7 @@ from sim_node.world.load import load
 from sim_node.world.locate import LocateError, is_program, locate
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Rename, all_parts, kind_of
-from sim_node.world.problems import WorldError, quoted, refuse
+from sim_node.world.problems import WorldError, quoted, refuse, refuse_any
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_start import START_KEYS, read_start
 from sim_node.world.readers.yaml_values import Value
@@ -106,8 +106,7 @@ def with_world(
     if start:
         report = Report("")
         other = read_start(other, Value(node_of(start), report).table(START_KEYS))
-        if report.errors:
-            raise WorldError(report.errors)
+        refuse_any(report.errors)
     above, root = parent or world.fixed_frame, names.prefixed(prefix, other.fixed_frame)
     kinds: dict[str, tuple[Any, ...]] = dict(world.parts)
     if pose is None:
@@ -141,7 +140,7 @@ def attached(world: World, child: str, parent: str, pose: npt.ArrayLike | None =
         The world in which the body is fixed to the frame.
 
     Raises:
-        WorldError: There is no such body or frame, the body does not float free, or the frame hangs on the body.
+        WorldError: There is no such body or frame, the body does not float free, or the frame is below the body.
     """
     body = _body(world, child)
     if body.joint not in ("free", "frozen"):

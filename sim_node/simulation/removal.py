@@ -88,9 +88,7 @@ class _Mentions(Rename):
         self.noted.add(name)
         return name
 
-    def under(self, name: str) -> str:
-        self.noted.add(name)
-        return name
+    under = frame
 
 
 def _refers(kind: Kind[Any], part: Any, world: World, names_of: set[str]) -> bool:

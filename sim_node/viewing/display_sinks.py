@@ -14,7 +14,8 @@ from sim_node.messages.encoding import encode
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.marker_messages import MarkerArrays
 from sim_node.messages.sensor_topics import topic_of
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
+from sim_node.messages.topic import Outlet, Qos, Send, Topic
+from sim_node.messages.topic_sink import TopicSink
 from sim_node.simulation import Sink, Snapshot
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -29,18 +30,12 @@ def description_topic(robot: Robot) -> Topic:
     return Topic(topic_of(robot.frame_prefix + robot.name, "robot_description"), "std_msgs/msg/String", topic.LATCHED)
 
 
-class DescriptionSink:
-    """Publishes robot descriptions with the first snapshot, and new or different ones after a change of the world.
+class DescriptionSink(TopicSink):
+    """Publishes robot descriptions with the first snapshot, and new or different ones after a change of the world."""
 
-    prefix: of all frame names, and of the topics. stamp: gives the stamp for a simulation time.
-    """
-
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._published: dict[Topic, bytes] = {}
-        # Of each frame, as long as it is there.
-        self._numbers: dict[str, int] = {}
-        self._waiting: list[tuple[Send, bytes]] = []
+    _published: Mapping[Topic, bytes] = {}
+    # Of each frame, as long as it is there.
+    _numbers: Mapping[str, int] = {}
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Create the descriptions."""
@@ -54,7 +49,7 @@ class DescriptionSink:
         }
         before, self._published = self._published, messages
         sends = self._topics.renew(messages)
-        self._waiting = [
+        self._waiting: list[tuple[Send, bytes]] = [
             (send, message)
             for send, (topic, message) in zip(sends, messages.items(), strict=True)
             if message != before.get(topic)
@@ -73,15 +68,12 @@ class DescriptionSink:
             send(self._stamp(snapshot.time_ns), message)
         self._waiting = []
 
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
-
 
 # Relative to the name of the node.
 MARKERS = Topic("~/markers", "visualization_msgs/msg/MarkerArray", topic.LATCHED)
 
 
-class MarkerSink:
+class MarkerSink(Sink):
     """Publishes the markers with the first snapshot, and again after a reset, when viewers discard theirs.
 
     After a change of the world those that are gone are deleted one by one; those that stay keep their ids.
@@ -113,9 +105,6 @@ class MarkerSink:
             self._published = message
         self._has_changed = False
         self._last_ns = snapshot.time_ns
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
 
 # Poses per simulated second, and poses of a path: those of the last minute.
@@ -165,18 +154,15 @@ class PathMessage:
         return self._layout.write(stamp_ns)[: self._ends[count - 1]]
 
 
-class PathSink:
+class PathSink(TopicSink):
     """Publishes a path per vehicle in the fixed frame, five times per simulated second.
 
-    A reset starts new paths. prefix: of the topics.
+    A reset starts new paths.
     """
 
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._messages: dict[str, PathMessage] = {}
-        self._paths: list[tuple[Send, PathMessage, list[int]]] = []
-        self._next_ns: int | None = None
-        self._last_ns = 0
+    _messages: Mapping[str, PathMessage] = {}
+    _next_ns: int | None = None
+    _last_ns = 0
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages. Vehicles that stay in a changed world keep their paths."""
@@ -212,9 +198,6 @@ class PathSink:
             stamp_ns = self._stamp(time_ns)
             for send, path, chain in self._paths:
                 send(stamp_ns, path.add(stamp_ns, _rooted(snapshot.poses, chain)))
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
 
 def _rooted(frame_poses: FloatArray, chain: list[int]) -> FloatArray:

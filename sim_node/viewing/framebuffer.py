@@ -8,7 +8,6 @@ import sys
 import threading
 import warnings
 import weakref
-from types import TracebackType
 from typing import Any
 
 import mujoco
@@ -45,9 +44,7 @@ class Framebuffer:
             raise _no_opengl(error) from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         if self._mujoco is not None and threading.get_ident() == self._thread:
             self._gl.make_current()
             self._mujoco.free()

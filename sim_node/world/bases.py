@@ -15,7 +15,7 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.base_types import BASE_TYPES, BaseType
-from sim_node.world.bodies import Body
+from sim_node.world.bodies import Body, simulated_bodies
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import Fault, data_of, declared, faults, given, keys_of, place_of, read_fields
 from sim_node.world.joint_motion import actuated_joints
@@ -291,10 +291,7 @@ class BaseParts(Kind[Base]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, joints and numbers."""
-        bodies = {body.name: body.joint for body in world.bodies}
-        bodies.update(
-            {model.full_name(link.name): "" for model in world.models for link in model.links if link.is_body}
-        )
+        bodies = {**dict.fromkeys(simulated_bodies(world), ""), **{body.name: body.joint for body in world.bodies}}
         joints = actuated_joints(world)
         driven = {(actuator.joint, actuator.type) for actuator in world.actuators}
         named = {vehicle.name for vehicle in world.vehicles}

@@ -224,6 +224,12 @@ def body_names(world: World) -> tuple[str, ...]:
     return (*(body.name for body in world.bodies), *links)
 
 
+def simulated_bodies(world: World) -> tuple[str, ...]:
+    """Return the bodies of a world, and the links of its models that are bodies of MuJoCo."""
+    links = (model.full_name(link.name) for model in world.models for link in model.links if link.is_body)
+    return (*(body.name for body in world.bodies), *links)
+
+
 def body_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of a world's physics and bodies; none if it has no bodies."""
     if not world.bodies and not world.models and world.ground is None:

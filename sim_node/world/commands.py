@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sim_node.text import did_you_mean
+from sim_node.world.bodies import simulated_bodies
 from sim_node.world.declared import declared, faults, given, place_of
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
@@ -48,8 +49,7 @@ class CommandedBodies(Kind[BodyCommands]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names and numbers."""
-        known = {body.name for body in world.bodies}
-        known.update(model.full_name(link.name) for model in world.models for link in model.links if link.is_body)
+        known = simulated_bodies(world)
         seen: set[str] = set()
         for index, commands in enumerate(self.parts(world)):
             name, where = commands.body, commands.place.where

@@ -18,7 +18,7 @@ from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, World
 from sim_node.world.models import ModelLink
 from sim_node.world.part import PARTS, FrameEntry, entries_of_kind
-from sim_node.world.problems import WorldError
+from sim_node.world.problems import refuse_any
 
 
 def with_default_parents(world: World) -> World:
@@ -111,9 +111,7 @@ def lay_out(world: World) -> Layout:
 
 def _laid_out(world: World) -> Layout:
     entries = entries_of(world)
-    problems = [*tree_problems(entries), *number_problems(world)]
-    if problems:
-        raise WorldError(problems)
+    refuse_any([*tree_problems(entries), *number_problems(world)])
     order, parents = _parents_first(entries)
 
     poses = np.tile(pose_math.IDENTITY, (len(order), 1))

@@ -19,7 +19,7 @@ from sim_node.world.locate import PROGRAMS, LocateError, locate
 from sim_node.world.model import World
 from sim_node.world.models import Model, overridden_options
 from sim_node.world.part import PARTS
-from sim_node.world.problems import NOWHERE, Place, Problem, WorldError, WorldWarning, shown_lines
+from sim_node.world.problems import NOWHERE, Place, Problem, WorldError, WorldWarning, refuse, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report, Setting
@@ -69,7 +69,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         WorldWarning: For what was corrected or ignored, at most fifty times.
     """
     if not isinstance(path, str | Path):
-        raise WorldError([Problem(NOWHERE, "", f"a world is loaded from a path or a name, not from {_kind_of(path)}")])
+        refuse("", f"a world is loaded from a path or a name, not from {_kind_of(path)}")
     try:
         found = locate(path)
     except LocateError as error:
@@ -107,9 +107,9 @@ def loads(
         WorldWarning: For what was corrected or ignored, at most fifty times.
     """
     if not isinstance(text, str):
-        raise WorldError([Problem(NOWHERE, "", f"a world is read from a text, not from {_kind_of(text)}")])
+        refuse("", f"a world is read from a text, not from {_kind_of(text)}")
     if suffix.lower() in PROGRAMS:
-        raise WorldError([Problem(NOWHERE, "", "a text is not run as a program; write it to a file and load its path")])
+        refuse("", "a text is not run as a program; write it to a file and load its path")
     kept = _KEPT.get((text, suffix))
     folder = kept or TemporaryDirectory(prefix="sim_node_text_")
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sim_node.world.autopilots import autopiloted, place_of
 from sim_node.world.model import World
-from sim_node.world.problems import Place, Problem, Where, WorldError, quoted, shown_key
+from sim_node.world.problems import Place, Problem, Where, quoted, refuse_any, shown_key
 
 # KIND:PORT is on this machine, KIND:HOST:PORT on HOST. An option may precede it (--master=tcp:...).
 _LINK = re.compile(r"(?:.*=)?(?:tcp|tcpin|tcpout|udp|udpin|udpout|udpcl|udpbcast):(?://)?(?P<address>.*)", re.DOTALL)
@@ -25,9 +25,7 @@ def refuse_network(world: World, *, allowed: bool) -> None:
     Raises:
         WorldError: Names each such address, unless they are allowed.
     """
-    problems = [] if allowed else list(network_problems(world))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(() if allowed else network_problems(world))
 
 
 def network_problems(world: World) -> Iterator[Problem]:

@@ -127,6 +127,12 @@ def refuse(key: str, message: str) -> NoReturn:
     raise WorldError([Problem(NOWHERE, key, message)])
 
 
+def refuse_any(problems: Iterable[Problem]) -> None:
+    """Raise WorldError with problems, if there are any."""
+    if found := list(problems):
+        raise WorldError(found)
+
+
 def shown_lines(problems: Iterable[Problem]) -> list[str]:
     """Return problems as lines to print: the first fifty, and how many more there are."""
     lines = [str(problem) for problem in problems]

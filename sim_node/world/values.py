@@ -17,7 +17,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.fields import equal, is_provenance
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
-from sim_node.world.problems import WorldError, quoted, refuse, shown_key
+from sim_node.world.problems import quoted, refuse, refuse_any, shown_key
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_world import read_data
 from sim_node.world.writers.yaml import SETTINGS, Sections
@@ -198,8 +198,7 @@ def _is_number(value: Any) -> bool:
 
 def _read(sections: dict[str, Any], world: World) -> Context:
     context, report = read_data({key: value for key, value in sections.items() if value is not None}, world)
-    if report.errors:
-        raise WorldError(report.errors)
+    refuse_any(report.errors)
     return context
 
 

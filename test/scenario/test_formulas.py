@@ -190,7 +190,7 @@ def test_a_formula_of_one_instant_holds_as_it_does_of_samples(
     samples = {name: np.array([number]) for name, number in now.items()}
     beyond = math.inf if unknown else -math.inf
     assert is_of_one_instant(formula)
-    assert holds_now(formula, now, unknown=unknown) == holds(formula, samples, SECOND, unknown=beyond)[0]
+    assert holds_now(formula, unknown=unknown)(now) == holds(formula, samples, SECOND, unknown=beyond)[0]
 
 
 @given(FORMULAS)

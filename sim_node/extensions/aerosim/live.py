@@ -20,7 +20,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.model import World
-from sim_node.world.problems import WorldError
+from sim_node.world.problems import WorldError, refuse_any
 from sim_node.world.readers.report import Report
 
 # Keys of a message beside those of a scene graph. `sequence` counts updates; a whole graph has those up to its own.
@@ -178,8 +178,7 @@ class FollowedScene:
         structure = _structure(graph)
         if structure != _structure(self.graph) or not self.generation:
             found = world_of(graph, "scene", self._options)
-            if found.errors:
-                raise WorldError(found.errors)
+            refuse_any(found.errors)
             layout = lay_out(found.world)
             self.world, self.layout, self.poses = found.world, layout, np.array(layout.poses)
             self.generation += 1

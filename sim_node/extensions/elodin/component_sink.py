@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.tf_sink import TF
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Send, Topic
+from sim_node.messages.topic import Send, Topic
+from sim_node.messages.topic_sink import TopicSink
 from sim_node.names import prefixed
-from sim_node.simulation import Sink, Snapshot
+from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable, World
 
 if TYPE_CHECKING:
@@ -63,23 +63,13 @@ def published_tables(world: World, prefix: str = "") -> tuple[list[ComponentTabl
     return tables, [] if any(calls) else [table.name for table in tables if table.name not in program.changing]
 
 
-class ComponentSink(Sink):
-    """Publishes the components of a world in Python: at every tick, or once if they never change.
-
-    Args:
-        outlet: Where the messages go; topics are in its namespace.
-        prefix: Prefix of all frame ids except the fixed frame's, and of the topics.
-        stamp: Gives the stamp for a simulation time.
-    """
-
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._once: list[tuple[Send, ComponentTopic]] = []
-        self._always: list[tuple[Send, ComponentTopic]] = []
+class ComponentSink(TopicSink):
+    """Publishes the components of a world in Python: at every tick, or once if they never change."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages."""
-        self._once, self._always = [], []
+        self._once: list[tuple[Send, ComponentTopic]] = []
+        self._always: list[tuple[Send, ComponentTopic]] = []
         found = component_topics(world, self._prefix)
         sends = self._topics.renew(in_namespace(each.topic) for each in found)
         for send, each in zip(sends, found, strict=True):

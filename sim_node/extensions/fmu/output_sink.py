@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from sim_node.extensions.fmu.description import TYPES, Variable
 from sim_node.extensions.fmu.part import OUTPUT, Fmu, Fmus, descriptions
-from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.sensor_topics import topic_of
-from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
-from sim_node.simulation import Sink, Snapshot
+from sim_node.messages.topic import Qos, Send, Topic
+from sim_node.messages.topic_sink import TopicSink
+from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable, World
 
 # The message of each type of values.
@@ -58,24 +58,14 @@ def published_outputs(world: World, prefix: str = "") -> Iterator[PublishedOutpu
             yield PublishedOutput(fmu, each, Topic(name, message, Qos()))
 
 
-class FmuOutputSink(Sink):
-    """Publishes outputs of FMUs at every tick, reliably, from their start on.
-
-    Args:
-        outlet: Where the messages go; topics are in its namespace.
-        prefix: Prefix of the topics.
-        stamp: Gives the stamp for a simulation time.
-    """
-
-    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
-        self._sends: list[tuple[Send, type, Callable[..., Any]]] = []
+class FmuOutputSink(TopicSink):
+    """Publishes outputs of FMUs at every tick, reliably, from their start on."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Advertise the topics."""
         found = list(published_outputs(world, self._prefix))
         sends = self._topics.renew(each.topic for each in found)
-        self._sends = []
+        self._sends: list[tuple[Send, type, Callable[..., Any]]] = []
         for send, each in zip(sends, found, strict=True):
             of = TYPES[each.variable.type]
             self._sends.append((send, of, MessageLayout(each.topic.type, {"data": of()}).packer("data")))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +32,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.pictures import whole_file
 from sim_node.world import World, load
 from sim_node.world.load import randomised
-from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError
-
-if TYPE_CHECKING:
-    pass
+from sim_node.world.problems import Diverged, Problem, refuse, refuse_any
 
 # Sine waves of an excitation.
 WAVES = 8
@@ -121,8 +118,7 @@ def simulate(recipe: Recipe, index: int = 0, seed: int = 0) -> RecipeRun:
         with collecting(problems):
             applied = Applied(simulation, action)
             waves.append((applied, _Waves(applied, recipe.band, random)))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     simulation.reset()
     read = list(readers.readers.items())
     rows: dict[str, list[Any]] = {name: [] for name, _ in read}
@@ -240,7 +236,7 @@ class _Waves:
     def __init__(self, applied: Applied, band: tuple[float, float], random: np.random.Generator) -> None:
         size = len(applied.low)
         if not 0.0 < band[0] <= band[1] < np.inf:
-            raise WorldError([Problem(NOWHERE, "band", f"{list(band)} is not a range of frequencies above 0 Hz")])
+            refuse("band", f"{list(band)} is not a range of frequencies above 0 Hz")
         low, high = np.log(band)
         self._rates = 2.0 * np.pi * np.exp(random.uniform(low, high, (WAVES, size)))
         self._phases = random.uniform(0.0, 2.0 * np.pi, (WAVES, size))
@@ -262,11 +258,10 @@ def _steps(recipe: Recipe, world: World) -> tuple[int, int]:
     )
     steps = round(exact)
     if steps < 1 or abs(exact - steps) > 1e-6:
-        message = f"{recipe.rate:g} Hz does not divide the world's steps of {step_ns * 1e-9:g} s"
-        raise WorldError([Problem(NOWHERE, "rate", message)])
+        refuse("rate", f"{recipe.rate:g} Hz does not divide the world's steps of {step_ns * 1e-9:g} s")
     samples = round(recipe.duration * recipe.rate)
     if samples < 1:
-        raise WorldError([Problem(NOWHERE, "duration", f"{recipe.duration:g} s is less than one sample")])
+        refuse("duration", f"{recipe.duration:g} s is less than one sample")
     return steps, samples
 
 

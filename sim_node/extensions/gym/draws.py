@@ -15,7 +15,7 @@ from sim_node.extensions.sweep.variations import KINDS, Variation, variation
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
-from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError
+from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError, refuse_any
 
 DIRECTION = "direction"
 _START = re.compile(r"bodies\[(?P<body>[^\]]+)\]\.joint\.(?P<kind>qd?)(?:\[(?P<index>\d+)\])?")
@@ -104,8 +104,7 @@ def check_paths(world: World, draws: Iterable[Draw]) -> None:
             world.with_values(drawn([each], np.random.default_rng(0)))
         place = each.place
         problems += [Problem(place.where, place.key or problem.key, problem.message) for problem in found]
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
 
 
 @contextmanager

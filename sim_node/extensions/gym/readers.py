@@ -27,7 +27,7 @@ from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.problems import Place, Problem, WorldError
+from sim_node.world.problems import Place, Problem, WorldError, refuse_any
 
 Reader = Callable[[], Quantity]
 # Names of the numbers of values of frames; others are vectors.
@@ -61,8 +61,7 @@ class Readers:
                 moving |= dict.fromkeys(name for name in (signal.frame, signal.relative_to) if name)
                 names = (signal.frame, signal.relative_to or signal.frame)
                 problems += unknown("frame", names, simulation.frames.names, signal.place)
-        if problems:
-            raise WorldError(problems)
+        refuse_any(problems)
         self._rows = {name: row for row, name in enumerate(moving)}
         self._observe: Callable[[], FrameState] | None = simulation.observer(tuple(moving)) if moving else None
         self._motion = self._observe() if self._observe else FrameState.at_rest(0)
@@ -72,8 +71,7 @@ class Readers:
             with collecting(problems):
                 self.readers[name] = self._reader(signal)
                 self.labels[name] = self._labels(signal)
-        if problems:
-            raise WorldError(problems)
+        refuse_any(problems)
 
     def refresh(self) -> None:
         """Evaluate the motion of frames at the present step, which readers then read."""
@@ -155,7 +153,7 @@ class Readers:
             record = engine.joints.get(signal.joint) if engine is not None else None
             if record is None or value == "effort":
                 return lambda: float(getattr(handle, value)[0])
-            # From MuJoCo's arrays: through the handle it would take ten times as long.
+            # From MuJoCo's arrays: the handle would need ten times as long.
             if value == "velocity":
                 qvel, dof = engine.data.qvel, int(record.velocity_places[0])
                 return lambda: float(qvel.item(dof))
@@ -213,12 +211,11 @@ def check_choice(key: str, value: str, allowed: tuple[str, ...], place: Place) -
 
 def require(noun: str, name: str, known: Any, place: Place) -> None:
     """Raise WorldError for a name that is not known."""
-    if problems := list(unknown(noun, (name,), known, place)):
-        raise WorldError(problems)
+    refuse_any(unknown(noun, (name,), known, place))
 
 
 def refuse(place: Place, message: str) -> NoReturn:
-    """Raise WorldError about what stands at a place."""
+    """Raise WorldError about the value at a place."""
     raise WorldError([Problem(place.where, place.key, message)])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError, package_path, share
-from sim_node.world.problems import NOWHERE, Problem, WorldError, quoted_path
+from sim_node.world.problems import NOWHERE, Problem, WorldError, quoted_path, refuse
 
 # Ids of the shipped environments by the names of their files.
 SHIPPED = {"cart_pole": "sim_node/CartPole-v0", "hover": "sim_node/Hover-v0", "waypoints": "sim_node/Waypoints-v0"}
@@ -54,4 +54,4 @@ def find_spec(path: str | Path) -> Path:
     message = (
         f"no environment {quoted_path(text)}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(shipped)})"
     )
-    raise WorldError([Problem(NOWHERE, "", message)])
+    refuse("", message)

@@ -27,7 +27,7 @@ from sim_node.extensions.gym.interface import (
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
 from sim_node.world.declared import Nested, declared, given, place_of, places_of
-from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError
+from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError, refuse_any
 from sim_node.world.quantities import Flag, Number, Numbers, PartOf, Text, Whole
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_values import Table
@@ -154,8 +154,7 @@ class Spec:
             self.expressions()
         except WorldError as error:
             problems += error.problems
-        if problems:
-            raise WorldError(problems)
+        refuse_any(problems)
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
@@ -192,8 +191,7 @@ class Spec:
         for key, (text, allowed) in texts.items():
             found[key], fault = _parsed(text, allowed)
             problems += [self._problem(key, fault)] if fault else []
-        if problems:
-            raise WorldError(problems)
+        refuse_any(problems)
         return found
 
     def place_of(self, key: str) -> Place:

@@ -7,7 +7,7 @@ from pathlib import Path
 from sim_node.extensions.gym.shipped import find_spec
 from sim_node.extensions.gym.spec import Spec
 from sim_node.world.declared import read
-from sim_node.world.problems import WorldError
+from sim_node.world.problems import WorldError, refuse_any
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import compose
@@ -38,6 +38,5 @@ def load_spec(path: str | Path) -> Spec:
         spec = read(Spec, Value(root, report))
     except WorldError as error:
         raise WorldError([*report.errors, *error.problems]) from None
-    if report.errors:
-        raise WorldError(report.errors)
+    refuse_any(report.errors)
     return spec

@@ -18,7 +18,7 @@ from sim_node.extensions.gym.readers import UNIT_LIMITS, Readers
 from sim_node.extensions.gym.spec import Goals, Spec
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load
-from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError
+from sim_node.world.problems import NOWHERE, Diverged, Problem, WorldError, refuse_any
 
 Array32 = npt.NDArray[np.float32]
 
@@ -112,7 +112,7 @@ class GymTask:
             ValueError: It has another shape, or a number that is not finite.
         """
         given = np.asarray(action, dtype=np.float64)
-        # The product is finite if all numbers are, and are not beyond 1e154; that takes a tenth of the time.
+        # The product is finite if all numbers are, and are not beyond 1e154; that needs a tenth of the time.
         if given.shape != self.low.shape or not (isfinite(given.dot(given)) or np.isfinite(given).all()):
             raise ValueError(f"the action {given.tolist()} is not {len(self.low)} finite numbers")
         if self.spec.normalised:
@@ -185,8 +185,7 @@ class GymTask:
         for name, action in spec.actions.items():
             with collecting(problems):
                 self._applied[name] = Applied(self.simulation, action)
-        if problems:
-            raise WorldError(problems)
+        refuse_any(problems)
         self._reading = list(self._readers.readers.items())
 
     def _begin_once(self) -> None:
@@ -234,8 +233,7 @@ class GymTask:
                     )
             except ExpressionError as error:
                 problems.append(Problem(place.where, place.key, str(error)))
-        if problems:
-            raise WorldError(problems)
+        refuse_any(problems)
 
     def _lay_out_observation(self) -> None:
         self._parts: list[tuple[str, slice]] = []

@@ -92,10 +92,6 @@ def _from_axes(z: Vec3, x: Vec3, position: Vec3) -> AffineTransform:
     return AffineTransform.of(connector.pose)
 
 
-def _angle_between(a: Vec3, b: Vec3, about: Vec3) -> float:
-    return math.atan2(about.normal().dot(a.cross(b)), a.dot(b))
-
-
 def _euler(axes: str) -> Callable[[float, float, float], Quat]:
     def quaternion(alpha: float, beta: float, gamma: float) -> Quat:
         return Quat(*numbers.from_euler((alpha, beta, gamma), axes).tolist())
@@ -132,14 +128,6 @@ def _from_vec3_quat(position: Vec3, rotation: Quat) -> Matrix4x4:
     return Matrix4x4(*itertools.chain(*rows, (0.0, 0.0, 0.0, 1.0)))
 
 
-def _affine_rotation(matrix: Matrix4x4) -> Quat:
-    return Quat(*quaternions.from_matrix(matrix.array()[:3, :3]).tolist())
-
-
-def _symmetric_tensor(diagonal: Vec3, e01: float, e02: float, e12: float) -> Matrix3x3:
-    return Matrix3x3(diagonal.x, e01, e02, e01, diagonal.y, e12, e02, e12, diagonal.z)
-
-
 def _where_defined(of: Callable[..., float]) -> Callable[..., float]:
     def defined(*values: float) -> float:
         try:
@@ -169,7 +157,9 @@ for _name, _axis in (("X", Vec3(x=1.0)), ("Y", Vec3(y=1.0)), ("Z", Vec3(z=1.0)))
 for _name, _plane in (("X", Vec2(x=1.0)), ("Y", Vec2(y=1.0))):
     function(f"Math.Vec2.{_name}_AXIS")(lambda axis=_plane: axis)
 function("Math.Vec3.from_xyz", R, R, R)(Vec3)
-function("Math.Vec3.angle_between_vectors", Vec3, Vec3, Vec3)(_angle_between)
+function("Math.Vec3.angle_between_vectors", Vec3, Vec3, Vec3)(
+    lambda a, b, about: math.atan2(about.normal().dot(a.cross(b)), a.dot(b))
+)
 function("Math.Vec2.from_xy", R, R)(Vec2)
 for _vector in (Vec2, Vec3):
     method(_vector, "length")(_vector.length)
@@ -214,7 +204,7 @@ function("Math.Matrix4x4.from_vec3_quat", Vec3, Quat)(_from_vec3_quat)
 method(Matrix4x4, "transpose")(lambda m: Matrix4x4(*m.array().T.ravel().tolist()))
 method(Matrix4x4, "copy")(lambda m: m)
 method(Matrix4x4, "get_affine_translation")(lambda m: Vec3(m.e03, m.e13, m.e23))
-method(Matrix4x4, "get_affine_rotation")(_affine_rotation)
+method(Matrix4x4, "get_affine_rotation")(lambda m: Quat(*quaternions.from_matrix(m.array()[:3, :3]).tolist()))
 function("Math.Line.from_points", Vec3, Vec3)(Line)
 method(Line, "length")(Line.length)
 
@@ -238,4 +228,6 @@ function("Math.Functions.deg_to_rad", R)(math.radians)
 function("Math.Functions.round", R)(_whole(_half_up))
 function("Math.Functions.floor", R)(_whole(math.floor))
 function("Math.Functions.ceil", R)(_whole(math.ceil))
-function("Physics3D.Bodies.Inertia.symmetric_tensor", Vec3, R, R, R)(_symmetric_tensor)
+function("Physics3D.Bodies.Inertia.symmetric_tensor", Vec3, R, R, R)(
+    lambda d, xy, xz, yz: Matrix3x3(d.x, xy, xz, xy, d.y, yz, xz, yz, d.z)
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -236,6 +236,11 @@ class Until:
 
 
 Formula = Compared | IsTrue | Not | And | Or | Always | Eventually | Until
+# Of each formula of several others: how their robustnesses combine, and whether it holds.
+JOINED: Mapping[type[Formula], tuple[np.ufunc, Callable[[Iterable[bool]], bool]]] = {
+    And: (np.minimum, all),
+    Or: (np.maximum, any),
+}
 
 
 def _bracketed(part: Formula) -> str:
@@ -358,10 +363,8 @@ class Robustness:
         match formula:
             case Not():
                 return -held[0]
-            case And():
-                return np.asarray(_folded(np.minimum, [each[:count] for each in held]))
-            case Or():
-                return np.asarray(_folded(np.maximum, [each[:count] for each in held]))
+            case And() | Or():
+                return np.asarray(_folded(JOINED[type(formula)][0], [each[:count] for each in held]))
             case Always():
                 return -self._eventually(-held[0], count, last, None if self._unknown is None else -self._unknown)
             case Eventually():
@@ -460,28 +463,31 @@ def is_of_one_instant(formula: Formula) -> bool:
     return not any(isinstance(each, (Always, Eventually, Until)) for each in walk(formula))
 
 
-def holds_now(formula: Formula, now: Mapping[str, float], *, unknown: bool = False) -> bool:
-    """Return whether a formula of one instant holds, as `holds` does of samples (1,), in a tenth of the time.
+def holds_now(formula: Formula, *, unknown: bool = False) -> Callable[[Mapping[str, float]], bool]:
+    """Return a function of the numbers of the signals: whether a formula holds, as `holds` says of samples (1,).
+
+    It needs a fraction of the time.
 
     Args:
         formula: The formula, without intervals of time.
-        now: The number of each signal.
         unknown: Whether comparisons hold that have no value, as with NaN.
     """
     match formula:
-        case Compared():
-            left, right = formula.left.of(now), formula.right.of(now)
-            if left != left or right != right:
-                return unknown
-            return bool(COMPARISONS[formula.operator][1](left, right))
-        case IsTrue():
-            value = formula.signal.of(now)
-            return unknown if value != value else value != 0.0
+        case Compared(operator, left, right):
+            compare, first, second = COMPARISONS[operator][1], left.of, right.of
+
+            def compared(now: Mapping[str, float]) -> bool:
+                one, other = first(now), second(now)
+                return unknown if one != one or other != other else bool(compare(one, other))
+
+            return compared
+        case IsTrue(signal):
+            return lambda now: unknown if (value := signal.of(now)) != value else value != 0.0
         case Not(part):
-            return not holds_now(part, now, unknown=not unknown)
-        case And(parts):
-            return all(holds_now(part, now, unknown=unknown) for part in parts)
-        case Or(parts):
-            return any(holds_now(part, now, unknown=unknown) for part in parts)
+            denied = holds_now(part, unknown=not unknown)
+            return lambda now: not denied(now)
+        case And(parts) | Or(parts):
+            join, joined = JOINED[type(formula)][1], [holds_now(part, unknown=unknown) for part in parts]
+            return lambda now: join(each(now) for each in joined)
         case _:
             raise AssertionError(formula)

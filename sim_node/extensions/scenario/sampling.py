@@ -82,7 +82,7 @@ class RunSignals:
         return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
 
     def _sampler_of(self, name: str) -> Callable[[], bytes | Array]:
-        """Return what takes the rows of a column that signals need, or the bytes of all of them."""
+        """Return what copies the rows of a column that signals need, or the bytes of all of them."""
         if name in self._whole:
             return self._whole[name].tobytes
         rows, columns = self._rows[name], self._columns
@@ -116,7 +116,7 @@ class RunSignals:
 
 
 def _selection(rows: Sequence[int] | IntArray) -> slice | IntArray:
-    """Return rows as a slice if they follow each other: it takes a fifth of the time, which counts at each step."""
+    """Return rows as a slice if they follow each other: it needs a fifth of the time, which matters at each step."""
     found = np.asarray(rows, dtype=np.intp)
     return slice(int(found[0]), int(found[-1]) + 1) if (np.diff(found) == 1).all() else found
 
@@ -271,7 +271,7 @@ class _Exchange:
 
 
 class SignalCondition:
-    """Whether a formula over a run's signals holds, asked at regular instants while the run steps.
+    """Whether a formula over a run's signals holds, evaluated at regular instants while the run steps.
 
     A formula that looks ahead is known later: `altitude(drone) > 20 m for at least 5 s` holds from the first instant
     on at which it has held for 5 s. Missing values, as NaN, do not hold.
@@ -301,7 +301,7 @@ class SignalCondition:
         self._period_ns = period_ns or run.world.time.step_ns
         self._columns = run.columns
         self._signals = RunSignals(run, signals_of(self.formula), zones)
-        self._is_of_one_instant = is_of_one_instant(self.formula)
+        self._holds_now = holds_now(self.formula) if is_of_one_instant(self.formula) else None
         self.reset()
 
     def reset(self) -> None:
@@ -322,8 +322,8 @@ class SignalCondition:
                 RunSignals(self._run, signals_of(self.formula), self._zones),
             )
         self.values = self._signals.now()
-        if self._is_of_one_instant:
-            return holds_now(self.formula, {name: value.item() for name, value in self.values.items()})
+        if self._holds_now is not None:
+            return self._holds_now({name: value.item() for name, value in self.values.items()})
         found = self._robustness.push(self.values)
         return bool(len(found)) and bool((found > 0.0).any())
 

@@ -41,10 +41,10 @@ from sim_node.extensions.sweep import (
 from sim_node.randomness import stream
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world import World, WorldError
+from sim_node.world import World
 from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
 from sim_node.world.part import misfits_of
-from sim_node.world.problems import refuse
+from sim_node.world.problems import refuse, refuse_any
 from sim_node.world.vehicles import Autopilot
 
 # ArduCopter does not arm with a gyroscope that is read less often.
@@ -146,7 +146,7 @@ def margin(of: Certificate) -> float:
 
 
 BAGS = "bags"
-# A case of a scenario may take this long, s of this machine.
+# A case of a scenario may need this long, s of this machine.
 TIMEOUT_S = 600.0
 
 
@@ -287,8 +287,7 @@ def judge_scenario(
     """
     world = flown_by(scenario.load(plan.allow), plan.autopilot)
     duration = duration_of(world, plan)
-    if problems := misfits_of(Simulation(world, sensors=has_sensors(world))):
-        raise WorldError(problems)
+    refuse_any(misfits_of(Simulation(world, sensors=has_sensors(world))))
     measure = MEASURE_WITH_SENSORS if has_sensors(world) else MEASURE
     vary = plan.vary
     if (plan.runs == 1 or plan.search) and not any(each.path == "seed" for each in vary):

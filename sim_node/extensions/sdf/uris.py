@@ -149,11 +149,8 @@ def _variable_folders() -> Iterator[Path]:
 def _collections(beside: Path, roots: Roots) -> Iterator[Path]:
     """Yield the folders that models may be in, by their names."""
     yield from _variable_folders()
-    for folder in roots.folders:
-        yield folder
-        yield folder / "models"
     own = beside.resolve().parent
-    for folder in (own, own.parent):
+    for folder in (*roots.folders, own, own.parent):
         yield folder
         yield folder / "models"
 

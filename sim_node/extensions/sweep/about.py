@@ -13,9 +13,9 @@ from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
 from sim_node.extensions.sweep.job import Keep, payload_of
 from sim_node.extensions.sweep.study import Prepared, Study, files_of
 from sim_node.extensions.sweep.variations import SEED, variation
-from sim_node.world import World, WorldError, load
+from sim_node.world import World, load
 from sim_node.world.declared import data_of
-from sim_node.world.problems import NOWHERE, Problem
+from sim_node.world.problems import refuse
 
 
 def describe(study: Study, prepared: Prepared) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def study_of(about: Mapping[str, Any]) -> Study:
         message = (
             "the sweep was of a World made in Python; go on with sim_node.extensions.sweep.run(world, ..., resume=True)"
         )
-        raise WorldError([Problem(NOWHERE, "world", message)])
+        refuse("world", message)
     fields: dict[str, Any] = {key: about[key] for key in ("world", "duration", "runs", "seed", "sampling", "every")}
     fields |= {key: tuple(about[key]) for key in ("measures", "allow")}
     vary = tuple(variation(path, text) for path, text in about["vary"].items())

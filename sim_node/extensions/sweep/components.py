@@ -14,7 +14,7 @@ from sim_node.extensions.sweep.job import Keep
 from sim_node.extensions.sweep.signals import MeasureFault
 from sim_node.extensions.sweep.variations import SEED, Variation
 from sim_node.world import World, WorldError
-from sim_node.world.problems import NOWHERE, Problem
+from sim_node.world.problems import NOWHERE, Problem, refuse, refuse_any
 
 if TYPE_CHECKING:
     from sim_node.extensions.elodin.pairs import ComponentPair
@@ -41,8 +41,7 @@ def check_components(world: World, vary: Iterable[Variation]) -> None:
             except WorldError as error:
                 message = error.problems[0].message
                 problems.append(Problem(each.place.where, each.place.key or each.path, message))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
 
 
 def component_at(world: World, path: str) -> tuple[ComponentPair, int]:
@@ -67,10 +66,10 @@ def component_at(world: World, path: str) -> tuple[ComponentPair, int]:
     except KeyError as error:
         raise WorldError([Problem(NOWHERE, path, error.args[0])]) from None
     if found["index"] is None and pair.size != 1:
-        raise WorldError([Problem(NOWHERE, path, f"has {pair.size} numbers; give an index, [0] to [{pair.size - 1}]")])
+        refuse(path, f"has {pair.size} numbers; give an index, [0] to [{pair.size - 1}]")
     index = int(found["index"] or 0)
     if index >= pair.size:
-        raise WorldError([Problem(NOWHERE, path, f"index {index} is out of range; allowed: 0 to {pair.size - 1}")])
+        refuse(path, f"index {index} is out of range; allowed: 0 to {pair.size - 1}")
     return pair, index
 
 

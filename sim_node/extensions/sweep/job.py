@@ -18,7 +18,7 @@ from sim_node.extensions.sweep.in_place import InPlace
 from sim_node.extensions.sweep.measures import Value
 from sim_node.world import World, WorldError, load
 from sim_node.world.declared import declared, given
-from sim_node.world.problems import NOWHERE, Problem
+from sim_node.world.problems import refuse
 from sim_node.world.quantities import Flag, ListOf, Text
 from sim_node.world.writers.yaml import to_yaml
 
@@ -57,7 +57,7 @@ class Payload:
         folder = self._folder
         folder.mkdir(mode=_MODE, parents=True, exist_ok=True)
         if folder.parent.stat().st_uid != os.getuid():
-            raise WorldError([Problem(NOWHERE, "", f"{folder.parent} belongs to another user")])
+            refuse("", f"{folder.parent} belongs to another user")
         for path, data in self.files.items():
             _write(folder / path.lstrip("/"), data)
         if self.script:

@@ -34,7 +34,7 @@ from sim_node.world import World, WorldError, load
 from sim_node.world.declared import declared, given, places_of
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import LocateError, locate
-from sim_node.world.problems import NO_PLACE, NOWHERE, Place, Problem
+from sim_node.world.problems import NO_PLACE, NOWHERE, Place, Problem, refuse_any
 from sim_node.world.quantities import ListOf, Number, Other, PartOf, Whole, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.yaml_values import Table, Value
@@ -195,8 +195,7 @@ def _check_numbers(world: World, vary: Iterable[Variation], values: Mapping[str,
             extremes = (values[each.path].min().item(), values[each.path].max().item())
             faults = (_fault(world, each, float(value)) for value in dict.fromkeys(extremes))
             problems += [fault for fault in faults if fault is not None][:1]
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
 
 
 def _fault(world: World, of: Variation, value: float) -> Problem | None:
@@ -222,16 +221,14 @@ def _check_measures(study: Study, world: World, job: Job) -> bool:
             made.append((one, place))
         except MeasureFault as error:
             problems.append(Problem(place.where, place.key or f"measures[{index}]", str(error)))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     sensors = any(one.sensors for one, _ in made)
     simulation = Simulation(world, sensors=sensors)
     for one, place in made:
         if misfit := _misfit(one, simulation):
             problems.append(Problem(place.where, place.key or one.name, misfit))
     problems += [Problem(NOWHERE, "keep", message) for message in check_kept(study.keep, simulation)]
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     return not sensors and not needs_session(world, study.keep)
 
 

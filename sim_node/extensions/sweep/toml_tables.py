@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Problem, Where, WorldError
@@ -17,6 +17,7 @@ from sim_node.world.problems import Problem, Where, WorldError
 _TABLE, _KEY = re.compile(r"\s*(\[+)\s*([^\[\]]+?)\s*\]"), re.compile(r"\s*([\w.\"' -]+?)\s*=")
 _PARSED = re.compile(r"(.*) \(at line (\d+), column (\d+)\)")
 _NEEDED = object()
+T = TypeVar("T")
 
 
 class Table:
@@ -141,25 +142,19 @@ def number(value: Any) -> float:
     return float(value)
 
 
-def text(value: Any) -> str:
-    """Return a text. Raises TypeError."""
-    if not isinstance(value, str):
-        raise TypeError(f"a text is needed, found {value!r}")
-    return value
+def _of_type(kind: type[T], needed: str) -> Callable[[Any], T]:
+    """Return what accepts values of a type, and raises TypeError for others."""
+
+    def convert(value: Any) -> T:
+        if not isinstance(value, kind):
+            raise TypeError(f"{needed} is needed, found {value!r}")
+        return value
+
+    return convert
 
 
-def flag(value: Any) -> bool:
-    """Return a truth value. Raises TypeError."""
-    if not isinstance(value, bool):
-        raise TypeError(f"true or false is needed, found {value!r}")
-    return value
-
-
-def list_of(value: Any) -> list[Any]:
-    """Return a list. Raises TypeError."""
-    if not isinstance(value, list):
-        raise TypeError(f"a list is needed, found {value!r}")
-    return value
+text, flag = _of_type(str, "a text"), _of_type(bool, "true or false")
+list_of: Callable[[Any], list[Any]] = _of_type(list, "a list")
 
 
 def one_of(known: Iterable[str]) -> Callable[[Any], str]:

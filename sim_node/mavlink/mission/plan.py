@@ -12,7 +12,7 @@ from sim_node.mavlink.mission.ground_station_files import WPL, Stored, is_qgc_pl
 from sim_node.mavlink.mission.items import KINDS, Item, item_fields, numbered, read_item
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
 from sim_node.spatial.frames import Frame, Position
-from sim_node.world.problems import Problem, WorldError
+from sim_node.world.problems import Problem, WorldError, refuse_any
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import report_unread, unread
 from sim_node.world.readers.yaml_nodes import compose
@@ -84,8 +84,7 @@ def read_plan(text: str, name: str) -> Plan:
 def _checked(plan: Plan, report: Report) -> Plan:
     if plan.stored is not None and max(map(len, plan.stored)) > MAX_ITEMS:
         report.error(f"has {max(map(len, plan.stored))} items; allowed: up to {MAX_ITEMS}")
-    if report.errors:
-        raise WorldError(report.errors)
+    refuse_any(report.errors)
     return replace(plan, unread=tuple(report.warnings))
 
 

@@ -19,7 +19,7 @@ from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.joint_motion import Actuator, driven_joints
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key
+from sim_node.world.problems import Problem, WorldWarning, refuse_any, shown_key
 
 # The column of the targets that differ from MuJoCo's controls, because they oscillate or have a limited speed, or
 # because the drive is implicit.
@@ -107,8 +107,7 @@ def check_damping(model: mujoco.MjModel, world: World) -> None:
                 problems.append(problem)
             else:
                 warnings.warn(str(problem), WorldWarning, stacklevel=2)
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
 
 
 def _mobility(model: mujoco.MjModel, actuator: int) -> float:

@@ -13,7 +13,7 @@ from sim_node.world.bodies import Body
 from sim_node.world.joint_motion import UNLIMITED, Stop, actuated_joints, driven_joints
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.problems import Problem, WorldError, shown_key
+from sim_node.world.problems import Problem, refuse_any, shown_key
 
 # Stops without a stiffness are critically damped. Their time constant: this many timesteps, and at least so long (s).
 STOP_TIMESTEPS, STOP_TIME = 4.0, 0.005
@@ -41,8 +41,7 @@ def set_joint_motion(model: mujoco.MjModel, layout: Layout) -> None:
             model.dof_solimp[dofs] = impedance(MET)
         if body.limits is not None:
             problems += _set_limits(model, body)
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
 
 
 def add_mimics(spec: mujoco.MjSpec, world: World) -> None:

@@ -33,7 +33,7 @@ from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 from sim_node.world.models import Model, physics_of, touches
 from sim_node.world.mujoco_source import refusals, spec_of
-from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
+from sim_node.world.problems import NO_PLACE, Problem, Where, WorldWarning, refuse_any
 from sim_node.world.readers.model_links import places_in_mujoco
 from sim_node.world.shapes import SHAPES_WITHOUT_MASS, Geometry
 from sim_node.world.surfaces import Surface
@@ -161,13 +161,11 @@ def _refuse_undefined(compiled: Compiled, light: list[Body]) -> None:
     ids = [model.body(body.name).id for body in light]
     undefined = {int(model.jnt_bodyid[joint]) for joint in undefined_joints(model, compiled.qpos, ids)}
     message = "it has no mass, and nothing that it carries defines how it moves on its joint; give it a mass"
-    problems = [
+    refuse_any(
         Problem(body.place.where, body.place.key or body.name, message)
         for body, index in zip(light, ids, strict=True)
         if index in undefined
-    ]
-    if problems:
-        raise WorldError(problems)
+    )
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:

@@ -21,7 +21,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.spatial.geometry.kernel import bound
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.problems import Problem, WorldError
+from sim_node.world.problems import Problem, refuse_any
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
 
 _EPSILON_S = 1e-9
@@ -105,9 +105,7 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
 
     Raises WorldError for vehicles whose rotors cannot command them.
     """
-    problems = [fault for vehicle in world.vehicles if vehicle.pilot for fault in _misfits(vehicle, compiled, world)]
-    if problems:
-        raise WorldError(problems)
+    refuse_any(fault for vehicle in world.vehicles if vehicle.pilot for fault in _misfits(vehicle, compiled, world))
     timestep = float(compiled.model.opt.timestep)
     banks = []
     row = 0

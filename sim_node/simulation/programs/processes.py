@@ -11,7 +11,7 @@ from pathlib import Path
 from sim_node.simulation.programs.program import Program, ProgramFault, state_folder
 from sim_node.simulation.programs.supervisor import Supervisor
 from sim_node.world import World, WorldError
-from sim_node.world.problems import Problem
+from sim_node.world.problems import Problem, refuse_any
 from sim_node.world.processes import Process
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -161,8 +161,7 @@ def programs_of(world: World, processes: Sequence[Process] | None = None) -> lis
             programs.append(program)
         except (VariableFault, ProgramFault) as fault:  # noqa: PERF203  report all faults
             problems.append(_problem(process, str(fault)))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     return programs
 
 

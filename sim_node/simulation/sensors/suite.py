@@ -23,7 +23,7 @@ from sim_node.simulation.sensors.registry import SENSORS, SensorType
 from sim_node.simulation.sensors.truth import DOWN, FrameState
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
-from sim_node.world.problems import Problem, WorldError, quoted
+from sim_node.world.problems import Problem, quoted, refuse_any
 from sim_node.world.triggers import TOPIC
 
 
@@ -81,8 +81,7 @@ def groups_of(world: World) -> tuple[Group, ...]:
                     problems.append(fault(mounting, "type", str(misfit)))
             alike = (mounting.type, sensor.rate, sensor.latency, sensor.shape())
         groups.setdefault(alike, []).append((mounting.name, sensor))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(problems)
     return tuple(
         Group(kind, tuple(name for name, _ in members), tuple(sensor for _, sensor in members))
         for (kind, *_), members in groups.items()

@@ -50,7 +50,7 @@ from sim_node.viewing.shown_signals import (
     unit_of,
 )
 from sim_node.world import FrameTable, World, WorldError
-from sim_node.world.problems import NOWHERE, Problem
+from sim_node.world.problems import refuse
 
 # Samples of a graph, and the least time between two, s of simulated time.
 SAMPLES, APART_S = 1200, 1.0 / 60.0
@@ -243,7 +243,7 @@ class Panels:
             return
         try:
             if len(text) > MAX_LAYOUT:  # addresses of pages have it, and servers limit these
-                raise WorldError([Problem(NOWHERE, "layout", f"is longer than {MAX_LAYOUT} characters")])
+                refuse("layout", f"is longer than {MAX_LAYOUT} characters")
             panels = read_schematic(text, "layout").panels if text else self._given.panels
             self._show(replace(self._given, panels=panels))
         except WorldError as error:

@@ -30,7 +30,7 @@ from sim_node.viewing.schematic.model import (
     Window,
 )
 from sim_node.viewing.schematic.objects import read_colour, read_object
-from sim_node.world.problems import NO_PLACE, WorldError, quoted
+from sim_node.world.problems import NO_PLACE, quoted, refuse_any
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import report_unread, unread
@@ -89,8 +89,7 @@ def read_schematic(
     schematic = _read(text, source)
     if report is not None:
         return schematic
-    if given.errors:
-        raise WorldError(given.errors)
+    refuse_any(given.errors)
     return replace(schematic, notes=tuple(map(str, given.warnings)))
 
 
@@ -106,7 +105,7 @@ def _read(text: str, source: KdlSource) -> Schematic:
     dark: bool | None = None
     origin: tuple[float, float, float] | None = None
     origin_place = NO_PLACE
-    # What names no axes has those of `coordinate`, wherever that stands.
+    # What names no axes has those of `coordinate`, wherever that is given.
     for node in (each for each in nodes if each.name == "coordinate"):
         frame, origin = read_coordinate(Fields(node, source))
         origin_place = source.place(node.at, node.name)
@@ -242,14 +241,14 @@ def read_query_plot(fields: Fields) -> GraphPanel | None:
 
 
 def _plain(fields: Fields) -> DataPanel:
-    """Read a panel that takes nothing."""
+    """Read a panel without an argument."""
     _no_arguments(fields)
     fields.only(_NAMED)
     return _data(fields)
 
 
 def _of_name(fields: Fields) -> DataPanel | None:
-    """Read a panel that takes the name of what it shows."""
+    """Read a panel whose argument is the name of what it shows."""
     fields.only(_NAMED)
     value = fields.argument("the name of what it shows")
     return None if value is None else _data(fields, of=str(value.value))
@@ -398,7 +397,7 @@ PANELS: dict[str, PanelReader] = {
     # Of sim_node alone: the scene with its own panel, the newest message of a topic, the numbers of the world.
     **dict.fromkeys(("scene", "messages", "parameters"), _plain),
 }
-# What stands at the top only.
+# What is allowed at the top level only.
 TOP = ("object_3d", "line_3d", "vector_arrow", "theme", "coordinate")
 
 

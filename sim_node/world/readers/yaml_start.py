@@ -17,7 +17,7 @@ from sim_node.world.mates import Mate
 from sim_node.world.model import World
 from sim_node.world.models import Model, Start
 from sim_node.world.mujoco_source import ModelSource, refusals, spec_of
-from sim_node.world.problems import NOWHERE, Problem, WorldError
+from sim_node.world.problems import WorldError, refuse
 from sim_node.world.readers.keys import Keys, by_name, either, flag, listing, number, text
 from sim_node.world.readers.model_links import followers_of, links_in
 from sim_node.world.readers.report import Report
@@ -236,7 +236,7 @@ def _mjcf(root: Element, wanted: bool) -> None:
         return
     bases = [body for body in bodies if not any(child.tag in ("joint", "freejoint") for child in body.children)]
     if len(bases) != 1:
-        _refuse(f"a free model needs one body without a joint at its top, found {len(bases)}")
+        refuse("", f"a free model needs one body without a joint at its top, found {len(bases)}")
     bases[0].children.insert(0, bases[0].beside("freejoint"))
 
 
@@ -261,14 +261,10 @@ def _urdf(root: Element, wanted: bool) -> None:
     children = {child.get("link") for joint in root.all("joint") for child in joint.all("child")}
     bases = [link for link in root.all("link") if link.get("name") not in children]
     if len(bases) != 1 or bases[0].get("name") == "world":
-        _refuse("a free model needs one root link other than world")
+        refuse("", "a free model needs one root link other than world")
     base, name = bases[0], bases[0].get("name")
     ends = base.beside("parent", link="world"), base.beside("child", link=name)
     root.children += [base.beside("link", name="world"), base.beside("joint", *ends, name=name, type="floating")]
-
-
-def _refuse(message: str) -> None:
-    raise WorldError([Problem(NOWHERE, "", message)])
 
 
 EDITS: dict[str, Callable[[Element, bool], None]] = {"mujoco": _mjcf, "robot": _urdf}

@@ -17,7 +17,7 @@ from sim_node.world.declared import data_of
 from sim_node.world.fields import is_provenance
 from sim_node.world.model import World
 from sim_node.world.part import PARTS, Refer
-from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, shown_key
+from sim_node.world.problems import NO_PLACE, Problem, Where, refuse_any, shown_key
 from sim_node.world.readers.numbers import NON_FINITE, as_number
 from sim_node.world.readers.yaml_section import SECTIONS
 from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE
@@ -56,9 +56,7 @@ def to_yaml(world: World, refer: Refer = absolute) -> str:
     sections = Sections.of(world, refer)
     where = Where(world.source)
     wordless = [_wordless(kind, where, reason) for kind, reason in sections.wordless.items()]
-    problems = wordless or list(_unwritable(world))
-    if problems:
-        raise WorldError(problems)
+    refuse_any(wordless or _unwritable(world))
     return yaml.dump(
         sections.data, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,9 +137,7 @@ class RecordedRun:
     def __enter__(self) -> RecordedRun:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         self.close()
 
     def _series(self, names: list[str]) -> tuple[list[tuple[Stamps, Array]], Stamps]:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from graphlib import CycleError, TopologicalSorter
-from types import FrameType, TracebackType
+from types import FrameType
 
 from sim_node.extensions.elodin.capture import Captured
 from sim_node.extensions.elodin.errors import EcsError
@@ -52,9 +52,7 @@ class Ending:
             self._unraisable, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *of: object) -> None:
         if self._handlers:
             sys.unraisablehook = self._unraisable
         for number, handler in self._handlers.items():
