@@ -199,10 +199,16 @@ class _Fitting(argparse.Action):
 class _Once(argparse.Action):
     """Stores a value, or True without a word; an option may be given once."""
 
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
-        if option is not None and self.dest in getattr(namespace, "given", ()):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None and self.dest in getattr(namespace, "given", ()):
             raise argparse.ArgumentError(self, "is given twice")
-        if option is not None or values is not self.default:
+        if option_string is not None or values is not self.default:
             _note(namespace, self)
         setattr(namespace, self.dest, True if self.nargs == 0 else values)
 
@@ -219,7 +225,13 @@ class _Optional(_Fitting, _Once):
 class _Append(argparse.Action):
     """Collects the values of an option that may be repeated."""
 
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
         _note(namespace, self)
         words = [word for word in values if word] if isinstance(values, list) else [values]
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *words])

@@ -24,7 +24,7 @@ from sim_node.autopilots.builtin.mission_protocol import MissionProtocol
 from sim_node.autopilots.builtin.parameters import ParameterLists, answer_parameters
 from sim_node.autopilots.builtin.setpoints import Setpoints, Sticks
 from sim_node.autopilots.builtin.settings import Settings
-from sim_node.autopilots.builtin.simulator import PAUSE_S, MemoryLink, SimulatorLink
+from sim_node.autopilots.builtin.simulator import PAUSE_S, link_to
 from sim_node.autopilots.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
 from sim_node.autopilots.builtin.tasks import Task, Tilt
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
@@ -96,9 +96,7 @@ class BuiltinAutopilot:
         self.parameters, self.dialect, self.system = parameters, dialect, system
         self.connections, self._quiet = list(connections), set(quiet)
         self.streams, self._parameter_lists = Streams(dialect.name), ParameterLists()
-        link: type[SimulatorLink] = MemoryLink if simulator is None else SimulatorLink
-        at = simulator or ("", 0)
-        self.link = link(at, system, self._step, self._publish, lambda: self.flight.armed, self._order)
+        self.link = link_to(simulator, system, self._step, self._publish, lambda: self.flight.armed, self._order)
         self._memory, self._show = memory or Memory(-1), show
         self._texts = 0
         self.flight = self._new_flight()

@@ -214,8 +214,15 @@ class SimulatorLink:
 class MemoryLink(SimulatorLink):
     """The connection to a simulator in this process: the same bytes, without a socket."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(
+        self,
+        system: int,
+        step: Step,
+        after: Callable[[int], None],
+        armed: Callable[[], bool],
+        ordered: Callable[[MavlinkMessage], None],
+    ) -> None:
+        super().__init__(("", 0), system, step, after, armed, ordered)
         self.measurements.connected = True
         self._answers = bytearray()
 
@@ -232,6 +239,20 @@ class MemoryLink(SimulatorLink):
 
     def _write(self, frame: bytes) -> None:
         self._answers += frame
+
+
+def link_to(
+    simulator: tuple[str, int] | None,
+    system: int,
+    step: Step,
+    after: Callable[[int], None],
+    armed: Callable[[], bool],
+    ordered: Callable[[MavlinkMessage], None],
+) -> SimulatorLink:
+    """Return the link to the simulator at an address, or to that of this process."""
+    if simulator is None:
+        return MemoryLink(system, step, after, armed, ordered)
+    return SimulatorLink(simulator, system, step, after, armed, ordered)
 
 
 def _are_below(most: float, numbers: tuple[float, float, float]) -> bool:
