@@ -232,6 +232,7 @@ class Viewer:
             scene.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
+                self._switches.change()
             self._plots.sample(instant.time_ns, in_root, instant.measurements)
             if self._images.content is not None:
                 self._images.content.update(instant.time_ns, instant.measurements)
