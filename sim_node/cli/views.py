@@ -58,6 +58,11 @@ def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
     report = partial(print, flush=True)
     found: list[Ghost] = []
     for word in arguments.ghost:
+        if word == "live" and not Path(word).exists():
+            raise UsageError(
+                "--ghost: the running graph is no ghost; `view WORLD --live --apart` shows it beside a world, and "
+                "`view --live --ghost BAG` a bag beside it"
+            )
         topic, _, frame = word.partition("=")
         if topic.startswith("/") and not Path(topic).exists():
             found.append(TopicGhost(topic, frame))

@@ -81,7 +81,9 @@ def _serialised(transforms: dict[str, _Transform]) -> bytes:
 
 
 class Moves(NamedTuple):
-    """What a message moves: rows of frames (K,), their poses in their parents (K, 7), and its last stamp or None."""
+    """What a message moves: rows of frames (K,), their poses in their parents (K, 7), and when: the last stamp of what
+    is not static, or None.
+    """
 
     rows: npt.NDArray[np.intp]
     poses: FloatArray
@@ -109,14 +111,16 @@ class BagEra:
         self.poses = self.first.copy()
         self.stamp_ns: int | None = None
         self._reader = TfMessageReader()
-        # Rows by parent and child; places and rows of the transforms of a message, by its parents and children.
+        # Rows by parent and child; of the transforms of a message, by its parents and children, the places, the rows,
+        # and the places of those that move: static ones may have stamps of any time, and come late.
         parents = table.parents.tolist()
         self._places = {
             (table.names[parent], name): row
             for row, (name, parent) in enumerate(zip(table.names, parents, strict=True))
         }
         self._rows: dict[
-            tuple[tuple[str, ...], tuple[str, ...]], tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+            tuple[tuple[str, ...], tuple[str, ...]],
+            tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]],
         ] = {}
 
     def rewind(self) -> None:
@@ -144,9 +148,9 @@ class BagEra:
                 (place, self._places[ends]) for place, ends in enumerate(zip(*key, strict=True)) if ends in self._places
             ]
             places, rows = np.array(found, dtype=np.intp).reshape(-1, 2).T
-            self._rows[key] = places, rows
-        places, rows = self._rows[key]
-        return Moves(rows, poses[places], int(stamps.max()) if len(stamps) else None)
+            self._rows[key] = places, rows, places[~self.table.static[rows]]
+        places, rows, moving = self._rows[key]
+        return Moves(rows, poses[places], int(stamps[moving].max()) if len(moving) else None)
 
 
 class _Structure:

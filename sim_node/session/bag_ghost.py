@@ -23,8 +23,9 @@ from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.world import FrameTable, WorldError
 
-# How far before a time transforms are searched after a seek, and how much earlier than a bag its clock may begin, ns.
-LOOK_BACK_NS, EARLIER_NS = 2_000_000_000, 60_000_000_000
+# How far before a time transforms are searched after a seek, how much earlier than a bag its clock may begin, and how
+# far before they are searched first, ns.
+LOOK_BACK_NS, EARLIER_NS, SHORT_NS = 2_000_000_000, 60_000_000_000, 200_000_000
 
 
 class BagGhost:
@@ -80,13 +81,25 @@ class BagGhost:
         shown_ns = instant.time_ns if instant.posed_ns is None else instant.posed_ns
         time_ns = shown_ns + self._offset_ns
         if time_ns != self._now_ns and len(self._pairs):
-            if not self._now_ns <= time_ns <= self._now_ns + LOOK_BACK_NS:
-                begin = max(time_ns - LOOK_BACK_NS, self._bag.start_ns)
-                transforms = BagTransforms(self._bag, lambda topics: self._bag.messages(topics, begin, None))
-                self._poses = self._frames.poses.copy()
-                self._found = transforms.poses(self._pairs, iter(lambda: self._now_ns, None))
+            goes_on = self._now_ns <= time_ns <= self._now_ns + LOOK_BACK_NS
             self._now_ns = time_ns
-            found = next(self._found)
+            if goes_on:
+                found = next(self._found)
+            else:
+                self._poses = self._frames.poses.copy()
+                # Transforms that come often are near: to read two seconds of them takes most of the time of a seek.
+                found = self._search(SHORT_NS)
+                if not np.isfinite(found).all():
+                    found = self._search(LOOK_BACK_NS)
             known = np.isfinite(found[:, 0])
             self._poses[self._rows[known]] = found[known]
         return self._poses
+
+    def _search(self, back_ns: int) -> FloatArray:
+        """Return the poses (F, 7) of moving frames by the transforms from so long before on, else NaN."""
+        begin = max(self._now_ns - back_ns, self._bag.start_ns)
+        if abs(self._frames.first_ns - self._bag.start_ns) > EARLIER_NS:  # times are of another clock than stamps
+            begin = self._bag.start_ns
+        transforms = BagTransforms(self._bag, lambda topics: self._bag.messages(topics, begin, None))
+        self._found = transforms.poses(self._pairs, iter(lambda: self._now_ns, None))
+        return next(self._found)

@@ -134,6 +134,7 @@ class BagView(PlaybackTarget):
         self._worlds = self._recorded_worlds()
         self._drawings = BagDrawings(self._sought, self._unreadable, report, self._first_world(), viewer.beside)
         self._frames = BagFrames(self._bag, self._unreadable, self._place)
+        viewer.first_stamp_ns = self._frames.first_ns
         self._era = self._frames.eras[0]
         self._lock = threading.Lock()
         self._due: dict[int, float] = {}

@@ -8,9 +8,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from forked_programs import program
+from processes import sim_node
 from waiting import PATIENCE
 
 from sim_node.session import Session
+from sim_node.session.bag_view import BagView
+from sim_node.viewing.browser.viewer import Viewer
 
 AXE = Path(os.environ.get("AXE", "axe.min.js"))
 pytestmark = [
@@ -38,12 +42,15 @@ def serious(page: Any) -> list[str]:
 FOLDED = '.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]'
 
 
-def opened(browser: Any, session: Session, size: tuple[int, int]) -> Any:
-    assert session.viewer is not None
-    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+SIZES = {"large": (1280, 720), "phone": (390, 844)}
+
+
+def opened(browser: Any, viewer: Viewer | None, size: tuple[int, int], *, drawn: bool = True) -> Any:
+    assert viewer is not None
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]}, drawn=drawn)
     page.set_default_timeout(1000.0 * PATIENCE)
-    page.goto(session.viewer.url)
-    page.locator("#foot .play").first.wait_for()
+    page.goto(viewer.url)
+    page.locator("#foot .state").first.wait_for()
     return page
 
 
@@ -90,42 +97,76 @@ def test_axe_finds_nothing_serious_on_panels(browser: Any) -> None:
             page.get_by_role("button", name="Dark" if scheme == "light" else "Light").click()
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["large", "phone"])
-def test_axe_finds_nothing_serious_on_any_tab(browser: Any, size: tuple[int, int]) -> None:
-    """On the page of a run, with each of its tabs, light and dark."""
+def assert_tabs_are_fine(page: Any, *names: str) -> None:
+    """With each of its tabs, among which these are, light and dark; and folded."""
+    page.wait_for_timeout(1000)
+    assert serious(page) == []
+    is_phone = page.viewport_size["width"] < 700
+    if is_phone:
+        page.get_by_role("button", name="More").click()
+        page.locator(FOLDED).first.click()
+    for name in names:
+        page.get_by_role("tab", name=name).wait_for()
+    for dark in (False, True):
+        page.get_by_role("tab", name="Look").first.click()
+        page.get_by_role("checkbox", name="Dark").first.set_checked(dark)
+        page.wait_for_selector(f'[data-mantine-color-scheme="{"dark" if dark else "light"}"]', state="attached")
+        for number in range(page.get_by_role("tab").count()):
+            page.get_by_role("tab").nth(number).click()
+            page.wait_for_timeout(1000)
+            assert serious(page) == [], page.get_by_role("tab").nth(number).inner_text()
+    if not is_phone:
+        page.get_by_role("button", name="Minimize panel").click()
+        page.locator("[data-dock-bar]").wait_for()
+        page.wait_for_timeout(1000)
+        assert serious(page) == [], "folded"
+        page.get_by_role("button", name="Expand panel").click()
+        page.get_by_role("tab", name="Look").wait_for()
+        page.wait_for_timeout(1000)
+        assert serious(page) == [], "unfolded again"
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_axe_finds_nothing_serious_on_any_tab_of_a_run(browser: Any, size: tuple[int, int]) -> None:
     with Session("lidar_room", view=0) as session:
         session.run(0.5)
-        page = opened(browser, session, size)
-        page.wait_for_timeout(1000)
-        assert serious(page) == []
-        if size[0] < 700:
-            page.get_by_role("button", name="More").click()
-            page.locator(FOLDED).first.click()
-        for dark in (False, True):
-            page.get_by_role("tab", name="Look").first.click()
-            page.get_by_role("checkbox", name="Dark").first.set_checked(dark)
-            page.wait_for_selector(f'[data-mantine-color-scheme="{"dark" if dark else "light"}"]', state="attached")
-            for number in range(page.get_by_role("tab").count()):
-                page.get_by_role("tab").nth(number).click()
-                page.wait_for_timeout(1000)
-                assert serious(page) == [], page.get_by_role("tab").nth(number).inner_text()
-        if size[0] > 700:
-            page.get_by_role("button", name="Minimize panel").click()
-            page.locator("[data-dock-bar]").wait_for()
-            page.wait_for_timeout(1000)
-            assert serious(page) == [], "folded"
-            page.get_by_role("button", name="Expand panel").click()
-            page.get_by_role("tab", name="Look").wait_for()
-            page.wait_for_timeout(1000)
-            assert serious(page) == [], "unfolded again"
+        assert_tabs_are_fine(opened(browser, session.viewer, size), "Images")
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["large", "phone"])
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_axe_finds_nothing_serious_on_any_tab_of_a_bag(browser: Any, size: tuple[int, int], tmp_path: Path) -> None:
+    with Session("lidar_room", record=tmp_path / "run", real_time_factor=0.0) as session:
+        session.run(0.5)
+    view = BagView(tmp_path / "run", viewer := Viewer(0, "run"), print)
+    try:
+        view.start()
+        page = opened(browser, viewer, size, drawn=False)
+        assert_tabs_are_fine(page, "Messages", "Sources", "Images")
+    finally:
+        view.close()
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_axe_finds_nothing_serious_on_any_tab_of_the_graph(browser: Any, size: tuple[int, int]) -> None:
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from sim_node.ros.live_view import LiveView
+
+    with program(sim_node("run", "lidar_room")):
+        view = LiveView(viewer := Viewer(0, "live"))
+        try:
+            page = opened(browser, viewer, size, drawn=False)
+            assert_tabs_are_fine(page, "Messages", "Sources", "Images")
+        finally:
+            view.close()
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_axe_finds_nothing_serious_on_a_schematic(browser: Any, size: tuple[int, int]) -> None:
     """With its views, and with the scene beside it, light and dark."""
     with Session("viewports", view=0) as session:
         session.run(0.5)
-        page = opened(browser, session, size)
+        page = opened(browser, session.viewer, size)
         for view in ("Panels", "Both"):
             page.get_by_role("button", name=view).click()
             if view == "Both" and size[0] > 700:

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
+from forked_programs import program
+from processes import sim_node
 from waiting import PATIENCE, until
 
 from sim_node import Session, loads
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.viewer import Viewer
 
+# Shapes of bodies, and of sensors among markers.
+BODIES, MARKS = 4, 8
 WORLD = """
 world: controls
 time: {step: 0.01}
@@ -35,7 +39,7 @@ scenario:
   - {name: shove, do: {push: {body: crate, force: [9, 0, 0], seconds: 1}}}
 """
 
-# Of the scene of a page: how large the shapes or axes are that are seen, and which nodes are seen.
+# Of the scene of a page: how large the axes are that are seen, how many shapes are, and which nodes.
 SIZES = """(nodes) => Object.entries(__viserMutable.nodeRefFromName).map(([name, node]) => {
     let size = 0;
     if (name.startsWith(nodes)) node?.traverse((each) => {
@@ -46,6 +50,18 @@ SIZES = """(nodes) => Object.entries(__viserMutable.nodeRefFromName).map(([name,
     });
     return size;
 }).filter((size) => size > 0.001)"""
+SHAPES = """() => Object.entries(__viserMutable.nodeRefFromName).filter(([name, node]) => {
+    if (!node || !/^.world.(shapes|topics.[0-9]+.solids).[0-9]+$/.test(name)) return false;
+    for (let above = node; above; above = above.parent) if (!above.visible) return false;
+    let size = 0;
+    node.traverse((each) => {
+        if (!each.isInstancedMesh) return;
+        const placed = each.matrix.clone();
+        each.getMatrixAt(0, placed);  // its `count` is of what the camera sees
+        size = Math.max(size, placed.getMaxScaleOnAxis());
+    });
+    return size > 0.001;
+}).length"""
 SEEN = """(nodes) => Object.entries(__viserMutable.nodeRefFromName).filter(([name, node]) => {
     const isThere = Boolean(node) && name.startsWith(nodes);
     for (; node; node = node.parent) if (!node.visible) return false;
@@ -56,10 +72,13 @@ CASTS = "__viserMutable.scene.children.some((each) => each.isDirectionalLight &&
 
 
 class Panel:
-    """The panel of a page, as somebody uses it; `run` is what it shows, and `errors` is what its console says."""
+    """The panel of a page, as somebody uses it.
 
-    def __init__(self, page: Any, url: str, run: Session | None = None) -> None:
-        self.page, self.run, self.errors = page, run, list[str]()
+    `run` is what it shows, `drawn` how many shapes that has, and `errors` is what its console says.
+    """
+
+    def __init__(self, page: Any, url: str, run: Session | None = None, drawn: int = BODIES) -> None:
+        self.page, self.run, self.drawn, self.errors = page, run, drawn, list[str]()
         page.on("console", lambda said: self._heard(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: self._heard(str(error)))
         page.set_default_timeout(1000.0 * PATIENCE)
@@ -100,6 +119,9 @@ class Panel:
     def count(self, script: str, nodes: str) -> int:
         return len(self.page.evaluate(script, nodes))
 
+    def shapes(self) -> int:
+        return int(self.page.evaluate(SHAPES))
+
     def of_run(self, read: Callable[[Any], Any]) -> Any:
         assert self.run is not None
         simulation = self.run.simulation
@@ -122,9 +144,28 @@ def of_bag(browser_of_module: Any, tmp_path_factory: pytest.TempPathFactory) -> 
     view = BagView(path, viewer := Viewer(0, "run"), print)
     try:
         view.start()
-        yield Panel(browser_of_module.new_page(drawn=False), viewer.url)
+        yield Panel(browser_of_module.new_page(drawn=False), viewer.url, drawn=BODIES + MARKS)
     finally:
         view.close()
+
+
+@pytest.fixture(scope="module")
+def of_graph(browser_of_module: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Panel]:
+    """Of what another program publishes."""
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from sim_node.ros.live_view import LiveView
+
+    path = tmp_path_factory.mktemp("graph") / "controls.yaml"
+    path.write_text(WORLD, encoding="utf-8")
+    with program(sim_node("run", path)):
+        view = LiveView(viewer := Viewer(0, "live"))
+        try:
+            page = browser_of_module.new_page(drawn=False)
+            panel = Panel(page, viewer.url, drawn=BODIES + MARKS)
+            until(lambda: panel.shapes() == panel.drawn and panel.has("Images"), "the markers and the topics", 0.2)
+            yield panel
+        finally:
+            view.close()
 
 
 class Control(NamedTuple):
@@ -149,10 +190,16 @@ def trigger(event: str) -> Callable[[Panel], None]:
     return use
 
 
-def plot_a_sensor(panel: Panel) -> None:
-    panel.choose("Plot", "cart/imu")
-    panel.choose("Signal", "force")
-    panel.press("Add plot")
+def add_plot(source: str, signal: str) -> Callable[[Panel], None]:
+    def add(panel: Panel) -> None:
+        panel.choose("Plot", source)
+        panel.choose("Signal", signal)
+        panel.press("Add plot")
+
+    return add
+
+
+plot_a_frame = add_plot("lift", "angular velocity (rad/s)")
 
 
 def no_plots(panel: Panel) -> None:
@@ -162,8 +209,15 @@ def no_plots(panel: Panel) -> None:
 
 def one_plot(panel: Panel) -> None:
     no_plots(panel)
-    plot_a_sensor(panel)
-    until(lambda: panel.has("cart/imu: force (m/s²)"), "the plot", 0.2)
+    plot_a_frame(panel)
+    until(lambda: panel.has("lift: angular velocity (rad/s)"), "the plot", 0.2)
+
+
+def no_crate(panel: Panel) -> None:
+    crate(panel)
+    if panel.shapes() == panel.drawn:
+        panel.press("Hide")
+    until(lambda: panel.shapes() == panel.drawn - 1, "the crate to go", 0.2)
 
 
 def turn(panel: Panel) -> None:
@@ -171,15 +225,32 @@ def turn(panel: Panel) -> None:
     until(lambda: panel.of_run(lambda run: run.vehicles["omni"].twist[2]) > 0.2, "the base to turn")
 
 
-OF_RUN = {
+def switch(source: str, part: str) -> Control:
+    """The switch of a topic, which is drawn at one node below its own whose name has this part."""
+
+    def is_seen(panel: Panel) -> bool:
+        return any(part in name for name in panel.page.evaluate(SEEN, "/world/topics/"))
+
+    return Control("Sources", lambda on: on.tick(source), lambda on: not is_seen(on))
+
+
+# What pages of all kinds have.
+OF_ANY = {
     "Selected": Control(
         "Look",
         lambda on: on.choose("Selected", "crate"),
-        lambda on: on.has("mass 3 kg"),
+        lambda on: on.has("crate in map"),
         lambda on: on.choose("Selected", "map"),
     ),
     "Follow a selected one": Control("Look", lambda on: on.press("Follow"), lambda on: on.has("◎ crate"), crate),
-    "Hide": Control("Look", lambda on: on.press("Hide"), lambda on: on.count(SIZES, "/world/shapes/") == 3, crate),
+    "Hide": Control("Look", lambda on: on.press("Hide"), lambda on: on.shapes() == on.drawn - 1, crate),
+    "Show again": Control("Look", lambda on: on.press("Hide"), lambda on: on.shapes() == on.drawn, no_crate),
+    "Hide nothing": Control(
+        "Look",
+        lambda on: on.press("Hide"),
+        lambda on: on.has("Not done\nnothing is drawn on map alone"),
+        lambda on: on.choose("Selected", "map"),
+    ),
     "Plot a selected one": Control(
         "Plots", lambda on: on.press("Plot"), lambda on: on.has("crate: velocity (m/s)"), crate
     ),
@@ -188,13 +259,6 @@ OF_RUN = {
         lambda on: on.press("Follow"),
         lambda on: on.has("Not done\nmap does not move"),
         lambda on: on.choose("Selected", "map"),
-    ),
-    "Drag": Control("Look", lambda on: on.press("Drag"), lambda on: on.count(SEEN, "/world/handles"), crate),
-    "Push": Control(
-        "Look",
-        lambda on: on.press("Push"),
-        lambda on: on.of_run(lambda run: abs(run.bodies["crate"].twist[1])) > 0.5,
-        crate,
     ),
     "Follow": Control("Look", lambda on: on.choose("Follow", "lift"), lambda on: on.has("◎ lift")),
     "Turn with it": Control(
@@ -207,12 +271,11 @@ OF_RUN = {
     "Axes": Control("Look", lambda on: on.choose("Axes", "none"), lambda on: not on.count(SEEN, "/world/axes/")),
     "Size of axes": Control(
         "Look",
-        lambda on: on.fill("Size of axes", "5"),
-        lambda on: max(on.page.evaluate(SIZES, "/world/axes/")) > 1.0,
+        lambda on: on.fill("Size of axes", "0.1"),
+        lambda on: max(on.page.evaluate(SIZES, "/world/axes/")) < 0.1,
         lambda on: on.choose("Axes", "all"),
     ),
     "Trails": Control("Look", lambda on: on.fill("Trails", "cart"), lambda on: on.count(LABELS, "/world/trails") == 2),
-    "Plans": Control("Look", lambda on: on.tick("Plans"), lambda on: not on.count(SEEN, "/world/plans/")),
     "Field of view": Control(
         "Look",
         lambda on: on.fill("Field of view (°)", "30"),
@@ -229,14 +292,41 @@ OF_RUN = {
         lambda on: on.press("Copy link"),
         lambda on: "initialCameraPosition=" in on.page.evaluate("location.href"),
     ),
-    "Add plot": Control("Plots", plot_a_sensor, lambda on: on.has("cart/imu: force (m/s²)"), no_plots),
+    "Add plot": Control("Plots", plot_a_frame, lambda on: on.has("lift: angular velocity (rad/s)"), no_plots),
     "Add it again": Control(
-        "Plots", plot_a_sensor, lambda on: on.has("Not done\nthere is a plot of force of cart/imu"), one_plot
+        "Plots",
+        plot_a_frame,
+        lambda on: on.has("Not done\nthere is a plot of angular velocity (rad/s) of lift"),
+        one_plot,
     ),
     "Remove plots": Control("Plots", lambda on: on.press("Remove plots"), lambda on: on.has("no plots yet"), one_plot),
     "Target": Control("Frames", lambda on: on.choose("Target", "lift"), lambda on: on.has("in lift\n")),
     "Source": Control("Frames", lambda on: on.choose("Source", "robot"), lambda on: on.has("robot in ")),
-    "Shown": Control("Frames", lambda on: on.tick("left_optical"), lambda on: on.count(SEEN, "/world/sensors/0/") == 0),
+    "Shown": Control("Frames", lambda on: on.tick("lift"), lambda on: on.shapes() == on.drawn - 1),
+}
+# Of a run alone.
+OF_RUN = {
+    **OF_ANY,
+    "Mass": Control(
+        "Look",
+        lambda on: on.choose("Selected", "crate"),
+        lambda on: on.has("mass 3 kg"),
+        lambda on: on.choose("Selected", "map"),
+    ),
+    "Drag": Control("Look", lambda on: on.press("Drag"), lambda on: on.count(SEEN, "/world/handles"), crate),
+    "Push": Control(
+        "Look",
+        lambda on: on.press("Push"),
+        lambda on: on.of_run(lambda run: abs(run.bodies["crate"].twist[1])) > 0.5,
+        crate,
+    ),
+    "Plans": Control("Look", lambda on: on.tick("Plans"), lambda on: not on.count(SEEN, "/world/plans/")),
+    "Plot of a sensor": Control(
+        "Plots", add_plot("cart/imu", "force"), lambda on: on.has("cart/imu: force (m/s²)"), no_plots
+    ),
+    "Shown cameras": Control(
+        "Frames", lambda on: on.tick("left_optical"), lambda on: on.count(SEEN, "/world/sensors/0/") == 0
+    ),
     "Topic": Control(
         "Messages", lambda on: on.choose("Topic", "/cart/mag/mag"), lambda on: on.has("sensor_msgs/msg/MagneticField")
     ),
@@ -262,9 +352,10 @@ OF_RUN = {
     "Sensor": Control("Sensors", lambda on: on.choose("Sensor", "cart/mag"), lambda on: on.has("field_x")),
     "Camera": Control("Images", lambda on: on.choose("Camera", "cart/right"), lambda on: on.has("48 x 24 pixels")),
 }
-OF_BAG = {
-    "Selected": Control("Look", lambda on: on.choose("Selected", "crate"), lambda on: on.has("crate in map")),
-    "Topic": Control("Messages", lambda on: on.choose("Topic", "/tf"), lambda on: on.has("tf2_msgs/msg/TFMessage")),
+# Of topics, which a bag and the graph have.
+OF_TOPICS = {
+    **OF_ANY,
+    "Topic": Control("Messages", lambda on: on.choose("Topic", "/tf"), lambda on: on.has("child_frame_id")),
     "Camera": Control(
         "Images", lambda on: on.choose("Camera", "/cart/right/image_raw"), lambda on: on.has("48 x 24 pixels")
     ),
@@ -274,6 +365,11 @@ OF_BAG = {
         lambda on: ["frustum" in each for each in on.page.evaluate(SEEN, "/world/topics/")].count(True) == 1,
     ),
     "Labels": Control("Sources", lambda on: on.tick("Labels"), lambda on: not on.count(LABELS, "/world/topics/labels")),
+}
+OF_GRAPH = {
+    **OF_TOPICS,
+    "Source of axes": switch("/omni/odom", "/axes"),
+    "Source of markers": switch("/simulation/markers", "/solids/"),
 }
 
 
@@ -292,9 +388,33 @@ def test_a_control_of_a_run_does_what_it_says(of_run: Panel, control: Control) -
     assert_does(control, of_run)
 
 
-@pytest.mark.parametrize("control", OF_BAG.values(), ids=OF_BAG)
+@pytest.mark.parametrize("control", OF_TOPICS.values(), ids=OF_TOPICS)
 def test_a_control_of_a_bag_does_what_it_says(of_bag: Panel, control: Control) -> None:
     assert_does(control, of_bag)
+
+
+@pytest.mark.parametrize("control", OF_GRAPH.values(), ids=OF_GRAPH)
+def test_a_control_of_the_graph_does_what_it_says(of_graph: Panel, control: Control) -> None:
+    assert_does(control, of_graph)
+
+
+# Of the row of tabs: how many rows there are, how many tabs, and whether one is seen whole.
+ROW = """(name) => {
+    const row = document.querySelector('[role="tablist"]'), all = row.getBoundingClientRect();
+    const tabs = [...row.querySelectorAll('[role="tab"]')], boxes = tabs.map((each) => each.getBoundingClientRect());
+    const { left, right } = boxes[tabs.findIndex((each) => each.textContent.trim() === name)];
+    return [new Set(boxes.map((each) => each.top)).size, tabs.length, left >= all.left && right <= all.right];
+}"""
+
+
+def test_tabs_are_one_row_and_the_one_in_front_is_seen(of_run: Panel) -> None:
+    of_run.tab("Images")
+    until(lambda: of_run.page.evaluate(ROW, "Images") == [1, 8, True], "the last tab", 0.2)
+    assert of_run.page.evaluate(ROW, "Look") == [1, 8, False], "there is no room for all"
+    of_run._element("tab", "Images").hover()
+    of_run.page.mouse.wheel(0, -500)
+    until(lambda: of_run.page.evaluate(ROW, "Look") == [1, 8, True], "the first tab", 0.2)
+    of_run.tab("Look")
 
 
 def test_panels_beside_the_scene_come_without_an_error(browser: Any) -> None:

@@ -163,6 +163,42 @@ def test_a_bag_with_another_clock_begins_when_the_page_does(tmp_path: Path, view
     assert said == ["real has another clock: it begins when the page does"]
 
 
+def test_transforms_that_come_seldom_are_found_after_a_jump(tmp_path: Path) -> None:
+    lines = [("/tf", 0.5 * k, transforms("map", "drone", (0.5 * k, 0.0, 0.0), 0.5 * k)) for k in range(9)]
+    ghost = BagGhost(written(tmp_path / "slow", lines), print)
+    found = [ghost.poses(Instant(t_ns, np.zeros((0, 7)), {}), 0)[1, 0] for t_ns in (3250 * 10**6, 10**9 // 4, 10**9)]
+    ghost.close()
+    assert found == pytest.approx([3.25, 0.25, 1.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("recorded_s", [1_795_000_000.0, 1000.0])
+def test_a_recording_of_the_graph_and_a_bag_meet_by_their_stamps(
+    recorded_s: float, tmp_path: Path, bags: tuple[Path, Path], viewer: Viewer
+) -> None:
+    """As `record --live` has it: recorded at times of another clock, and a static transform comes after others."""
+    base, begin_s = "drone/base_link", 0.5
+    lines = [
+        ("/tf", recorded_s + t, transforms("map", base, (begin_s + t, 5.0, 1.0), begin_s + t))
+        for t in np.arange(0.0, 2.4, 0.02).tolist()
+    ]
+    lines.append(("/tf_static", recorded_s + 0.51, transforms(base, "drone/camera", (0.1, 0.0, 0.0), 0.0)))
+    live = written(tmp_path / "live", sorted(lines, key=lambda line: line[1]))
+    viewer.ghosts.sources = [BagGhost(bags[0], print)]
+    view = BagView(live, viewer, print)
+    view.start(paused=True)
+    for seconds in (1.0, 2.2, 0.6):
+        view.seek(round(1e9 * (recorded_s + seconds)))
+        x = begin_s + seconds
+        until(lambda x=x: is_near(viewer, x), "the page")  # type: ignore[misc]
+        until(lambda x=x: abs(at(viewer, f"ghost/{base}")[0] - x) < 0.02, "the ghost")  # type: ignore[misc]
+    view.close()
+    # And the other way round.
+    ghost = BagGhost(live, print)
+    found = [ghost.poses(Instant(t_ns, np.zeros((0, 7)), {}), 0)[1, 0] for t_ns in (10**9, 25 * 10**8, 7 * 10**8)]
+    ghost.close()
+    assert found == pytest.approx([1.0, 2.5, 0.7], abs=1e-6)
+
+
 def test_a_ghost_without_a_world_looks_like_the_page(tmp_path: Path, bags: tuple[Path, Path], viewer: Viewer) -> None:
     lines = [("/tf", t, transforms("map", "drone/base_link", (0.0, t, 0.0), t)) for t in (0.0, 1.0)]
     viewer.ghosts.sources = [BagGhost(written(tmp_path / "bare", lines), print)]
@@ -219,6 +255,7 @@ def test_two_bags_and_a_run_with_a_bag_are_one_command(
     [
         (["run", "orbit", "--no-ros", "--ghost", "x"], "--ghost requires --view"),
         (["view", "orbit", "--ghost", "nothing"], "nothing"),
+        (["view", "orbit", "--ghost", "live"], "--ghost: the running graph is no ghost"),
         (["view", "orbit", "--apart"], "--apart"),
     ],
 )

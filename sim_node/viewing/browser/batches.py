@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import count
@@ -15,6 +15,7 @@ import trimesh
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
+from sim_node.viewing.extent import box_of
 from sim_node.viewing.meshes import DrawnShape, TriangleMesh, linear
 
 
@@ -39,6 +40,10 @@ MAX_NODES = 64
 _HIDDEN = 1e-6
 # viser's order of a quaternion, as indices of a pose.
 WXYZ = [6, 3, 4, 5]
+# Shapes that are not walls, and how many walls there are at most: each is an object of its own for the page.
+FLAT, MAX_WALLS = ("plane", "terrain"), 40
+# The node of a wall, and the box around it: centre, quaternion (w first), and half its size, m.
+Wall = tuple[str, list[float], list[float], list[float]]
 
 
 class _Batch(NamedTuple):
@@ -167,6 +172,17 @@ class Batches:
         members = ((number, shapes[0]) for number, shapes in self._members.items() if len(shapes) == 1)
         return [(f"{self._node}/{number}", shape) for number, shape in members if id(shape) in self._alone]
 
+    def walls(self, in_root: FloatArray) -> list[Wall]:
+        """Return the boxes around these, for JSON, given all frames' poses (N, 7) in the fixed frame."""
+        found = []
+        for node, shape in self.nodes():
+            low, high = (end(box_of(shape), axis=0) for end in (np.min, np.max))
+            pose = pose_math.compose(in_root[shape.row], shape.pose)
+            centre = pose_math.apply(pose, 0.5 * (low + high))
+            parts = centre, pose[WXYZ], 0.5 * (high - low)
+            found.append((node, *(each.round(6).tolist() for each in parts)))
+        return found
+
     def handles(self) -> list[Any]:
         """Return viser's handle of each batch."""
         return [batch.handle for batch in self._batches.values()]
@@ -187,6 +203,12 @@ class Batches:
             if not np.array_equal(in_root[row], self._shown[row]):
                 place(handle, in_root[row])
         self._shown = np.array(in_root)
+
+
+def walls_of(shapes: Iterable[DrawnShape]) -> list[DrawnShape]:
+    """Return the largest of the shapes that stand: pages look through those that are in front of what they show."""
+    solid = [shape for shape in shapes if shape.kind not in FLAT]
+    return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
 
 
 def place(node: Any, pose: FloatArray) -> None:

@@ -172,11 +172,14 @@ window.simCamera = (() => {
     const aims = !box ? [] : [-0.7, 0, 0.7].flatMap((x) => [-0.7, 0.7].map((z) => inWorld(
       rotated(q, [box[0] + x * box[3], box[1] + x * box[4], box[2] + z * box[5]])
     )));
-    for (const [name, position, [w, x, y, z], half] of opening?.walls ?? []) {
+    const walls = opening?.walls ?? [];
+    for (const name of veiled) if (!walls.some((wall) => wall[0] === name)) veil(page, name, false);
+    for (const [name, position, [w, x, y, z], half] of walls) {
       const local = (v) => rotated([w, -x, -y, -z], add(v, position, -1));
       const from = local(eye);
       const hides = aims.some((aim) => meets(from, local(aim), half)) && !meets(from, from, half);
-      if (hides !== veiled.has(name)) veil(page, name, hides);
+      // Again and again: a wall that is sent anew is not seen through.
+      if (hides || veiled.has(name)) veil(page, name, hides);
     }
   }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
-from sim_node.viewing.browser.batches import WXYZ, Batches, place
+from sim_node.viewing.browser.batches import WXYZ, Batches, Wall, place, walls_of
 from sim_node.viewing.browser.overlays import Edges, NameOverlays, PlacedLabel, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
-from sim_node.viewing.meshes import linear
+from sim_node.viewing.meshes import DrawnShape, linear
 from sim_node.viewing.messages.drawing import (
     FIXED,
     Attitude,
@@ -55,6 +55,8 @@ class DrawnSource:
         about: Its name, its frame and how it was converted.
         frame: Its frame.
         place: Where its label is (3,), in the fixed frame, m; None while it shows nothing.
+        drew: Whether it has shown anything yet.
+        walls: Those of its shapes that are walls.
 
     Args:
         scene: viser's scene.
@@ -72,25 +74,36 @@ class DrawnSource:
         self._frustums: list[tuple[str, tuple[tuple[float, float], bool], Frustum]] = []
         self._rasters = self._texts = 0
         self._solids: Batches | None = None
+        # The frames of its shapes, by row, and those that carry them.
+        self._shaped: list[str] = []
         self._carriers: list[str] = []
         self._carried = np.zeros((0, 7))
         self.about = self.frame = ""
         self.place: FloatArray | None = None
-        self.visible = True
+        self.visible, self.drew = True, False
+        self.walls: list[Wall] = []
+        self._pick: Callable[[str, DrawnShape], None] | None = None
 
-    def draw(self, drawing: Drawing, at: Mapping[str, FloatArray]) -> None:
-        """Replace what is shown; at: poses (7,) of all frames of the drawing in the fixed frame, m."""
+    def draw(self, drawing: Drawing, at: Mapping[str, FloatArray], standing: Collection[str] = ()) -> None:
+        """Replace what is shown.
+
+        Args:
+            drawing: What is shown.
+            at: Poses (7,) of all frames of the drawing in the fixed frame, m.
+            standing: The frames on which shapes are walls.
+        """
         items = drawing.items
         self._draw_points([each for each in items if isinstance(each, Points)], at)
         self._draw_lines([each for each in items if isinstance(each, Lines)], at)
         self._draw_axes(items, at)
-        self._draw_solids([each for each in items if isinstance(each, Solids)], at)
+        self._draw_solids([each for each in items if isinstance(each, Solids)], at, standing)
         self._draw_pictures([each for each in items if isinstance(each, Picture)], at)
         self._draw_rasters([each for each in items if isinstance(each, Raster)], at)
         self._draw_texts([each for each in items if isinstance(each, TextLabel)], at)
         self.frame, pose = drawing.frame, at[drawing.frame]
         place_of_label = pose[:3] if drawing.place is None else pose_math.apply(pose, drawing.place)
         self.place = place_of_label if drawing.items else None
+        self.drew = self.drew or bool(drawing.items)
         words = (self.name, drawing.frame, drawing.conversion or conversion_of(drawing.frame))
         self.about = " · ".join(word for word in words if word)
 
@@ -105,6 +118,22 @@ class DrawnSource:
                 if frame in known:
                     self._carried[row] = known[frame]
             self._solids.show(self._carried)
+
+    @property
+    def carriers(self) -> Collection[str]:
+        """The frames that have its shapes."""
+        return self._shaped
+
+    def hide(self, frames: Collection[str]) -> None:
+        """Hide its shapes on some frames, and show the others."""
+        if self._solids is not None:
+            self._solids.hide(np.array([name in frames for name in self._shaped], dtype=bool))
+
+    def on_pick(self, pick: Callable[[str, DrawnShape], None]) -> None:
+        """Tell which of its shapes a page's user clicked, and its frame, from now on."""
+        self._pick = pick
+        if self._solids is not None:
+            self._solids.on_pick(lambda shape: pick(self._shaped[shape.row], shape))
 
     def set_visible(self, visible: bool) -> None:
         """Show or hide it."""
@@ -187,21 +216,27 @@ class DrawnSource:
                 f"{self._node}/axes", poses[:, WXYZ], poses[:, :3], scales, axes_length=1.0, axes_radius=_THICKNESS
             )
 
-    def _draw_solids(self, solids: list[Solids], at: Mapping[str, FloatArray]) -> None:
+    def _draw_solids(self, solids: list[Solids], at: Mapping[str, FloatArray], standing: Collection[str]) -> None:
         if not solids and self._solids is None:
             return
         # One row for each frame, and another one for what stays where it was.
         rows = dict.fromkeys((each.frame, each.follows) for each in solids)
         index = {key: row for row, key in enumerate(rows)}
+        self._shaped = [frame for frame, _ in rows]
         self._carriers = [frame if follows else "" for frame, follows in rows]
         self._carried = np.array([at[frame] for frame, _ in rows]).reshape(-1, 7)
         shapes = [replace(shape, row=index[each.frame, each.follows]) for each in solids for shape in each.shapes]
         moving = np.zeros(len(rows), dtype=bool)
+        walls = walls_of(shape for shape in shapes if self._shaped[shape.row] in standing)
         if self._solids is None and shapes:
-            self._solids = Batches(self._scene, f"{self._node}/solids", shapes, moving, self._carried)
+            self._solids = Batches(self._scene, f"{self._node}/solids", shapes, moving, self._carried, alone=walls)
+            if self._pick is not None:
+                self.on_pick(self._pick)
         elif self._solids is not None:
-            self._solids.change(shapes, moving, self._carried)
+            self._solids.change(shapes, moving, self._carried, walls)
             self._solids.show(self._carried)
+        if self._solids is not None:
+            self.walls = self._solids.walls(self._carried)
 
     def _draw_pictures(self, pictures: list[Picture], at: Mapping[str, FloatArray]) -> None:
         for number, each in enumerate(pictures):
@@ -322,15 +357,27 @@ class Drawings:
         self._radius = 1.0
         self._numbers: dict[str, int] = {}
         self._hidden: frozenset[str] = frozenset()
+        # Frames whose shapes are hidden, and those on which shapes are walls.
+        self._unseen: frozenset[str] = frozenset()
+        self._standing: frozenset[str] = frozenset()
+        self._pick: Callable[[DrawnShape], None] | None = None
         self._labels: dict[int, Any] = {}
         # Of each label, its anchor, and whether it is shown where nothing hides and shows labels: on exported pages.
         self._looks: list[tuple[str, bool]] = []
         self._labelled = True
         self.reaches: dict[str, FloatArray] = {}
 
-    def change(self, frames: FrameTable, radius: float, names: Iterable[str]) -> None:
-        """Set the frames, and the sources that there are. What stays is not sent again."""
+    def change(self, frames: FrameTable, radius: float, names: Iterable[str], standing: Collection[str] = ()) -> None:
+        """Set the frames, and the sources that there are. What stays is not sent again.
+
+        Args:
+            frames: The frames.
+            radius: Of the scene, m.
+            names: Of the sources.
+            standing: The frames on which shapes are walls.
+        """
         self._frames, self._radius, names = frames, radius, tuple(names)
+        self._standing = frozenset((*standing, FIXED))
         for name in set(self.sources) - set(names):
             self.sources.pop(name).remove()
             self.reaches.pop(name, None)
@@ -358,7 +405,10 @@ class Drawings:
                 self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius
             )
             source.set_visible(name not in self._hidden)
-        source.draw(drawing, at)
+            source.on_pick(self._picked)
+        source.draw(drawing, at, self._standing)
+        if self._unseen:
+            source.hide(self._unseen)
         if name not in self.reaches:
             found = reach(drawing, at)
             if len(found):
@@ -370,6 +420,30 @@ class Drawings:
             for source in self.sources.values():
                 source.carry(self._frames, in_root)
             self._label()
+
+    def carriers(self) -> frozenset[str]:
+        """Return the frames that have shapes of sources."""
+        return frozenset(name for source in self.sources.values() for name in source.carriers)
+
+    def walls(self) -> list[Wall]:
+        """Return the walls among the shapes of sources that are shown."""
+        return [wall for source in self.sources.values() if source.visible for wall in source.walls]
+
+    def hide(self, frames: frozenset[str]) -> None:
+        """Hide shapes on some frames, now and when they come, and show the others."""
+        self._unseen = frames
+        for source in self.sources.values():
+            source.hide(frames)
+
+    def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
+        """Tell which shape a page's user clicked, with the row of its frame, from now on."""
+        self._pick = pick
+
+    def _picked(self, frame: str, shape: DrawnShape) -> None:
+        if self._pick is not None and self._frames is not None:
+            at = frame or self._frames.names[0]
+            if at in self._frames.names:
+                self._pick(replace(shape, row=self._frames.index(at)))
 
     def choose(self, hidden: Iterable[str], *, labelled: bool) -> None:
         """Hide sources, now and when they come, and all labels unless `labelled`."""

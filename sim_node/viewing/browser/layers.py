@@ -77,6 +77,15 @@ class Layer:
         self._transport = self._page.viewer.transport = transport
 
     @property
+    def first_stamp_ns(self) -> int | None:
+        """When the poses of the page's bag begin."""
+        return self._page.viewer.first_stamp_ns
+
+    @first_stamp_ns.setter
+    def first_stamp_ns(self, stamp_ns: int | None) -> None:
+        self._page.viewer.first_stamp_ns = stamp_ns
+
+    @property
     def placed(self) -> Collection[str]:
         """The frames that it has placed for lack of a transform."""
         return self._placed

@@ -35,7 +35,8 @@ class Look:
         self._axes = gui.add_dropdown("Axes", MODES, initial_value="main", hint="main: where nothing else is seen")
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
         self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
-        self._plans = gui.add_checkbox("Plans", True, hint="ways of keyframes and missions")
+        hint = "ways of keyframes and missions"
+        self._plans = gui.add_checkbox("Plans", True, hint=hint, visible=scene.plans.drew)
         degrees = round(math.degrees(scene.field_of_view))
         self._field = gui.add_slider("Field of view (°)", 10, 110, 1, degrees, hint="from top to bottom")
         self._shadows = gui.add_checkbox("Shadows", True, hint="switch them off if the page is slow")
@@ -100,14 +101,18 @@ class Look:
         if self._trails.value == self._default_trails:
             self._trails.value = default
         self._default_trails = default
-        chosen, options = self._follow.value, self._followable()
+        chosen, options, first = self._follow.value, self._followable(), self._scene.followed_first
+        if self._follow.options == (NOTHING,) and first is not None:  # nothing that moves had come yet
+            chosen = self._scene.frames.names[first]
         if options != self._follow.options:
             self._follow.options = options
+            self._follow.value = chosen if chosen in options else NOTHING
         row = None if chosen == NOTHING or chosen not in options else self._scene.frames.index(chosen)
         self._scene.follow(row, turning=self._turning.value)
         self._change_names(None)
         self._change_axes(None)
         self._change_trails(None)
+        self._plans.visible = self._scene.plans.drew
         self._change_plans(None)
 
     def _followable(self) -> tuple[str, ...]:

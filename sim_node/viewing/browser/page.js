@@ -61,6 +61,20 @@
     if (event.target === window.__viserMutable?.canvas) window.simFoot.act("focus");
   });
 
+  // A wheel scrolls the row of tabs, which has no bar; and the one in front is seen.
+  document.addEventListener("wheel", (event) => {
+    const row = event.target.closest?.('[role="tablist"]');
+    if (!row || row.scrollWidth <= row.clientWidth || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
+    row.scrollLeft += event.deltaY;
+    event.preventDefault();
+  }, { passive: false });
+  let shown = null;
+  function show(tab) {
+    if (tab === shown) return;
+    shown = tab;
+    tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
   // Tabs are of each page alone.
   function tabs() {
     return [...document.querySelectorAll('[role="tab"]')];
@@ -78,6 +92,7 @@
     }
     const all = tabs(), front = all.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
     if (front < 0) return;
+    show(all[front]);
     const text = front > 0 ? all[front].textContent.trim() : null;
     if (new URLSearchParams(location.search).get("tab") !== text)
       address((query) => (text ? query.set("tab", text) : query.delete("tab")));

@@ -81,20 +81,27 @@ class Lookup:
 
     def __init__(self, gui: Any, scene: PageScene) -> None:
         self._scene = scene
-        names = scene.frames.names
-        self._target = gui.add_dropdown("Target", names, initial_value=names[0])
-        self._source = gui.add_dropdown("Source", names, initial_value=names[scene.first])
+        names, self._first = scene.frames.names, self._defaults()
+        self._target = gui.add_dropdown("Target", names, initial_value=self._first[0])
+        self._source = gui.add_dropdown("Source", names, initial_value=self._first[1])
         self._answer = gui.add_markdown("")
         self._shown_text = ""
         self._hierarchy = gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
 
     def change(self) -> None:
-        """Follow a change of the scene. Chosen frames stay if they are still there."""
-        names = self._scene.frames.names
-        for chosen in (self._target, self._source):
+        """Follow a change of the scene. Chosen frames stay if they are still there; those at first are found anew."""
+        names, before, self._first = self._scene.frames.names, self._first, self._defaults()
+        for chosen, was, first in zip((self._target, self._source), before, self._first, strict=True):
+            wanted = first if chosen.value == was else chosen.value
             if names != chosen.options:
                 chosen.options = names
+            if wanted in names and wanted != chosen.value:
+                chosen.value = wanted
         self._hierarchy.content = f"```\n{hierarchy(self._scene)}\n```"
+
+    def _defaults(self) -> tuple[str, str]:
+        """Return the fixed frame, and the most important one."""
+        return self._scene.frames.names[0], self._scene.frames.names[self._scene.first]
 
     def show(self, poses: FloatArray) -> None:
         """Show the transform, from each frame's pose (N, 7) in its parent."""

@@ -39,12 +39,22 @@ _OUR_ICON = (
 # Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style>"
 # Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3), and nothing of its developers' menu, which it
-# shows in place of a panel that has not come yet.
+# shows in place of a panel that has not come yet. Tabs are one row, which scrolls and fades where there are more.
 _CONTRAST = b"""<style>
 body:has(#foot) .mantine-Paper-root:has(.tabler-icon-home-move):not(:has([role="tablist"])) { visibility: hidden; }
 button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider-mark { display: none !important; }
-[role="tablist"] { background-image: none !important; padding: 0 4px; }
-[role="tablist"] [role="tab"] { padding: 0 0.6em !important; } [role="tab"] > :has(svg) { display: none !important; }
+@property --more-left { syntax: "<length>"; inherits: false; initial-value: 0px; }
+@property --more-right { syntax: "<length>"; inherits: false; initial-value: 0px; }
+@keyframes more-tabs {
+  from { --more-right: 28px; } 10% { --more-left: 28px; } 90% { --more-right: 28px; } to { --more-left: 28px; }
+}
+[role="tablist"]:not([data-dock-bar]) {
+  background-image: none !important; padding: 0 4px; flex-wrap: nowrap !important; overflow: auto hidden !important;
+  scrollbar-width: none; scroll-padding-inline: 28px; animation: more-tabs linear; animation-timeline: scroll(self x);
+  mask-image: linear-gradient(90deg, #0000, #000 var(--more-left) calc(100% - var(--more-right)), #0000);
+}
+[role="tablist"] [role="tab"] { flex: none; padding: 0 0.35em !important; font-size: 0.8rem; }
+[role="tab"] > :has(svg), [role="tab"]::after { display: none !important; }
 :root[data-mantine-color-scheme="light"] {
   --mantine-color-dimmed: #5c6470 !important; --mantine-color-blue-outline: #1864ab !important;
   --mantine-color-blue-filled: #1864ab !important; --mantine-color-blue-text: #1864ab !important;
@@ -55,7 +65,7 @@ button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider
 @media (max-width: 700px) {
   .mantine-Paper-root[style*="position: fixed"],
   .mantine-Paper-root[style*="position: fixed"] [style="width: 20em;"] { width: 100% !important; }
-  [role="tablist"] [role="tab"] { padding: 0.5em 0.6em !important; }
+  [role="tablist"] [role="tab"] { padding: 0.5em !important; font-size: 0.95rem; }
 }
 </style>"""
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.browser.batches import WXYZ, Batches, place
+from sim_node.viewing.browser.batches import FLAT, Batches, Wall, place, walls_of
 from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
 from sim_node.viewing.browser.overlays import (
     AxesOverlay,
@@ -28,7 +28,7 @@ from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.browser.start import FIELD_OF_VIEW, Opening, opening, start_view, subject_of
 from sim_node.viewing.browser.surroundings import PageSurroundings
-from sim_node.viewing.extent import Extent, around, box_of, boxes_of, points_of
+from sim_node.viewing.extent import Extent, around, boxes_of, points_of
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
@@ -36,10 +36,8 @@ from sim_node.world.scene import Sky, Viewpoint
 
 # The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
-# Shapes that are not walls, and how many walls there are at most: each is an object of its own for the page.
 # Length of axes at most, in halves of the diagonal of a robot.
 _AXES = 0.4
-FLAT, MAX_WALLS = ("plane", "terrain"), 40
 NO_PLACES: FloatArray = np.zeros((0, 3))
 
 
@@ -116,7 +114,7 @@ class PageScene:
         self._overlay(frames, in_root, shapes)
         self._set_views(content.topic_views)
         self.drawings = Drawings(scene, f"{ROOT}/topics", self.view, self.names)
-        self.drawings.change(frames, self.extent.radius, content.sources)
+        self.drawings.change(frames, self.extent.radius, content.sources, self._standing())
         self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
         self.names.choose(self.names.first, in_root)
         self.show(in_root)
@@ -142,10 +140,15 @@ class PageScene:
         return opening(NO_PLACES, pose_math.apply(self.root_pose, robot), viewpoint)
 
     def _walls(self) -> list[DrawnShape]:
-        """Return the largest shapes that stand: pages look through those that are in front of a robot, not of it."""
+        """Return the walls among the shapes: what is of a robot is none."""
         of_robots = self._of_robots()
-        solid = [shape for shape in self.shapes if not of_robots[shape.row] and shape.kind not in FLAT]
-        return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
+        return walls_of(shape for shape in self.shapes if not of_robots[shape.row])
+
+    def _standing(self) -> frozenset[str]:
+        """Return the frames on which walls stand."""
+        return frozenset(
+            name for name, of_robots in zip(self.frames.names, self._of_robots(), strict=True) if not of_robots
+        )
 
     def _of_robots(self) -> BoolArray:
         """Return which frames (N,) move, or stand and are of the robot."""
@@ -157,16 +160,9 @@ class PageScene:
         """Return `opening` for the scripts of pages, with the walls that they look through."""
         return {**self.opening(row).message(self.field_of_view), "walls": self.walls()}
 
-    def walls(self) -> list[tuple[str, list[float], list[float], list[float]]]:
-        """Return the node, centre, quaternion (w first) and half the size of boxes around the walls, for JSON."""
-        found = []
-        for node, shape in self._batches.nodes():
-            low, high = (end(box_of(shape), axis=0) for end in (np.min, np.max))
-            pose = pose_math.compose(self.in_root[shape.row], shape.pose)
-            centre = pose_math.apply(pose, 0.5 * (low + high))
-            parts = centre, pose[WXYZ], 0.5 * (high - low)
-            found.append((node, *(each.round(6).tolist() for each in parts)))
-        return found
+    def walls(self) -> list[Wall]:
+        """Return the walls, of its own shapes and of those that topics draw, for JSON."""
+        return [*self._batches.walls(self.in_root), *self.drawings.walls()]
 
     def _around(self, rows: list[int]) -> FloatArray:
         """Return points (P, 3) around the shapes of frames in the fixed frame, m; without shapes, around their axes."""
@@ -191,7 +187,7 @@ class PageScene:
         self._batches.change(self.shapes, self.frames.still, self.in_root, self._walls())
         self._overlay(self.frames, self.in_root, self.shapes)
         self._set_views(content.topic_views)
-        self.drawings.change(self.frames, self.extent.radius, content.sources)
+        self.drawings.change(self.frames, self.extent.radius, content.sources, self._standing())
         self.drawings.arrange(self.view, self.names)
 
     def _begin(self, content: Content) -> None:
@@ -203,7 +199,9 @@ class PageScene:
         self._viewpoint = content.viewpoint
         # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
-        self._points, self._reaches = points_of(in_root, shapes, content.places, _seen_rows(content)), 0
+        self._points = points_of(in_root, shapes, content.places, _seen_rows(content))
+        # Of what topics draw: how many reach somewhere, the frames of shapes, and the walls.
+        self._drawn: tuple[int, frozenset[str], list[Wall]] = 0, frozenset(), []
         self.extent: Extent = around(self._points)
         self.view = start_view(self._points)
         self._boxes = boxes_of(len(frames), shapes)
@@ -250,7 +248,8 @@ class PageScene:
     def carriers(self) -> list[int]:
         """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
         rows = {shape.row for shape in self.shapes if shape.kind != "plane"}
-        rows |= {self.frames.index(each.topic.frame) for each in self._sensors.values()}
+        named = {*(each.topic.frame for each in self._sensors.values()), *self.drawings.carriers()}
+        rows |= {self.frames.index(name) for name in named if name in self.frames.names}
         return sorted(rows - {0})
 
     def hide(self, hidden: BoolArray) -> None:
@@ -258,12 +257,14 @@ class PageScene:
         self._batches.hide(hidden)
         self.axes.hide(hidden)
         self.names.hide(hidden, self.in_root)
+        self.drawings.hide(frozenset(self.frames.names[row] for row in np.flatnonzero(hidden)))
         for each in self._sensors.values():
             each.source.set_visible(not hidden[self.frames.index(each.topic.frame)])
 
     def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""
         self._batches.on_pick(pick)
+        self.drawings.on_pick(pick)
 
     def show(self, in_root: FloatArray) -> None:
         """Send all poses (N, 7) in the fixed frame. What has not moved is not sent."""
@@ -289,7 +290,7 @@ class PageScene:
         """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.
 
         Returns:
-            Whether more is drawn than before, so that pages begin elsewhere.
+            Whether more is drawn than before, so that pages begin elsewhere, or other walls or frames have shapes.
         """
         for name, (values, poses) in measurements.items():
             if isinstance(values, Drawing):
@@ -300,12 +301,11 @@ class PageScene:
                 drawing = Drawing(topic.frame, tuple(view.items(values)))
                 source.draw(drawing, frame_poses(drawing, self.frames, poses))
         reaches = list(self.drawings.reaches.values())
-        more = len(reaches) != self._reaches
-        if more:
-            self._reaches = len(reaches)
+        before, self._drawn = self._drawn, (len(reaches), self.drawings.carriers(), self.drawings.walls())
+        if self._drawn[0] != before[0]:
             self.view = start_view(np.concatenate([self._points, *reaches]))
             self.drawings.arrange(self.view, self.names)
-        return more
+        return self._drawn != before
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
         """Keep a frame in the middle of the page, or nothing; turning: also its heading."""

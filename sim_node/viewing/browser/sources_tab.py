@@ -47,8 +47,10 @@ class SourcesTab:
         self._choose(None)
 
     def show(self) -> None:
-        """List what has been received."""
+        """List what has been received. What draws nothing itself, as what describes a camera, has no switch."""
         sources = self._drawings.sources
+        for name, switch in self._switches.items():
+            switch.visible = name not in sources or sources[name].drew
         lines = [
             f"- {sources[name].about if name in sources else f'{name} · nothing yet'} ({kind.rpartition('/')[2]})"
             for name, kind in self._types.items()

@@ -75,6 +75,7 @@ class Viewer:
         estimates: Returns the newest drawings of topics that ghosts of a run follow. Set it before the first scene.
         beside: What other sources of the page have: nothing. Pages of several sources consist of Layers.
         placed: Frames that a source has placed for lack of a transform: other sources may know better.
+        first_stamp_ns: When the poses of a bag begin by their own stamps, which may be of another clock than its time.
 
     Raises:
         PagePortInUse: The port cannot be opened.
@@ -82,6 +83,7 @@ class Viewer:
 
     beside = ALONE
     placed: Collection[str] = ()
+    first_stamp_ns: int | None = None
 
     def __init__(self, port: int | None = None, title: str = "sim_node") -> None:
         self.server = Server(port, title)
@@ -213,8 +215,10 @@ class Viewer:
         assert scene is not None, "set_scene comes before show"
         back, self._last_ns = instant.time_ns < self._last_ns, instant.time_ns
         self._first_ns = self._first_ns or instant.time_ns
-        recorded = self.transport is not None and self.transport.live is None and self.transport.span
-        since_ns = recorded[0] if recorded else self._first_ns
+        since_ns = self._first_ns
+        if self.first_stamp_ns is not None:
+            since_ns = self.first_stamp_ns
+            instant = instant._replace(posed_ns=since_ns if instant.posed_ns is None else instant.posed_ns)
         passed = None if instant.passed is None else self.ghosts.passed(instant.passed, since_ns)
         instant = self.ghosts.extended(instant, since_ns)
         in_root = scene.frames.in_root(instant.poses)
@@ -232,6 +236,7 @@ class Viewer:
             scene.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
+                self._switches.change()
             self._plots.sample(instant.time_ns, in_root, instant.measurements)
             if self._images.content is not None:
                 self._images.content.update(instant.time_ns, instant.measurements)
