@@ -76,7 +76,6 @@ def potential_of_j2(p: Any) -> Any:
 PULL_OF_J2 = jax.jit(jax.grad(potential_of_j2))
 
 
-@settings(max_examples=50, deadline=None)
 @given(points(), st.floats(0.1, 1e4))
 def test_j2_is_the_gradient_of_its_potential(position: np.ndarray[Any, Any], mass: float) -> None:
     expected = mass * np.asarray(PULL_OF_J2(jnp.asarray(position)))
