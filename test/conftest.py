@@ -110,9 +110,12 @@ def pytest_runtest_logfinish() -> None:
         _occupied = resident()
 
 
+THIS = psutil.Process()
+
+
 def resident() -> int:
     """Memory of this process, bytes."""
-    return int(psutil.Process().memory_info().rss)
+    return int(THIS.memory_info().rss)
 
 
 # Rooms whose tests mostly wait: for programs, or for time to pass.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from linkages import bar, four_bar, freudenstein, heading, snapped, wrapped
 from scipy.spatial.transform import Rotation
@@ -16,7 +16,6 @@ from sim_node.world import Mate, MateConnector, RigidBody, System
 CLOSED = 1e-10
 
 
-@settings(max_examples=40)
 @given(st.floats(-np.pi, np.pi), st.permutations(range(4)))
 def test_a_four_bar_obeys_freudensteins_equation(theta: float, order: Sequence[int]) -> None:
     """A Grashof crank-rocker, so that every crank angle can be had; in whatever order the mates are listed."""

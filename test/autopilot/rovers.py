@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+from step_by_step import in_body
 
 from sim_node.autopilots.builtin.dialect import Dialect
 from sim_node.autopilots.builtin.flight import Flight
@@ -57,13 +57,13 @@ class Driven:
         for _ in range(round(seconds * HZ)):
             state = self._observe()
             pose, velocity = state.pose[0], state.twist[0, :3]
-            turned = Rotation.from_quat(pose[3:]).inv()
-            rate = turned.apply(state.twist[0, 3:])
+            rate = in_body(pose[3:], state.twist[0, 3:])
             time_us = 1_000_000 + self.simulation.time_ns // 1000
             commands = self.flight.step(time_us, pose[:3], pose[3:], velocity, rate)
             self._vehicle.cmd_vel(*self._channels.twist(commands.tolist()), timeout=0.0)
-            yaw = math.atan2(*(turned.inv().as_matrix()[[1, 0], 0]))
-            self.rows.append([*pose[:2], yaw, *turned.apply(velocity)[:2], state.twist[0, 5]])
+            x, y, z, w = pose[3:].tolist()
+            yaw = math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
+            self.rows.append([*pose[:2], yaw, *in_body(pose[3:], velocity)[:2], state.twist[0, 5]])
             self.simulation.step()
         return np.array(self.rows[-round(seconds * HZ) :])
 

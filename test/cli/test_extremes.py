@@ -57,6 +57,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write(tmp_path_factory.mktemp("extremes") / "bag", robot(1, 1_700_000_000 * 10**9)))
 
 
+@pytest.mark.usefixtures("one_sun")  # what is drawn is not looked at
 @pytest.mark.parametrize(
     ("command", "option", "others", "value"),
     [

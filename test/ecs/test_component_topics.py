@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecs_structures import PLAIN, Ticks, component, same_bits, spatial, structure_of, ticks
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.validate_full_topic_name import validate_full_topic_name
@@ -66,7 +66,6 @@ def test_inertia_is_in_the_frame_of_its_body() -> None:
 
 
 @given(st.lists(PLAIN, min_size=1, max_size=30, unique=True))
-@settings(max_examples=40)
 def test_poses_are_transforms_of_frames_by_the_entities_names(entities: list[str]) -> None:
     """Names of all lengths: the rows of a TFMessage are not at equal distances then."""
     topic = only(spatial("world_pos"), entities=tuple(entities))

@@ -128,7 +128,6 @@ def test_what_a_program_says_of_itself(program: CompiledProgram) -> None:
     assert set(program.constant_blocks.places) == {"inertia", "gain", "pull", "simulation_time_step"}
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("?Bfd"), st.lists(st.integers(0, 40), max_size=3)), max_size=6))
 def test_blocks_of_components_have_their_numbers(drawn: list[tuple[str, list[int]]]) -> None:
     """Also of empty components, and of large ones, which stand alone."""

@@ -335,7 +335,6 @@ def test_none_and_lists_are_systems() -> None:
     assert after(five(), None | plus_y | twice.pipe(None))["x"] == [2, 44, 6, 88, 10]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(range(3)), min_size=1, max_size=6), st.data())
 def test_pipes_are_associative(order: list[int], data: st.DataObject) -> None:
     """However systems are grouped, they run in their order; evaluated without compiling."""

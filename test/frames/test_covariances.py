@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -81,7 +81,6 @@ def test_swaps_are_exact_and_move_nan(covariance: FloatArray) -> None:
 
 
 @given(hnp.arrays(bool, (6, 6)), st.sampled_from([(0.0, 0.0), (47.4, 8.5), (90.0, 10.0), (0.0, 33.0)]))
-@settings(max_examples=200)
 def test_a_rotation_spreads_nan_exactly_where_it_takes_part(unknown: BoolArray, place: tuple[float, float]) -> None:
     """An entry of R C R^T is unknown if, and only if, the unknown entries change it: tried out with two values."""
     covariance = np.random.default_rng(9).normal(size=(6, 6))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
@@ -98,7 +98,6 @@ limits = st.one_of(
 
 
 @pytest.mark.filterwarnings("ignore:.*is reduced to")
-@settings(max_examples=60, deadline=None)
 @given(
     milliseconds=grids,
     power=st.floats(-1.0, 12.0),
@@ -140,7 +139,6 @@ def test_a_motor_is_where_limited_implicit_euler_has_it(
 
 
 @pytest.mark.filterwarnings("ignore:.*is reduced to")
-@settings(max_examples=60, deadline=None)
 @given(
     milliseconds=grids, power=st.floats(-1.0, 8.0), damping=powers, targets=st.lists(numbers, min_size=1), mass=powers
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
@@ -52,7 +52,6 @@ def hit(
     return float(echoes.distances[0, 0])
 
 
-@settings(max_examples=40)
 @given(SIZES, POINTS, ROTATIONS, POINTS, DIRECTIONS)
 def test_a_sphere_is_as_far_as_the_quadratic_equation_says(
     radius: float, centre: FloatArray, quaternion: FloatArray, origin: FloatArray, direction: FloatArray
@@ -67,7 +66,6 @@ def test_a_sphere_is_as_far_as_the_quadratic_equation_says(
     assert hit(("sphere", [radius]), centre, quaternion, origin, direction) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(POINTS, ROTATIONS, POINTS, DIRECTIONS)
 def test_a_plane_is_as_far_as_its_height_over_the_sine(
     centre: FloatArray, quaternion: FloatArray, origin: FloatArray, direction: FloatArray
@@ -83,7 +81,6 @@ def test_a_plane_is_as_far_as_its_height_over_the_sine(
     assert hit(("plane", []), centre, quaternion, origin, direction) == pytest.approx(expected, rel=1e-9)
 
 
-@settings(max_examples=40)
 @given(st.tuples(SIZES, SIZES, SIZES), POINTS, ROTATIONS, POINTS, DIRECTIONS)
 def test_a_box_is_as_far_as_its_slabs_say(
     lengths: tuple[float, float, float],

@@ -7,7 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -83,7 +83,6 @@ def at(*position: float, rotation: Rotation | None = None) -> FloatArray:
 
 
 @given(st.lists(ANGLES, min_size=5, max_size=5), st.lists(ANGLES, min_size=3, max_size=3))
-@settings(max_examples=50, deadline=None)
 def test_bodies_and_links_of_models_are_one_tree_as_mujoco_has_it(
     one_tree: Simulation, numbers: list[float], turn: list[float]
 ) -> None:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.simulation.programs.processes import VariableFault, expanded
@@ -27,7 +27,6 @@ def texts(inside: bool) -> st.SearchStrategy[str]:
     return st.recursive(st.one_of(plain, set_ones), with_defaults, max_leaves=5)
 
 
-@settings(max_examples=60, deadline=None)
 @given(texts(inside=True))
 def test_a_shell_expands_the_same(text: str) -> None:
     """POSIX 1003.1-2017, shell command language, 2.6.2: parameter expansion, as bash does it in double quotes."""

@@ -129,7 +129,7 @@ def test_a_mission_over_a_bad_link_arrives_all_the_same(tmp_path: Path, fault: s
     events = f"{{at: 0.1, do: [{{link: {{of: drone, {fault}}}}}, {{mission: {{file: there.yaml, start: false}}}}]}}"
     text = FLOWN.format(like="px4", instance=free_instance(), events=events, must="always events_succeed()")
     (tmp_path / "world.yaml").write_text(text)
-    first, second = (run_alone(load(tmp_path / "world.yaml"), 1, 10 * SECOND).events for _ in range(2))
+    first, second = (run_alone(load(tmp_path / "world.yaml"), 1, 6 * SECOND).events for _ in range(2))
     assert first[-1].text == "drone has the mission of 3 items"
     assert first == second  # what is lost is asked for again by the time of the simulation
 

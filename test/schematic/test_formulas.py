@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -102,7 +102,6 @@ STEPS = [f"{kind}_{frame}{axis}" for kind in ("rotate", "translate") for frame i
 
 
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(-180, 180)), max_size=8))
-@settings(max_examples=60, deadline=None)
 def test_chains_apply_from_left_to_right(chain: list[tuple[str, int]]) -> None:
     text = "jet.world_pos" + "".join(f".{name}({value})" for name, value in chain)
     position, turn = POSITION, TURN

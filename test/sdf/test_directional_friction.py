@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import mujoco
@@ -206,59 +207,76 @@ def test_faults_have_their_places(keys: str, said: str) -> None:
 SLIPS = "<mu>0.8</mu><slip1>{}</slip1><slip2>{}</slip2><fdir1>{}</fdir1>"
 
 
-def slipping(ode: str, ground: str, force: tuple[float, float], seconds: float = 2.0) -> FloatArray:
-    """Return velocity (3,) and, over half the time, acceleration (3,) of a box of 10 kg that is pulled on a plane."""
+# The surface of a box, the force that pulls it, and the velocity that it comes to.
+PULLED = [
+    (SLIPS.format(0.01, 0.01, "1 0 0"), (20.0, 10.0), (0.2, 0.1)),
+    (SLIPS.format(0.01, 0, "1 0 0"), (20.0, 0.0), (0.2, 0.0)),
+    (SLIPS.format(0.01, 0, "1 0 0"), (0.0, 20.0), (0.0, 0.0)),
+    (SLIPS.format(0, 0.01, "1 0 0"), (30.0, 20.0), (0.0, 0.2)),
+    (SLIPS.format(0, 0.01, "0 1 0"), (20.0, 30.0), (0.2, 0.0)),
+    (SLIPS.format(0.002, 0.02, "1 0 0"), (20.0, -20.0), (0.04, -0.4)),
+    # Without coefficients, those of SDF.
+    ("<slip1>0.01</slip1><fdir1>0 1 0</fdir1>", (0.0, 20.0), (0.0, 0.2)),
+    ("<mu>0.8</mu><mu2>0.6</mu2><slip2>0.01</slip2><fdir1>1 0 0</fdir1>", (20.0, 20.0), (0.0, 0.2)),
+]
+
+
+def slipping(pulled: Sequence[tuple[str, tuple[float, float]]], ground: str = "", seconds: float = 2.0) -> FloatArray:
+    """Return velocities and, over half the time, accelerations (N, 2, 3) of boxes of 10 kg, each on a plane.
+
+    They have surfaces of their own, and are pulled by forces of their own; one run of all costs little more than that
+    of one.
+    """
     block = BOX.format("0.4 0.4 0.1")
+    boxes = "".join(
+        f'<model name="m{number}"><pose>0 {10 * number} 0.05 0 0 0</pose><link name="b"><inertial><mass>10</mass>'
+        f'{INERTIA}</inertial><collision name="c">{block}{ODE.format(ode)}</collision></link></model>'
+        for number, (ode, _) in enumerate(pulled)
+    )
     text = (
         f'<sdf version="1.9"><world name="w"><gravity>0 0 {-G}</gravity>'
         '<model name="g"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry>'
-        f'{ODE.format(ground)}</collision></link></model><model name="m"><pose>0 0 0.05 0 0 0</pose><link name="b">'
-        f'<inertial><mass>10</mass>{INERTIA}</inertial><collision name="c">{block}{ODE.format(ode)}</collision></link>'
-        "</model></world></sdf>"
+        f"{ODE.format(ground)}</collision></link></model>{boxes}</world></sdf>"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # there is nothing to say
         simulation = Simulation(loads(text, ".sdf"))
-    # Along the ground, at its height, so that it does not tilt.
-    simulation.bodies["m/b"].apply_force([*force, 0.0], point=[0.0, 0.0, -0.05])
+    bodies = [simulation.bodies[f"m{number}/b"] for number in range(len(pulled))]
+    for body, (_, force) in zip(bodies, pulled, strict=True):
+        # Along the ground, at its height, so that it does not tilt.
+        body.apply_force([*force, 0.0], point=[0.0, 0.0, -0.05])
     simulation.run(0.5 * seconds)
-    before = simulation.bodies["m/b"].twist[:3]
+    before = np.array([body.twist[:3] for body in bodies])
     simulation.run(0.5 * seconds)
-    after = simulation.bodies["m/b"].twist[:3]
-    return np.array([after, 2.0 * (after - before) / seconds])
+    after = np.array([body.twist[:3] for body in bodies])
+    return np.stack([after, 2.0 * (after - before) / seconds], axis=1)
 
 
-@pytest.mark.parametrize(
-    ("ode", "ground", "force", "expected"),
-    [
-        (SLIPS.format(0.01, 0.01, "1 0 0"), "", (20.0, 10.0), (0.2, 0.1)),
-        (SLIPS.format(0.01, 0, "1 0 0"), "", (20.0, 0.0), (0.2, 0.0)),
-        (SLIPS.format(0.01, 0, "1 0 0"), "", (0.0, 20.0), (0.0, 0.0)),
-        (SLIPS.format(0, 0.01, "1 0 0"), "", (30.0, 20.0), (0.0, 0.2)),
-        (SLIPS.format(0, 0.01, "0 1 0"), "", (20.0, 30.0), (0.2, 0.0)),
-        (SLIPS.format(0.002, 0.02, "1 0 0"), "", (20.0, -20.0), (0.04, -0.4)),
-        # Slips of both surfaces are added, each along its own first direction that counts.
-        (
-            SLIPS.format(0.002, 0.01, "1 0 0"),
-            "<mu>2</mu><slip1>0.004</slip1><slip2>0.005</slip2>",
-            (20.0, 20.0),
-            (0.12, 0.3),
-        ),
-        # Without coefficients, those of SDF.
-        ("<slip1>0.01</slip1><fdir1>0 1 0</fdir1>", "", (0.0, 20.0), (0.0, 0.2)),
-        ("<mu>0.8</mu><mu2>0.6</mu2><slip2>0.01</slip2><fdir1>1 0 0</fdir1>", "", (20.0, 20.0), (0.0, 0.2)),
-    ],
-)
+@pytest.fixture(scope="module")
+def pulled() -> FloatArray:
+    """Velocities (N, 3) of boxes that are PULLED."""
+    return slipping([(ode, force) for ode, force, _ in PULLED])[:, 0]
+
+
+@pytest.mark.parametrize(("number", "ode", "force", "expected"), [(number, *row) for number, row in enumerate(PULLED)])
 def test_a_box_slips_by_each_direction_in_proportion_to_its_force(
-    ode: str, ground: str, force: tuple[float, float], expected: tuple[float, float]
+    number: int, ode: str, force: tuple[float, float], expected: tuple[float, float], pulled: FloatArray
 ) -> None:
-    velocity, _ = slipping(ode, ground, force)
     # Where it does not slip, MuJoCo's soft contacts creep.
-    assert velocity[:2] == pytest.approx(expected, rel=0.01, abs=3e-4)
+    assert pulled[number, :2] == pytest.approx(expected, rel=0.01, abs=3e-4)
 
 
-@pytest.mark.parametrize(("slips", "force"), [((0.01, 0.0), (100.0, 0.0)), ((0.0, 0.01), (0.0, 100.0))])
-def test_friction_still_limits_what_slips(slips: tuple[float, float], force: tuple[float, float]) -> None:
-    """Coulomb's law of the impulses, as the box rocks."""
-    _, (along, across, up) = slipping(SLIPS.format(*slips, "1 0 0"), "", force)
-    assert math.hypot(along, across) == pytest.approx(100.0 / 10.0 - 0.8 * (G + up), rel=0.01)
+def test_slips_of_both_surfaces_are_added_each_along_its_own_first_direction_that_counts() -> None:
+    ground = "<mu>2</mu><slip1>0.004</slip1><slip2>0.005</slip2>"
+    ((velocity, _),) = slipping([(SLIPS.format(0.002, 0.01, "1 0 0"), (20.0, 20.0))], ground)
+    assert velocity[:2] == pytest.approx((0.12, 0.3), rel=0.01, abs=3e-4)
+
+
+def test_friction_still_limits_what_slips() -> None:
+    """Coulomb's law of the impulses, as boxes rock that are pulled along the direction that slips, one each."""
+    pulled = [
+        (SLIPS.format(0.01, 0.0, "1 0 0"), (100.0, 0.0)),
+        (SLIPS.format(0.0, 0.01, "1 0 0"), (0.0, 100.0)),
+    ]
+    for along, across, up in slipping(pulled)[:, 1]:
+        assert math.hypot(along, across) == pytest.approx(100.0 / 10.0 - 0.8 * (G + up), rel=0.01)

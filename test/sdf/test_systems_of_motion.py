@@ -11,7 +11,6 @@ import pytest
 
 from sim_node import Simulation
 from sim_node.extensions.sdf.waypoints import WaypointForce
-from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
 from sim_node.world import WorldError, WorldWarning, loads
 from sim_node.world.model import World
 from sim_node.world.triggers import Trigger, TriggerMatch
@@ -43,8 +42,11 @@ CAPSULE = "<capsule><radius>0.2</radius><length>0.1</length></capsule>"
 
 class TestWheelSlip:
     @staticmethod
-    def roller(compliance: float, friction: float | None = 0.9) -> Simulation:
-        """Return a run of a wheel that slides along x without turning over, driven at 10 rad/s, and pulled by 15 N."""
+    def rollers(*compliances: float, friction: float | None = 0.9) -> Simulation:
+        """Return a run of wheels, in models m0, m1, and so on, beside each other.
+
+        Each slides along x without turning over, is driven at 10 rad/s, and is pulled by 15 N.
+        """
         sphere = "<geometry><sphere><radius>0.2</radius></sphere></geometry>"
         surface = SURFACE.format(friction) if friction is not None else ""
         wheel = f'<link name="wheel"><pose>0 0 0.2 0 0 0</pose>{mass(4.0, 0.05)}'
@@ -61,62 +63,79 @@ class TestWheelSlip:
             '<plugin filename="x" name="gz::sim::systems::JointController"><joint_name>y</joint_name>'
             "<initial_velocity>10</initial_velocity></plugin>"
             '<plugin filename="gz-sim-wheel-slip-system" name="gz::sim::systems::WheelSlip"><wheel link_name="wheel">'
-            f"<slip_compliance_lateral>{compliance}</slip_compliance_lateral>"
-            f"<slip_compliance_longitudinal>{compliance}</slip_compliance_longitudinal>"
+            "<slip_compliance_lateral>{0}</slip_compliance_lateral>"
+            "<slip_compliance_longitudinal>{0}</slip_compliance_longitudinal>"
             "<wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel></plugin>"
         )
-        simulation = Simulation(
-            read(GROUND.format(surface) + f'<model name="m">{cart}{lift}{wheel}{joints}{plugins}</model>')
+        models = "".join(
+            f'<model name="m{number}"><pose>0 {number} 0 0 0 0</pose>{cart}{lift}{wheel}{joints}'
+            f"{plugins.format(compliance)}</model>"
+            for number, compliance in enumerate(compliances)
         )
-        simulation.bodies["m/cart"].apply_force([-15.0, 0.0, 0.0])
+        simulation = Simulation(read(GROUND.format(surface) + models))
+        for number in range(len(compliances)):
+            simulation.bodies[f"m{number}/cart"].apply_force([-15.0, 0.0, 0.0])
         return simulation
 
-    @pytest.mark.parametrize("compliance", [0.1, 0.5, 2.0])
-    def test_the_speed_of_slipping_is_the_compliance_times_the_force(self, compliance: float) -> None:
-        simulation = self.roller(compliance)
+    # One run of all costs hardly more than that of one.
+    COMPLIANCES = (0.1, 0.5, 2.0)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def slipped(cls) -> Simulation:
+        simulation = cls.rollers(*cls.COMPLIANCES)
         simulation.run(4.0)
-        speed, rate = (simulation.joints[name].velocity[0] for name in ("m/cart", "m/wheel"))
+        return simulation
+
+    @pytest.mark.parametrize(("number", "compliance"), enumerate(COMPLIANCES))
+    def test_the_speed_of_slipping_is_the_compliance_times_the_force(
+        self, number: int, compliance: float, slipped: Simulation
+    ) -> None:
+        speed, rate = (slipped.joints[f"m{number}/{name}"].velocity[0] for name in ("cart", "wheel"))
         # A contact is midway between the surfaces, which overlap.
-        rim = rate * 0.5 * (0.2 + simulation.bodies["m/wheel"].pose[2])
+        rim = rate * 0.5 * (0.2 + slipped.bodies[f"m{number}/wheel"].pose[2])
         assert rim == pytest.approx(2.0, rel=2e-3)
         # 15 N of 40 N is the ratio of the forces.
         assert rim - speed == pytest.approx(compliance * 15.0 / 40.0 * rim, rel=2e-3)
 
     def test_friction_limits_the_force(self) -> None:
-        simulation = self.roller(0.1, friction=0.1)
+        simulation = self.rollers(0.1, friction=0.1)
         simulation.run(1.0)
-        before = simulation.joints["m/cart"].velocity[0]
+        before = simulation.joints["m0/cart"].velocity[0]
         simulation.run(0.5)
         # 15 N against a tenth of the weight of lift and wheel; 6 kg are moved.
         expected = (0.1 * 5.0 * 9.8 - 15.0) / 6.0
-        assert (simulation.joints["m/cart"].velocity[0] - before) / 0.5 == pytest.approx(expected, rel=0.01)
+        assert (simulation.joints["m0/cart"].velocity[0] - before) / 0.5 == pytest.approx(expected, rel=0.01)
 
     def test_it_slips_on_surfaces_that_say_nothing_of_friction(self) -> None:
-        simulation = self.roller(0.5, friction=None)
-        simulation.run(4.0)
-        speed, rate = (simulation.joints[name].velocity[0] for name in ("m/cart", "m/wheel"))
-        rim = rate * 0.5 * (0.2 + simulation.bodies["m/wheel"].pose[2])
+        simulation = self.rollers(0.5, friction=None)
+        simulation.run(2.0)  # thirteen times 6 kg 0.5 2 m/s / 40 N, in which its speed approaches this one
+        speed, rate = (simulation.joints[name].velocity[0] for name in ("m0/cart", "m0/wheel"))
+        rim = rate * 0.5 * (0.2 + simulation.bodies["m0/wheel"].pose[2])
         assert rim - speed == pytest.approx(0.5 * 15.0 / 40.0 * rim, rel=2e-3)
 
     def test_a_world_that_states_another_cone_is_refused(self) -> None:
-        text = to_yaml(self.roller(0.1).world)
+        text = to_yaml(self.rollers(0.1).world)
         pyramidal = text.replace("physics:", "physics:\n  cone: pyramidal", 1)
         with pytest.raises(WorldError, match=r"wheel_slip needs physics\.cone: elliptic"):
             Simulation(loads(pyramidal))
 
     def test_it_is_written_in_world_files(self) -> None:
-        world = self.roller(0.1).world
+        world = self.rollers(0.1).world
         assert loads(to_yaml(world)).forces == world.forces
 
-    @pytest.mark.parametrize(("lateral", "longitudinal"), [(2.0, 0.5), (0.5, 2.0), (1.0, 0.0), (0.0, 1.0)])
-    @pytest.mark.parametrize("shape", ["<sphere><radius>0.2</radius></sphere>", CAPSULE])
-    def test_it_slips_otherwise_to_the_side(self, lateral: float, longitudinal: float, shape: str) -> None:
-        """A wheel on an axle that moves along x, y and z, driven at 10 rad/s, and pulled by 12 N back and aside.
+    # Of a model's wheel: its compliances, lateral and longitudinal, and its shape.
+    WHEELS = tuple(
+        (lateral, longitudinal, shape)
+        for shape in ("<sphere><radius>0.2</radius></sphere>", CAPSULE)
+        for lateral, longitudinal in [(2.0, 0.5), (0.5, 2.0), (1.0, 0.0), (0.0, 1.0)]
+    )
 
-        A capsule has two contacts, which share the force.
-        """
+    @staticmethod
+    def axled(name: str, y: float, lateral: float, longitudinal: float, shape: str) -> str:
+        """Return the text of a wheel on an axle that moves along x, y and z, driven at 10 rad/s."""
         links = "".join(
-            f'<link name="{name}"><pose>0 0 0.2 0 0 0</pose>{mass(1.0, 0.05)}</link>' for name in ("x", "y", "z")
+            f'<link name="{link}"><pose>0 0 0.2 0 0 0</pose>{mass(1.0, 0.05)}</link>' for link in ("x", "y", "z")
         )
         links += f'<link name="wheel"><pose>0 0 0.2 0 0 0</pose>{mass(4.0, 0.05)}<collision name="c">'
         links += f"<pose>0 0 0 1.5707963267948966 0 0</pose><geometry>{shape}</geometry>{SURFACE.format(0.9)}"
@@ -137,16 +156,31 @@ class TestWheelSlip:
             f"<slip_compliance_longitudinal>{longitudinal}</slip_compliance_longitudinal>"
             "<wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel></plugin>"
         )
-        run = Simulation(read(GROUND.format(SURFACE.format(0.9)) + f'<model name="m">{links}{joints}{plugins}</model>'))
-        (engine,) = run.engines.values()
-        assert isinstance(engine, RigidBodyEngine)
-        engine.data.qvel[0] = 2.0  # it rolls
-        run.bodies["m/x"].apply_force([-12.0, 0.0, 0.0])
-        run.bodies["m/y"].apply_force([0.0, 12.0, 0.0])
+        return f'<model name="{name}"><pose>0 {y} 0 0 0 0</pose>{links}{joints}{plugins}</model>'
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def pulled(cls) -> Simulation:
+        """A run of all WHEELS, 20 m apart, each pulled by 12 N back and aside."""
+        models = "".join(cls.axled(f"m{number}", 20.0 * number, *wheel) for number, wheel in enumerate(cls.WHEELS))
+        run = Simulation(read(GROUND.format(SURFACE.format(0.9)) + models))
+        for number in range(len(cls.WHEELS)):
+            run.joints[f"m{number}/x"].velocity = [2.0]  # it rolls
+            run.bodies[f"m{number}/x"].apply_force([-12.0, 0.0, 0.0])
+            run.bodies[f"m{number}/y"].apply_force([0.0, 12.0, 0.0])
         run.run(4.0)
-        rate = run.joints["m/wheel"].velocity[0]
-        rim = rate * 0.5 * (0.2 + run.bodies["m/wheel"].pose[2])
-        speed, aside = (run.joints[name].velocity[0] for name in ("m/x", "m/y"))
+        return run
+
+    @pytest.mark.parametrize(
+        ("number", "lateral", "longitudinal", "shape"), [(number, *wheel) for number, wheel in enumerate(WHEELS)]
+    )
+    def test_it_slips_otherwise_to_the_side(
+        self, number: int, lateral: float, longitudinal: float, shape: str, pulled: Simulation
+    ) -> None:
+        """A capsule has two contacts, which share the force."""
+        rate = pulled.joints[f"m{number}/wheel"].velocity[0]
+        rim = rate * 0.5 * (0.2 + pulled.bodies[f"m{number}/wheel"].pose[2])
+        speed, aside = (pulled.joints[f"m{number}/{name}"].velocity[0] for name in ("x", "y"))
         slips = np.array([rim - speed, aside])
         expected = np.array([longitudinal, lateral]) * 0.2 * rate * 12.0 / 40.0
         # Where it does not slip, MuJoCo's soft contacts creep.

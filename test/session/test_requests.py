@@ -133,7 +133,6 @@ def test_filters_by_name_and_region(yard: Run) -> None:
 vectors = st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3)).map(np.array)
 
 
-@settings(max_examples=40)
 @given(vectors, vectors, vectors, st.lists(vectors, min_size=4, max_size=6))
 def test_a_hull_overlaps_a_box(place: np.ndarray, turn: np.ndarray, size: np.ndarray, points: list[np.ndarray]) -> None:
     """Their distance by a general minimiser over weights of the points and a point of the box."""

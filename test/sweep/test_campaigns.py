@@ -242,6 +242,7 @@ def test_a_run_that_does_not_keep_to_real_time_is_degraded(tmp_path: Path, capsy
     assert summary["pacing"]["max_real_time_factor_run"] == "slow"
     with (tmp_path / "campaign.toml").open("a") as file:
         file.write("fail_on_degraded = true\n")
+    (tmp_path / "plan.csv").write_text("run_id,param.step\nslow,1e-6\n")
     assert main(["sweep", str(tmp_path / "main.py"), *given, "-o", str(tmp_path / "again")]) == 1
 
 

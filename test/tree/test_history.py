@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.spatial.tree import FutureExtrapolation, InvalidTransform, PastExtrapolation, TransformTree
@@ -21,7 +21,6 @@ def at(x: float) -> list[float]:
     return [float(x), 0, 0, 0, 0, 0, 1]
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     stamps=st.lists(st.integers(0, 400), min_size=1, max_size=300),
     history=st.integers(1, 200),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -189,7 +189,6 @@ def assert_same(pose: FloatArray, expected: npt.NDArray[Any]) -> None:
     np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=0, atol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases(), stamp=st.integers(-SECOND // 4, 13 * SECOND // 4), data=st.data())
 def test_lookup_equals_the_matrix_product(case: Case, stamp: int, data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
@@ -211,7 +210,6 @@ def test_lookup_equals_the_matrix_product(case: Case, stamp: int, data: st.DataO
     assert_same(case.tree.lookup(target, source, stamp, tolerance), expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases(reparenting=False), data=st.data())
 def test_without_a_stamp_it_is_the_latest_common_time(case: Case, data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
@@ -225,7 +223,6 @@ def test_without_a_stamp_it_is_the_latest_common_time(case: Case, data: st.DataO
     assert_same(case.tree.lookup(target, source), expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases(), stamps=st.lists(st.integers(0, 3 * SECOND), max_size=40), data=st.data())
 def test_many_lookups_equal_one_by_one(case: Case, stamps: Sequence[int], data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
@@ -242,7 +239,6 @@ def test_many_lookups_equal_one_by_one(case: Case, stamps: Sequence[int], data: 
         assert_same(pose, matrix_)
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases(), stamps=st.tuples(*[st.integers(0, 3 * SECOND)] * 2), data=st.data())
 def test_full_lookup_goes_through_the_fixed_frame(case: Case, stamps: tuple[int, int], data: st.DataObject) -> None:
     target, source, fixed = (data.draw(st.sampled_from(case.names)) for _ in range(3))
@@ -258,7 +254,6 @@ def test_full_lookup_goes_through_the_fixed_frame(case: Case, stamps: tuple[int,
     assert_same(case.tree.lookup_full(target, at_target, source, at_source, fixed), back @ there)
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=cases(), stamp=st.integers(0, 3 * SECOND), data=st.data())
 def test_a_lookup_and_its_inverse_cancel(case: Case, stamp: int, data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.spatial.tree import InvalidTransform, TransformTree
@@ -65,7 +65,6 @@ transforms = st.tuples(st.sampled_from(FRAMES), st.sampled_from(FRAMES), st.inte
 moves = st.tuples(transforms, st.integers(0, 7).map(lambda n: n == 0))
 
 
-@settings(max_examples=300)
 @given(st.lists(moves, max_size=40))
 def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(
     moves: list[tuple[Row, bool]],
@@ -87,7 +86,6 @@ def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(
             tree.can_lookup(frame, other)  # ends
 
 
-@settings(max_examples=200)
 @given(st.lists(st.lists(transforms, min_size=1, max_size=6), max_size=8))
 def test_the_order_of_a_batch_of_one_stamp_does_not_matter_where_all_of_it_fits(
     batches: list[list[Row]],

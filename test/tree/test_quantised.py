@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.spatial.tree import FutureExtrapolation, TransformTree
@@ -111,7 +111,6 @@ def test_remembered_poses_are_read_only() -> None:
         pose[0] = 1.0
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     operations=st.lists(
         st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 20), st.integers(-9, 9), st.integers(0, 9)),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from page import Page, opened, script, told
 from robot_topics import a, stamped, transforms, written
@@ -284,7 +284,6 @@ def viewer() -> Iterator[Viewer]:
 
 
 @given(below=trees(), above=trees())
-@settings(max_examples=40)
 def test_the_last_layer_is_seen_as_if_it_were_alone(
     viewer: Viewer, below: tuple[FrameTable, np.ndarray], above: tuple[FrameTable, np.ndarray]
 ) -> None:

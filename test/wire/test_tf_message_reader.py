@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.messages.tf_message_reader import MAX_LAYOUTS, TfMessageReader, TransformBatch
@@ -68,7 +68,6 @@ def some(n: int, seed: int = 0, prefix: str = "f", stamp: int = 5) -> list[tuple
     return [(stamp, i, "map", f"{prefix}{i:04d}", tuple(pose)) for i, pose in enumerate(poses.tolist())]
 
 
-@settings(max_examples=100, deadline=None)
 @given(first=TRANSFORMS, order=st.sampled_from("<>"), padding=st.sampled_from([b"\0", b"\xcd"]), data=st.data())
 def test_what_was_encoded_is_read(
     first: Sequence[tuple[int, int, str, str, Sequence[Any]]], order: str, padding: bytes, data: st.DataObject
@@ -133,7 +132,6 @@ def test_any_cut_is_refused_and_named(n: int, warm: bool) -> None:
             reader.read(message[:size])
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=6), st.booleans())
 def test_damaged_bytes_raise_value_error_or_read_as_something(
     n: int, damage: list[tuple[int, int]], warm: bool

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -146,7 +146,6 @@ LIGHTS = st.one_of(
 SKIES = st.builds(Sky, st.none() | COLOURS, st.none() | COLOURS, st.none() | UNIT)
 
 
-@settings(max_examples=80)
 @given(st.none() | GROUNDS, st.lists(LIGHTS, max_size=3), st.none() | SKIES)
 def test_any_scene_reads_back(
     tmp_path_factory: pytest.TempPathFactory, ground: Ground | None, lights: list[Light], sky: Sky | None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim_node.assembly import assemble
@@ -179,7 +179,6 @@ PARAMETERS = st.dictionaries(
 TIMES = st.integers(-MAX_STAMP_NS, MAX_STAMP_NS)
 
 
-@settings(max_examples=40, deadline=None)
 @example([("s", [0.0, 0, 0, 0, 0, 0, 1])], {"tags": None, "size": 2.0, "description": ["a"]}, [0], 0)
 @given(
     st.lists(st.tuples(NAMES, POSES), min_size=1, max_size=4, unique_by=lambda each: each[0]),
