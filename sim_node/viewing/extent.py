@@ -18,6 +18,8 @@ from sim_node.world.shapes import Geometry
 # Minimum radius, for a scene of a single point, m.
 MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
+# Half the size of a shape over its scale, where that is not 1.
+_HALVES = {"box": np.array([0.5, 0.5, 0.5]), "cylinder": np.array([1.0, 1.0, 0.5])}
 
 
 class Extent(NamedTuple):
@@ -163,11 +165,15 @@ def _half(part: Geometry) -> FloatArray:
     return np.asarray(part.size if part.shape == "ellipsoid" else np.full(3, part.size.max()), dtype=np.float64)
 
 
+def bounds_of(shape: DrawnShape) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and the highest corner (3,) of a box around a shape, in its own axes."""
+    if shape.mesh is not None:
+        return shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)
+    half = shape.scale * _HALVES.get(shape.kind, 1.0)
+    return -half, half
+
+
 def box_of(shape: DrawnShape) -> FloatArray:
     """Return the corners (8, 3) of a box around a shape, in its own axes."""
-    if shape.mesh is not None:
-        low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)
-    else:
-        half = shape.scale * {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 1.0, 0.5)}.get(shape.kind, (1.0, 1.0, 1.0))
-        low, high = -half, half
+    low, high = bounds_of(shape)
     return np.asarray(np.where(_CORNERS, high, low), dtype=np.float64)

@@ -15,7 +15,7 @@ import trimesh
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
-from sim_node.viewing.extent import box_of
+from sim_node.viewing.extent import bounds_of
 from sim_node.viewing.meshes import DrawnShape, TriangleMesh, linear
 
 
@@ -176,7 +176,7 @@ class Batches:
         """Return the boxes around these, for JSON, given all frames' poses (N, 7) in the fixed frame."""
         found = []
         for node, shape in self.nodes():
-            low, high = (end(box_of(shape), axis=0) for end in (np.min, np.max))
+            low, high = bounds_of(shape)
             pose = pose_math.compose(in_root[shape.row], shape.pose)
             centre = pose_math.apply(pose, 0.5 * (low + high))
             parts = centre, pose[WXYZ], 0.5 * (high - low)
@@ -208,7 +208,12 @@ class Batches:
 def walls_of(shapes: Iterable[DrawnShape]) -> list[DrawnShape]:
     """Return the largest of the shapes that stand: pages look through those that are in front of what they show."""
     solid = [shape for shape in shapes if shape.kind not in FLAT]
-    return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
+    return sorted(solid, key=_size, reverse=True)[:MAX_WALLS]
+
+
+def _size(shape: DrawnShape) -> float:
+    low, high = bounds_of(shape)
+    return float((high - low).max())
 
 
 def place(node: Any, pose: FloatArray) -> None:
