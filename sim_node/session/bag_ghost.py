@@ -87,19 +87,26 @@ class BagGhost:
                 found = next(self._found)
             else:
                 self._poses = self._frames.poses.copy()
-                # Transforms that come often are near: to read two seconds of them takes most of the time of a seek.
-                found = self._search(SHORT_NS)
-                if not np.isfinite(found).all():
-                    found = self._search(LOOK_BACK_NS)
+                for begin_ns in self._beginnings():
+                    found = self._search(begin_ns)
+                    if np.isfinite(found).all():
+                        break
             known = np.isfinite(found[:, 0])
             self._poses[self._rows[known]] = found[known]
         return self._poses
 
-    def _search(self, back_ns: int) -> FloatArray:
-        """Return the poses (F, 7) of moving frames by the transforms from so long before on, else NaN."""
-        begin = max(self._now_ns - back_ns, self._bag.start_ns)
-        if abs(self._frames.first_ns - self._bag.start_ns) > EARLIER_NS:  # times are of another clock than stamps
-            begin = self._bag.start_ns
-        transforms = BagTransforms(self._bag, lambda topics: self._bag.messages(topics, begin, None))
+    def _beginnings(self) -> list[int]:
+        """Return the times of the bag from which to search, ns, each only if the one before finds too little.
+
+        Transforms that come often are near: reading two seconds of them is most of the cost of a seek.
+        """
+        start_ns = self._bag.start_ns
+        if abs(self._frames.first_ns - start_ns) > EARLIER_NS:  # times are of another clock than stamps
+            return [start_ns]
+        return list(dict.fromkeys(max(self._now_ns - back_ns, start_ns) for back_ns in (SHORT_NS, LOOK_BACK_NS)))
+
+    def _search(self, begin_ns: int) -> FloatArray:
+        """Return the poses (F, 7) of moving frames by the transforms from a time of the bag on, else NaN."""
+        transforms = BagTransforms(self._bag, lambda topics: self._bag.messages(topics, begin_ns, None))
         self._found = transforms.poses(self._pairs, iter(lambda: self._now_ns, None))
         return next(self._found)
