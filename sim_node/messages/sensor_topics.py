@@ -185,11 +185,6 @@ class SensorSink(TopicSink):
     """Publishes measurements, each on its own topics, in the order of publication, best effort.
 
     The time of a message is when its measurement was published: its stamp plus the sensor's latency.
-
-    Args:
-        outlet: Where the messages go; topics are in its namespace.
-        prefix: Prefix of all frame ids except the fixed frame's, and of the topics.
-        stamp: Gives the stamp for a simulation time.
     """
 
     def open(self, world: World, frames: FrameTable) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import DrawnShape
+from sim_node.viewing.meshes import FLAT, DrawnShape
 from sim_node.viewing.plans import sampled
 from sim_node.world import World
 from sim_node.world.layout import Layout
@@ -37,7 +37,7 @@ def points_of(
     rows (N,): the frames whose origins count.
     """
     corners = [in_root[rows, :3], places]
-    solid = [shape for shape in shapes if shape.kind not in ("plane", "terrain")]
+    solid = [shape for shape in shapes if shape.kind not in FLAT]
     # A landscape is looked at only if there is nothing else.
     solid = solid or [shape for shape in shapes if shape.kind == "terrain"]
     if solid:
@@ -51,7 +51,7 @@ def boxes_of(frames: int, shapes: Sequence[DrawnShape]) -> FloatArray:
     """Return the corners (N, 8, 3) of boxes around the shapes of frames, in their axes, m; NaN where there are none."""
     lows, highs = np.full((frames, 3), np.inf), np.full((frames, 3), -np.inf)
     for shape in shapes:
-        if shape.kind not in ("plane", "terrain"):
+        if shape.kind not in FLAT:
             corners = poses.apply(shape.pose, box_of(shape))
             lows[shape.row] = np.minimum(lows[shape.row], corners.min(axis=0))
             highs[shape.row] = np.maximum(highs[shape.row], corners.max(axis=0))

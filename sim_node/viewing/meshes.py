@@ -50,6 +50,10 @@ class TriangleMesh:
         return corners.reshape(-1, 3), normals.reshape(-1, 3), uv.reshape(-1, 2)
 
 
+# Kinds of shapes that are ground: views are not fitted to them, and they are no walls.
+FLAT = ("plane", "terrain")
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnShape:
     """A solid on a frame.

@@ -473,8 +473,8 @@ def holds_now(formula: Formula, *, unknown: bool = False) -> Callable[[Mapping[s
         unknown: Whether comparisons hold that have no value, as with NaN.
     """
     match formula:
-        case Compared(operator, left, right):
-            compare, first, second = COMPARISONS[operator][1], left.of, right.of
+        case Compared(symbol, left, right):
+            compare, first, second = COMPARISONS[symbol][1], left.of, right.of
 
             def compared(now: Mapping[str, float]) -> bool:
                 one, other = first(now), second(now)

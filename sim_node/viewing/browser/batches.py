@@ -16,7 +16,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
 from sim_node.viewing.extent import bounds_of
-from sim_node.viewing.meshes import DrawnShape, TriangleMesh, linear
+from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh, linear
 
 
 @cache
@@ -40,8 +40,8 @@ MAX_NODES = 64
 _HIDDEN = 1e-6
 # viser's order of a quaternion, as indices of a pose.
 WXYZ = [6, 3, 4, 5]
-# Shapes that are not walls, and how many walls there are at most: each is an object of its own for the page.
-FLAT, MAX_WALLS = ("plane", "terrain"), 40
+# How many walls there are at most: each is an object of its own for the page.
+MAX_WALLS = 40
 # The node of a wall, and the box around it: centre, quaternion (w first), and half its size, m.
 Wall = tuple[str, list[float], list[float], list[float]]
 

@@ -12,7 +12,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.viewing.browser.start import BASES
 from sim_node.viewing.browser.stream import Instant, Latest
-from sim_node.viewing.meshes import DrawnShape, TriangleMesh, parts_of
+from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh, parts_of
 from sim_node.viewing.messages.drawing import Drawing, Poses
 from sim_node.world import FrameTable
 
@@ -167,7 +167,7 @@ class Ghosts:
             all_shapes += [
                 ghostly(replace(shape, row=places[shape.row]))
                 for shape in drawn
-                if shape.row in places and shape.kind not in ("plane", "terrain")
+                if shape.row in places and shape.kind not in FLAT
             ]
             self._joined.append(joined)
             self.of |= {prefix + theirs.names[row]: theirs.names[row] for row in rows if theirs.names[row] in own.names}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.browser.batches import FLAT, Batches, Wall, place, walls_of
+from sim_node.viewing.browser.batches import Batches, Wall, place, walls_of
 from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
 from sim_node.viewing.browser.overlays import (
     AxesOverlay,
@@ -29,7 +29,7 @@ from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.browser.start import FIELD_OF_VIEW, Opening, opening, start_view, subject_of
 from sim_node.viewing.browser.surroundings import PageSurroundings
 from sim_node.viewing.extent import Extent, around, boxes_of, points_of
-from sim_node.viewing.meshes import DrawnShape
+from sim_node.viewing.meshes import FLAT, DrawnShape
 from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
 from sim_node.world.scene import Sky, Viewpoint
