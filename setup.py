@@ -206,7 +206,7 @@ setup(
         # Imports nothing but pytest before a test uses it.
         "pytest11": ["sim_node = sim_node.extensions.scenario.pytest_plugin"],
         "scenario_execution.actions": [
-            f"sim_node_{name.lower()} = sim_node.extensions.scenario.adapters.scenario_execution:{name}"
+            f"sim_node_{name.lower()} = sim_node.extensions.scenario.adapters.scenario_execution:{name}Action"
             for name in ("Do", "Until", "Holds", "Verdict")
         ],
         "scenario_execution.osc_libraries": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -22,6 +23,8 @@ EXTENSIONS = tuple(sorted(f"sim_node.extensions.{path.parent.name}" for path in 
 PACKAGES = tuple(
     sorted(".".join(("sim_node", *path.parent.relative_to(ROOT).parts)) for path in ROOT.rglob("__init__.py"))
 )
+# What Elodin calls its classes, and Gymnasium what it trains in.
+OF_OTHERS = {"Body", "Environment", "Material", "Mesh", "System", "World"}
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")
 
 
@@ -46,6 +49,15 @@ def test_every_listed_name_resolves(package: str) -> None:
     for name in names:
         assert getattr(module, name) is not None
     assert set(names) <= set(dir(module))
+
+
+def test_no_public_class_name_stands_for_two_things() -> None:
+    files: dict[str, list[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for each in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(each, ast.ClassDef) and not each.name.startswith("_"):
+                files.setdefault(each.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: at for name, at in files.items() if len(at) > 1 and name not in OF_OTHERS} == {}
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -13,7 +13,7 @@ from sim_node.assembly.assembly_log import Alternative, Step
 from sim_node.assembly.choice import STARTS, STARTS_FOR_ALL, Configurations, InRoots, ways
 from sim_node.assembly.loop_solvers import Mask, approach, newton, solve
 from sim_node.assembly.mechanism import RANK, LoopMechanism, Path, rank
-from sim_node.assembly.table import AssemblyTable, Groups, climb
+from sim_node.assembly.table import AssemblyTable, UnionFind, climb
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # In worlds with more mechanisms, other assemblies are looked for on demand only.
@@ -113,7 +113,7 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
 
 def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
     """Return groups of loops that share a mate."""
-    groups, found = Groups(), dict[int, list[int]]()
+    groups, found = UnionFind(), dict[int, list[int]]()
     for m in loops:
         for kind, index, _ in paths[m]:
             if kind == "mate":

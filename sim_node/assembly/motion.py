@@ -13,7 +13,7 @@ import numpy as np
 from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values, positions_of
-from sim_node.assembly.table import Groups
+from sim_node.assembly.table import UnionFind
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -247,9 +247,9 @@ def _spanning_tree(
     return tree, rest
 
 
-def _held(assembly: Assembly, roots: list[int]) -> Groups:
+def _held(assembly: Assembly, roots: list[int]) -> UnionFind:
     """Return groups in which bodies that no mate moves are with their roots."""
-    groups = Groups()
+    groups = UnionFind()
     for row, of in enumerate(assembly.table.of):
         if isinstance(of, RigidBody) and of.held:
             groups.join(row, roots[row])

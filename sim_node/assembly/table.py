@@ -69,7 +69,7 @@ class AssemblyTable:
     still: frozenset[int]
 
 
-class Groups:
+class UnionFind:
     """Numbers in groups, which are joined one after the other (union-find); at first each is a group."""
 
     def __init__(self) -> None:
@@ -294,7 +294,7 @@ def _problem(place: Place, otherwise: Place, name: str, message: str) -> Problem
 
 def floating_parts(table: AssemblyTable) -> int:
     """Return the number of groups of mated bodies that no mate connects with what is fixed."""
-    groups, mated = Groups(), set[int]()
+    groups, mated = UnionFind(), set[int]()
     for m, ends in enumerate(table.ends):
         if m in table.still or m in table.apart:
             continue

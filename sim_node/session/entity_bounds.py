@@ -30,7 +30,7 @@ class BoundsType(IntEnum):
     SPHERE = 3
 
 
-class Box(NamedTuple):
+class BoundingBox(NamedTuple):
     """A box on a frame: the frame's row, the pose (7,) of its middle there, and half of its lengths (3,), m."""
 
     row: int
@@ -50,7 +50,7 @@ class Boxes:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self.of: dict[int, list[Box]] = {}
+        self.of: dict[int, list[BoundingBox]] = {}
         self.endless: set[int] = set()
         rows = {name: row for row, name in enumerate(simulation.frames.names)}
         model = getattr(simulation.engines.get("rigid_bodies"), "model", None)
@@ -68,7 +68,7 @@ class Boxes:
             middle, half = model.geom_aabb[geom, :3], np.array(model.geom_aabb[geom, 3:])
             at = np.concatenate([model.geom_pos[geom], model.geom_quat[geom][[1, 2, 3, 0]]])
             pose = poses.compose(at, np.concatenate([middle, poses.IDENTITY[3:]]))
-            self.of.setdefault(row, []).append(Box(row, pose, half))
+            self.of.setdefault(row, []).append(BoundingBox(row, pose, half))
 
     def around(self, entity: Entity, in_root: FloatArray) -> list[tuple[FloatArray, FloatArray]] | None:
         """Return the boxes of an entity: poses (7,) in the fixed frame and half lengths (3,).

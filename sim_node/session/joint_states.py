@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sim_node.world import World
 
 
-class JointStates(RunPart):
+class JointStateTopics(RunPart):
     """Publishes the states of commanded joints, unless a sensor measures them."""
 
     noun = "joints"
@@ -33,4 +33,4 @@ class JointStates(RunPart):
             )
 
 
-RUN_PARTS.add("joint states")(JointStates())
+RUN_PARTS.add("joint states")(JointStateTopics())

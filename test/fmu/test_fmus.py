@@ -209,10 +209,10 @@ def test_fmus_that_break_end_with_a_line_and_not_with_the_run(tmp_path: Path) ->
 
 
 def test_an_fmu_that_hangs_is_ended_with_a_line(tmp_path: Path) -> None:
-    from sim_node.extensions.fmu.process import Ended, Process
+    from sim_node.extensions.fmu.process import Ended, FmuProcess
 
     file = build(tmp_path)
-    process = Process("one", file, description_of(file), {"hang_at": 0.0}, tmp_path)
+    process = FmuProcess("one", file, description_of(file), {"hang_at": 0.0}, tmp_path)
     process.started()
     process.send({"time": 0.0, "step": 0.1})
     with pytest.raises(Ended, match=r"did not answer for 0.5 s and was ended"):

@@ -17,7 +17,7 @@ from sim_node.simulation import Simulation
 from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.simulation.physics import groups as groups_module
 from sim_node.simulation.physics import rigid_bodies as rigid_bodies_module
-from sim_node.simulation.physics.groups import Groups, body_ranges
+from sim_node.simulation.physics.groups import BodyGroups, body_ranges
 from sim_node.world import Body, Drag, Geometry, Ground, Inertial, Multirotor, Physics, Pilot, Rotor, TimeGrid, World
 from sim_node.world.forces import Gusts, Wind
 
@@ -96,14 +96,14 @@ def states(world: World, threads: int, steps: int = 60) -> list[dict[str, bytes]
 def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of groups of each timestep that was made in groups; groups have at least eight bodies."""
     counts: list[int] = []
-    step = Groups.step
+    step = BodyGroups.step
 
-    def noted(self: Groups) -> None:
+    def noted(self: BodyGroups) -> None:
         counts.append(len(self._groups))
         step(self)
 
     monkeypatch.setattr(groups_module, "MIN_BODIES", 8)
-    monkeypatch.setattr(Groups, "step", noted)
+    monkeypatch.setattr(BodyGroups, "step", noted)
     return counts
 
 

@@ -270,6 +270,7 @@ class TestFaults:
             (model(link("l", '<pose relative_to="k"/>')), "no frame 'k' in the model 'm'"),
             (model(link("l", "<pose>1 2 three 0 0 0</pose>")), "a number is needed, found 'three'"),
             (model(link("l", "<pose>1 2 3</pose>")), "6 numbers are needed, found 3"),
+            (model(link("l", "<pose>0 1e300 0 0 0 0</pose>")), "the position [0.0, 1e+300, 0.0] is out of range"),
             (model(link("l") + link("l")), "the name 'l' is that of a link already"),
             (model('<frame name="f"><pose relative_to="f"/></frame>'), "the pose of 'f' depends on itself"),
             (model('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), "'g' is attached to itself"),

@@ -19,7 +19,7 @@ from waiting import until_ended
 
 from sim_node.cli.main import main
 from sim_node.extensions.elodin import monte_carlo
-from sim_node.extensions.elodin.pacing import Pace
+from sim_node.extensions.elodin.pacing import PaceKept
 from sim_node.extensions.sweep.campaign_files import read_campaign
 from sim_node.extensions.sweep.delivery import DELIVERED
 from sim_node.extensions.sweep.plans import read_plan, read_spec, write_plan
@@ -254,9 +254,9 @@ def test_pace_is_judged_as_elodin_does(tmp_path: Path) -> None:
     }
     path = tmp_path / "sim_summary.json"
     path.write_text(json.dumps(summary))
-    assert [*Pace.read(path)] == pytest.approx([0.05, 2.0, 2.0], abs=1e-9)
+    assert [*PaceKept.read(path)] == pytest.approx([0.05, 2.0, 2.0], abs=1e-9)
     path.write_text(json.dumps({**summary, "real_time_pacing": {"count": 0}}))
-    assert Pace.read(path) == Pace()
+    assert PaceKept.read(path) == PaceKept()
 
 
 READS = """

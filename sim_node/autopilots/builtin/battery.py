@@ -12,7 +12,7 @@ RESISTANCE = 0.02
 IDLE = 0.02
 
 
-class Battery:
+class FlightBattery:
     """A pack that lasts `Settings.battery_endurance` seconds of hover, or of driving at full speed.
 
     Voltage falls linearly with the charge, and by the current through the pack's resistance. A failed cell is a short:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sim_node.autopilots.builtin.battery import Battery
+from sim_node.autopilots.builtin.battery import FlightBattery
 from sim_node.autopilots.builtin.dialect import (
     CRITICAL,
     INFO,
@@ -85,7 +85,7 @@ class Flight:
         self.mission = Mission(numbered(parameters.mission or (), dialect), first=int(dialect.home_first))
         self.fence, self.rally = Fence((), self.places), tuple[Item, ...]()
         self.fences = ALL if self.settings.fence_enabled else 0
-        self.battery, self.failsafe = Battery(), Failsafe()
+        self.battery, self.failsafe = FlightBattery(), Failsafe()
         self._ground, self.injected = GroundWatch(), Injected()
         self.waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD

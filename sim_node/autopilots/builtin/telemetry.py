@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilots.builtin.battery import CELLS, Battery
+from sim_node.autopilots.builtin.battery import CELLS, FlightBattery
 from sim_node.autopilots.builtin.dialect import Mode
 from sim_node.autopilots.builtin.fence import HEIGHT
 from sim_node.autopilots.builtin.streams import Fields, message
@@ -280,7 +280,7 @@ def sys_status(flight: Flight) -> Fields:
     }
 
 
-def _centiamperes(battery: Battery) -> int:
+def _centiamperes(battery: FlightBattery) -> int:
     """Return the current as an int16 of 0.01 A, at most the largest."""
     return min(round(1e2 * battery.current), 32_767)
 

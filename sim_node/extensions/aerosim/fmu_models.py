@@ -38,7 +38,7 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass
-class Model:
+class FmuModel:
     """An entry of fmu_models that can be run: what it is made of, and where its keys are."""
 
     name: str
@@ -131,7 +131,7 @@ def _read(value: Value, key: str) -> None:
         value.node.entries[key][1].read = True
 
 
-def _model(value: Value, path: Path, roots: Roots) -> Model | None:
+def _model(value: Value, path: Path, roots: Roots) -> FmuModel | None:
     table, _ = opened(value, (*KEYS, "component_type"), required=("id", "fmu_model_path"), kept=False)
     table.get("component_type")
     name, reference = text_of(table, "id"), table.get("fmu_model_path")
@@ -150,7 +150,7 @@ def _model(value: Value, path: Path, roots: Roots) -> Model | None:
         reference.error(f"{quoted(file.name)} {error}")
         return None
     value.report.read.append(file)
-    return Model(name, file, folder, about, table)
+    return FmuModel(name, file, folder, about, table)
 
 
 def _file(reference: Value, path: Path, roots: Roots) -> tuple[Path, Path] | None:
@@ -170,7 +170,7 @@ def _file(reference: Value, path: Path, roots: Roots) -> tuple[Path, Path] | Non
     return None
 
 
-def _topic_entries(model: Model, key: str) -> Iterator[tuple[Value, str, str]]:
+def _topic_entries(model: FmuModel, key: str) -> Iterator[tuple[Value, str, str]]:
     """Yield topics of a list, where each is, its name and the prefix of its variables."""
     listed = model.table.get(key)
     for each in () if listed is None else listed.items():
@@ -180,7 +180,7 @@ def _topic_entries(model: Model, key: str) -> Iterator[tuple[Value, str, str]]:
         yield table.get("topic") or each, text_of(table, "topic"), prefix
 
 
-def _mapped(model: Model, key: str) -> Iterator[tuple[Value, str, str, str]]:
+def _mapped(model: FmuModel, key: str) -> Iterator[tuple[Value, str, str, str]]:
     """Yield the fields of topics that are mapped: where each is, the topic, the field and the variable."""
     mapping = model.table.get(key)
     for topic, _, fields in () if mapping is None else mapping.named("of topics to fields"):
@@ -188,7 +188,7 @@ def _mapped(model: Model, key: str) -> Iterator[tuple[Value, str, str, str]]:
             yield variable, topic, name, variable.text()
 
 
-def _published(model: Model) -> Iterator[tuple[str, tuple[str, str]]]:
+def _published(model: FmuModel) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield what a model gives, as TOPIC.FIELD, with its name and the output."""
     outputs = {each.name for each in model.description.outputs}
     for place, topic, prefix in _topic_entries(model, "component_output_topics"):
@@ -204,7 +204,7 @@ def _published(model: Model) -> Iterator[tuple[str, tuple[str, str]]]:
             place.error(f"no output {quoted(name)}{did_you_mean(name, outputs)}")
 
 
-def _add_start(model: Model, origin: Mapping[str, Any]) -> None:
+def _add_start(model: FmuModel, origin: Mapping[str, Any]) -> None:
     given, variables = model.table.get("fmu_initial_vals"), model.description.variables
     if given is not None:
         model.start.update(keys_of(given))
@@ -213,7 +213,7 @@ def _add_start(model: Model, origin: Mapping[str, Any]) -> None:
         model.start.update({name: float(origin[key]) for name, key in _ORIGIN.items() if key in origin})
 
 
-def _add_inputs(model: Model, sources: Mapping[str, tuple[str, str]]) -> None:
+def _add_inputs(model: FmuModel, sources: Mapping[str, tuple[str, str]]) -> None:
     """Connect the inputs of a model. What no FMU publishes keeps its start value, which is warned of."""
     inputs = {each.name for each in model.description.variables.values() if each.causality == "input"}
 

@@ -64,7 +64,7 @@ class Pacing:
         Path(path).write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
 
 
-class Pace(NamedTuple):
+class PaceKept(NamedTuple):
     """How well a run kept to real time; all None for one that did not wait, or that said nothing.
 
     Attributes:
@@ -78,7 +78,7 @@ class Pace(NamedTuple):
     drift_resets: int | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Pace:
+    def read(cls, path: Path) -> PaceKept:
         """Read what a run wrote, this project's or Elodin's; nothing if there is no such file."""
         try:
             found = json.loads(path.read_text(encoding="utf-8"))

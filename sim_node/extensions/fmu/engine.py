@@ -25,7 +25,7 @@ from sim_node.world.model import World
 from sim_node.world.readers.yaml_poses import CONVENTIONS
 
 if TYPE_CHECKING:
-    from sim_node.extensions.fmu.process import Process
+    from sim_node.extensions.fmu.process import FmuProcess
     from sim_node.simulation import Simulation
 
 _LOG = logging.getLogger("sim_node")
@@ -73,7 +73,7 @@ def fmus_of(simulation: Simulation) -> Mapping[str, FmuHandle]:
     return {unit.name: FmuHandle(unit) for each in found for unit in each.units}
 
 
-class Unit:
+class FmuUnit:
     """An FMU of a run, whether its process runs or not.
 
     Args:
@@ -102,7 +102,7 @@ class Unit:
         self._period_ns = self.steps * step_ns
         self.period = self._period_ns / 1e9
         self._of, self._folder = of, of.cwd or folder
-        self._process: Process | None = None
+        self._process: FmuProcess | None = None
         self._over = self._waits = False
         self.made = 0
 
@@ -125,9 +125,9 @@ class Unit:
             self._try(self._process.started)
 
     def _start(self) -> None:
-        from sim_node.extensions.fmu.process import Process  # here: every world imports this module
+        from sim_node.extensions.fmu.process import FmuProcess  # here: every world imports this module
 
-        self._process = Process(self.name, self._of.file, self.description, self._of.start, self._folder)
+        self._process = FmuProcess(self.name, self._of.file, self.description, self._of.start, self._folder)
         self.values = self._process.values
 
     def send(self, inputs: Mapping[str, Any]) -> None:
@@ -169,7 +169,7 @@ class Unit:
             self._try(lambda: process.restore(state))
             self.made = made
 
-    def take_over(self, other: Unit) -> None:
+    def take_over(self, other: FmuUnit) -> None:
         """Go on with the process of the same FMU in an earlier generation of the run."""
         self.close()
         for name in ("values", "wanted", "allowed", "report", "_process", "_over", "made"):
@@ -206,7 +206,7 @@ class FmuHandle:
         name: Its name.
     """
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: FmuUnit) -> None:
         self.name, self._unit = unit.name, unit
 
     @property
@@ -255,7 +255,9 @@ class FmuEngine:
         self, world: World, layout: Layout, columns: Columns, fmus: Sequence[Fmu], frames: Sequence[FmuFrame]
     ) -> None:
         step_ns = world.time.step_ns
-        self.units = [Unit(each, description_of(each.file).started(each.start), step_ns, world.folder) for each in fmus]
+        self.units = [
+            FmuUnit(each, description_of(each.file).started(each.start), step_ns, world.folder) for each in fmus
+        ]
         self._by_name = {unit.name: unit for unit in self.units}
         self._frames, self._at = frames, 0
         names = tuple(each.frame for each in frames)
@@ -344,7 +346,7 @@ class FmuEngine:
             else:
                 unit.close()
 
-    def _inputs(self, unit: Unit) -> dict[str, Any]:
+    def _inputs(self, unit: FmuUnit) -> dict[str, Any]:
         """Return what an FMU gets from the others now."""
         found = {}
         for name, source in unit.sources.items():
@@ -363,7 +365,7 @@ class FmuEngine:
         self._twists[:] = self._accelerations[:] = 0.0
         self._move([unit for unit in self.units if unit.runs], begins=True)
 
-    def _move(self, units: Iterable[Unit], *, begins: bool = False) -> None:
+    def _move(self, units: Iterable[FmuUnit], *, begins: bool = False) -> None:
         """Move the frames of some FMUs to the poses of their outputs."""
         by_name = {unit.name: unit for unit in units}
         for row, frame in enumerate(self._frames):

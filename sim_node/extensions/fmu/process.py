@@ -27,7 +27,7 @@ class Ended(Exception):
     """The process of an FMU has ended, or its FMU has failed; the message says how."""
 
 
-class Process:
+class FmuProcess:
     """An FMU in a process of its own, from its start at the time 0 on. `started` waits for that.
 
     Args:

@@ -34,12 +34,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # the output of FMUs
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
-    unit: Unit | None = None
+    unit: FmuInstance | None = None
     for line in sys.stdin:
         order = json.loads(line)
         try:
             if unit is None:
-                unit = Unit(order)
+                unit = FmuInstance(order)
             else:
                 unit.carry_out(order)
             answer = unit.answer()
@@ -57,7 +57,7 @@ def _watch(parent: int) -> None:
     os._exit(0)
 
 
-class Unit:
+class FmuInstance:
     """An FMU that is set up for co-simulation, at the time 0.
 
     Args:

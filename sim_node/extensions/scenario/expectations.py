@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from sim_node.extensions.scenario.formulas import Formula
 
 
-class Ready(NamedTuple):
+class ReadyMade(NamedTuple):
     """A ready-made expectation: how it is written, and the formula that it stands for, over its arguments."""
 
     usage: str
     formula: str
 
 
-READY: Mapping[str, Ready] = {
+READY: Mapping[str, ReadyMade] = {
     each.usage.partition("(")[0]: each
     for each in (
-        Ready("no_collision(BODY, ALLOWED...)", "never colliding({every})"),
-        Ready("stays_inside(FRAME, ZONE)", "always inside({every}) > 0 m"),
-        Ready("stays_outside(FRAME, ZONE)", "always inside({every}) < 0 m"),
-        Ready("no_nan()", "always finite()"),
-        Ready("transform_kept(FRAME)", "always present({every})"),
-        Ready("in_time(SENSOR, T)", "always age({first}) <= {last}"),
-        Ready("lands_within(FRAME, T)", "landed({first}) within {last}"),
-        Ready("reaches(FRAME, FRAME, DISTANCE, T)", "(distance({first}, {second}) < {third}) within {last}"),
+        ReadyMade("no_collision(BODY, ALLOWED...)", "never colliding({every})"),
+        ReadyMade("stays_inside(FRAME, ZONE)", "always inside({every}) > 0 m"),
+        ReadyMade("stays_outside(FRAME, ZONE)", "always inside({every}) < 0 m"),
+        ReadyMade("no_nan()", "always finite()"),
+        ReadyMade("transform_kept(FRAME)", "always present({every})"),
+        ReadyMade("in_time(SENSOR, T)", "always age({first}) <= {last}"),
+        ReadyMade("lands_within(FRAME, T)", "landed({first}) within {last}"),
+        ReadyMade("reaches(FRAME, FRAME, DISTANCE, T)", "(distance({first}, {second}) < {third}) within {last}"),
     )
 }
 _CALL = re.compile(r"\s*(\w+)\(([^()]*)\)\s*")

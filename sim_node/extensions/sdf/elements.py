@@ -15,6 +15,7 @@ import numpy as np
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.bounds import fault
 from sim_node.world.declared import holder_of, plan_of
 from sim_node.world.problems import MAX_PATH, Place, Where, quoted
 from sim_node.world.quantities import Flag, Vector
@@ -188,7 +189,10 @@ class SdfReading:
         values = self.numbers(element, 7 if form == "quat_xyzw" else 6)
         if values is None:
             return pose
-        pose[:3] = values[:3]
+        if problem := fault("point", values[:3]):
+            self.error(element, f"the position {values[:3].tolist()} {problem}")
+        else:
+            pose[:3] = values[:3]
         if form == "euler_rpy":
             pose[3:] = from_euler(np.radians(values[3:]) if degrees else values[3:])
             return pose

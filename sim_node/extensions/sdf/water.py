@@ -19,6 +19,7 @@ from sim_node.simulation.physics.force_elements import CompiledForces
 from sim_node.simulation.physics.force_geometry import FieldArrays, forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.declared import Fault, declared, given, rule
 from sim_node.world.forces import FRESH_WATER, Force
 from sim_node.world.joint_motion import driven_joints
@@ -41,6 +42,8 @@ DERIVATIVES = (*LINEAR, *QUADRATIC_ABS, *QUADRATIC, *ADDED)
 # The sign of Coriolis forces: that of Gazebo is the other one.
 CORIOLIS = {"fossen": -1.0, "gazebo": 1.0, "none": 0.0}
 _POSITIVE = Number(0.0)
+# What is multiplied with powers of others.
+_BOUNDED = Number(0.0, 1e6)
 
 
 @declared
@@ -177,9 +180,9 @@ class Thruster(Force):
     type = "thruster"
 
     axis: FloatArray = given(Vector(3), "Axis of the propeller, in the body", default=(1.0, 0.0, 0.0))
-    coefficient: float = given(Number(), "Coefficient of the thrust", default=1.0)
-    diameter: float = given(_POSITIVE, "Diameter of the propeller", "m", default=0.02)
-    density: float = given(_POSITIVE, "Density of the fluid", "kg/m^3", default=FRESH_WATER)
+    coefficient: float = given(Number(-MAX_FORCE, MAX_FORCE), "Coefficient of the thrust", default=1.0)
+    diameter: float = given(_BOUNDED, "Diameter of the propeller", "m", default=0.02)
+    density: float = given(_BOUNDED, "Density of the fluid", "kg/m^3", default=FRESH_WATER)
     deadband: float = given(_POSITIVE, "Smaller thrust is none", "N", default=0.0, omit=True)
 
     @rule

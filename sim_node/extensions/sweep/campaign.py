@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.extensions.elodin.monte_carlo import CONTEXT, DB_PATH, port_variable
-from sim_node.extensions.elodin.pacing import SUMMARY, Pace
+from sim_node.extensions.elodin.pacing import SUMMARY, PaceKept
 from sim_node.extensions.sweep.campaign_files import Campaign, Quality
 from sim_node.extensions.sweep.plans import PlanRow, write_plan
 from sim_node.simulation.programs import end_session
@@ -63,7 +63,7 @@ class RunOutcome:
     attempt: int = 0
     wall_ms: int = 0
     scores: Mapping[str, Any] = field(default_factory=dict)
-    pace: Pace = field(default_factory=Pace)
+    pace: PaceKept = field(default_factory=PaceKept)
 
     @property
     def is_valid(self) -> bool:
@@ -213,7 +213,7 @@ class CampaignRuns:
                 self._ports -= {*ports.values(), db_port}
         wall_ms = round(1e3 * (time.monotonic() - began))
         outcome = RunOutcome(row, folder, status, reason, status == "ok", worker, attempt, wall_ms)
-        outcome.pace = Pace.read(folder / _SUMMARY)
+        outcome.pace = PaceKept.read(folder / _SUMMARY)
         self._score(outcome, database)
         outcome.degrade(self._campaign.quality)
         keep = self._campaign.keep_run_db
@@ -451,7 +451,7 @@ def _metrics(outcome: RunOutcome) -> dict[str, Any]:
 
 def _pacing(outcomes: Sequence[RunOutcome]) -> dict[str, Any] | None:
     """Return how many runs were in real time, and which of them kept to it least; None without any."""
-    paced = [each for each in outcomes if each.pace != Pace()]
+    paced = [each for each in outcomes if each.pace != PaceKept()]
     if not paced:
         return None
     late = max(paced, key=lambda each: each.pace.behind_deadline_frac or 0.0)

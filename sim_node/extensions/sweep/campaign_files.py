@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.extensions.sweep.delivery import DELIVERED, ParamsDelivery
-from sim_node.extensions.sweep.toml_tables import Table, flag, list_of, number, one_of, text, whole
+from sim_node.extensions.sweep.toml_tables import TomlTable, flag, list_of, number, one_of, text, whole
 from sim_node.world.problems import Problem
 
 KEPT = ("always", "never", "on-fail")
@@ -94,7 +94,7 @@ class Campaign:
 
 def read_campaign(path: Path) -> Campaign:
     """Read campaign.toml. Raises WorldError."""
-    table = Table.read(path)
+    table = TomlTable.read(path)
     names = ("resources", "hooks", "retention", "params_delivery", "quality")
     resources, hooks, retention, delivery, quality = map(table.inner, names)
     delivered = ParamsDelivery(
@@ -138,7 +138,7 @@ def read_campaign(path: Path) -> Campaign:
     return campaign
 
 
-def _build(table: Table) -> BuildStep:
+def _build(table: TomlTable) -> BuildStep:
     arguments = table.get("args", list_of, [])
     step = BuildStep(
         [table.get("command", text), *map(str, arguments)], table.get("cwd", _path, None), table.texts("env")

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NoReturn
 
-from sim_node.extensions.sweep.toml_tables import Table, list_of, number, of_json, one_of, whole
+from sim_node.extensions.sweep.toml_tables import TomlTable, list_of, number, of_json, one_of, whole
 from sim_node.world.problems import Problem, Where, WorldError
 
 _NAME = re.compile(r"(?!\.+$)[\w.+-]+")
@@ -61,7 +61,7 @@ def read_plan(path: Path) -> list[PlanRow]:
 
 def read_spec(path: Path) -> list[PlanRow]:
     """Read spec.toml, and draw its samples: the same as Elodin draws. Raises WorldError."""
-    table = Table.read(path)
+    table = TomlTable.read(path)
     sampled, simulated, noted = map(table.inner, ("monte_carlo", "sim_sweep", "meta_sweep"))
     table.only()
     samples = _samples(sampled) if sampled.rows else [{}]
@@ -99,7 +99,7 @@ def _cell(text: str) -> Any:
         return text
 
 
-def _samples(table: Table) -> list[dict[str, Any]]:
+def _samples(table: TomlTable) -> list[dict[str, Any]]:
     count = table.get("n_samples", whole(1), 1)
     method = table.get("method", one_of(("lhs", "random")), "lhs")
     generator = random.Random(table.get("seed", whole(0), None))
@@ -118,7 +118,7 @@ def _samples(table: Table) -> list[dict[str, Any]]:
     return [{name: draw(unit) for (name, draw), unit in zip(draws.items(), row, strict=True)} for row in units]
 
 
-def _distribution(table: Table) -> Callable[[float], Any]:
+def _distribution(table: TomlTable) -> Callable[[float], Any]:
     """Return what makes a value of a number in [0, 1)."""
     kind = table.get("dist", one_of(DISTRIBUTIONS), "fixed")
     draw: Callable[[float], Any] = DISTRIBUTIONS[kind](table)
@@ -126,12 +126,12 @@ def _distribution(table: Table) -> Callable[[float], Any]:
     return draw
 
 
-def _fixed(table: Table) -> Callable[[float], Any]:
+def _fixed(table: TomlTable) -> Callable[[float], Any]:
     value = table.get("value", of_json)
     return lambda u: value
 
 
-def _choice(table: Table) -> Callable[[float], Any]:
+def _choice(table: TomlTable) -> Callable[[float], Any]:
     values = table.get("values", _some)
     return lambda u: values[min(int(u * len(values)), len(values) - 1)]
 
@@ -142,7 +142,7 @@ def _some(value: Any) -> list[Any]:
     return list_of(of_json(value))
 
 
-def _range(table: Table) -> tuple[float, float]:
+def _range(table: TomlTable) -> tuple[float, float]:
     low, high = (
         table.get(next((name for name in names if name in table.rows), names[0]), number)
         for names in (("min", "lo", "low"), ("max", "hi", "high"))
@@ -150,12 +150,12 @@ def _range(table: Table) -> tuple[float, float]:
     return low, high
 
 
-def _uniform(table: Table) -> Callable[[float], Any]:
+def _uniform(table: TomlTable) -> Callable[[float], Any]:
     low, high = _range(table)
     return lambda u: low + (high - low) * u
 
 
-def _loguniform(table: Table) -> Callable[[float], Any]:
+def _loguniform(table: TomlTable) -> Callable[[float], Any]:
     ends = _range(table)
     if min(ends) <= 0.0:
         table.refuse("loguniform needs bounds above zero")
@@ -163,12 +163,12 @@ def _loguniform(table: Table) -> Callable[[float], Any]:
     return lambda u: math.exp(low + (high - low) * u)
 
 
-def _normal(table: Table) -> Callable[[float], Any]:
+def _normal(table: TomlTable) -> Callable[[float], Any]:
     mean, deviation = table.get("mean", number), table.get("std", number)
     return lambda u: mean + deviation * NormalDist().inv_cdf(min(max(u, 1e-12), 1.0 - 1e-12))
 
 
-DISTRIBUTIONS: Mapping[str, Callable[[Table], Callable[[float], Any]]] = {
+DISTRIBUTIONS: Mapping[str, Callable[[TomlTable], Callable[[float], Any]]] = {
     "fixed": _fixed,
     "choice": _choice,
     "uniform": _uniform,
@@ -177,7 +177,7 @@ DISTRIBUTIONS: Mapping[str, Callable[[Table], Callable[[float], Any]]] = {
 }
 
 
-def _grid(table: Table) -> list[dict[str, Any]]:
+def _grid(table: TomlTable) -> list[dict[str, Any]]:
     names = sorted(table.rows)
     values = [table.get(name, lambda value: list_of(of_json(value))) for name in names]
     return [dict(zip(names, each, strict=True)) for each in itertools.product(*values)]

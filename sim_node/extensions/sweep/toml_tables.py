@@ -20,7 +20,7 @@ _NEEDED = object()
 T = TypeVar("T")
 
 
-class Table:
+class TomlTable:
     """A table of a TOML file.
 
     Attributes:
@@ -37,7 +37,7 @@ class Table:
         self._known: set[str] = set()
 
     @classmethod
-    def read(cls, path: Path) -> Table:
+    def read(cls, path: Path) -> TomlTable:
         """Read a file. Raises WorldError."""
         try:
             text = path.read_text(encoding="utf-8")
@@ -61,15 +61,15 @@ class Table:
         except (ValueError, TypeError) as error:
             self.refuse(str(error), name)
 
-    def inner(self, name: str) -> Table:
+    def inner(self, name: str) -> TomlTable:
         """Return the table of a key, which may be missing."""
         self._known.add(name)
-        return Table(self.path, self.rows.get(name, {}), self._lines, self._below(name))
+        return TomlTable(self.path, self.rows.get(name, {}), self._lines, self._below(name))
 
-    def each(self, name: str) -> list[Table]:
+    def each(self, name: str) -> list[TomlTable]:
         """Return the tables of an array, which may be missing."""
         found = self.get(name, list_of, [])
-        return [Table(self.path, row, self._lines, f"{self._below(name)}[{k}]") for k, row in enumerate(found)]
+        return [TomlTable(self.path, row, self._lines, f"{self._below(name)}[{k}]") for k, row in enumerate(found)]
 
     def texts(self, name: str) -> dict[str, str]:
         """Return the values of a table of texts, numbers and truth values, as texts."""

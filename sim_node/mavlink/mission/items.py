@@ -26,7 +26,7 @@ class Item:
     place: tuple[float, float, float] | None = None
 
 
-class Param(NamedTuple):
+class ItemParam(NamedTuple):
     """A key of items: which of the four params it is, its range, and its default; None where the key is required.
 
     A yaw is in degrees counterclockwise from east in files, as in all of ROS, and clockwise from north in params, where
@@ -64,7 +64,7 @@ class ItemKind:
 
     command: int
     place: str
-    keys: Mapping[str, Param]
+    keys: Mapping[str, ItemParam]
     params: tuple[float, ...] = ()
 
     def read(self, table: Table) -> tuple[float, ...]:
@@ -85,17 +85,17 @@ KINDS: Mapping[str, ItemKind] = {
     "waypoint": ItemKind(
         *(16, "required"),
         {
-            "hold": Param(1, 0.0, _LONGEST, 0.0),
-            "radius": Param(2, 0.0, 1e4, 0.0),
-            "yaw_deg": Param(4, -360.0, 360.0, math.nan, is_yaw=True),
+            "hold": ItemParam(1, 0.0, _LONGEST, 0.0),
+            "radius": ItemParam(2, 0.0, 1e4, 0.0),
+            "yaw_deg": ItemParam(4, -360.0, 360.0, math.nan, is_yaw=True),
         },
         (0.0, 0.0, 0.0, math.nan),
     ),
-    "loiter": ItemKind(19, "required", {"hold": Param(1, 0.0, _LONGEST)}, (0.0,)),
-    "takeoff": ItemKind(22, "", {"height": Param(1, 0.5, 1e4)}, (0.0,)),
+    "loiter": ItemKind(19, "required", {"hold": ItemParam(1, 0.0, _LONGEST)}, (0.0,)),
+    "takeoff": ItemKind(22, "", {"height": ItemParam(1, 0.5, 1e4)}, (0.0,)),
     "land": ItemKind(21, "optional", {}, (0.0, 0.0, 0.0, math.nan)),
     "return": ItemKind(20, "", {}),
-    "speed": ItemKind(178, "", {"speed": Param(2, 0.1, 200.0)}, (1.0, 0.0, -1.0, 0.0)),
+    "speed": ItemKind(178, "", {"speed": ItemParam(2, 0.1, 200.0)}, (1.0, 0.0, -1.0, 0.0)),
 }
 
 

@@ -54,7 +54,7 @@ def body_ranges(model: mujoco.MjModel, physics: Physics) -> tuple[range, ...]:
 
 def groups_of(
     model: mujoco.MjModel, data: mujoco.MjData, physics: Physics, force_elements: Mapping[str, ForceElement]
-) -> Groups | None:
+) -> BodyGroups | None:
     """Return the groups of a fleet; None if its bodies, or the forces on them, cannot be divided.
 
     Args:
@@ -66,12 +66,12 @@ def groups_of(
     divisible = [each for each in force_elements.values() if isinstance(each, Divisible)]
     if len(divisible) < len(force_elements):
         return None
-    groups = [Group(model, data, bodies) for bodies in body_ranges(model, physics)]
+    groups = [BodyGroup(model, data, bodies) for bodies in body_ranges(model, physics)]
     divided = all(group.fits and all(map(group.divide, divisible)) for group in groups)
-    return Groups(data, groups, divisible) if groups and divided else None
+    return BodyGroups(data, groups, divisible) if groups and divided else None
 
 
-class Groups:
+class BodyGroups:
     """All bodies of a model, in groups.
 
     Args:
@@ -80,7 +80,7 @@ class Groups:
         divisible: The force elements that act on them.
     """
 
-    def __init__(self, data: mujoco.MjData, groups: Sequence[Group], divisible: Sequence[Divisible]) -> None:
+    def __init__(self, data: mujoco.MjData, groups: Sequence[BodyGroup], divisible: Sequence[Divisible]) -> None:
         self._data, self._groups = data, groups
         self._acted = [each.acted for each in divisible]
 
@@ -107,7 +107,7 @@ class Groups:
             acted()
 
 
-class Group:
+class BodyGroup:
     """Neighbouring bodies of a model, as a model of their own.
 
     Args:

@@ -36,7 +36,7 @@ class SignalRecord(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Element:
+class ArrayElement:
     """A signal that is an element of an array, and of another one that sets it.
 
     evaluate: computes the forces of the present state.

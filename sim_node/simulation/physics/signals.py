@@ -11,7 +11,7 @@ from sim_node.simulation.columns import Column, Columns
 from sim_node.simulation.physics.actuators import TARGET
 from sim_node.simulation.physics.drives import ENGAGED, ENGAGEMENT, FORCE, LIMITS, name_of
 from sim_node.simulation.physics.handles import BodyRecord
-from sim_node.simulation.physics.signal_handles import SIGNAL, Element, OfBody, Selected, SignalRecord
+from sim_node.simulation.physics.signal_handles import SIGNAL, ArrayElement, OfBody, Selected, SignalRecord
 from sim_node.simulation.physics.suction import suction_name
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joint_motion import driven_joints
@@ -66,7 +66,7 @@ def signals_of(
             some = selected(signal.of, actuators)
             rows = columns.rows(ENGAGED, [actuators[name] for name in some.values()])
             return Selected(signal, columns[ENGAGED], dict(zip(some, map(int, rows), strict=True)))
-        return Element(signal, *placed(signal), evaluate)
+        return ArrayElement(signal, *placed(signal), evaluate)
 
     found = {signal.name: record(signal) for signal in signals}
     meaning = "signals: numbers of joints and actuators with names of their own"
@@ -77,8 +77,8 @@ def signals_of(
 
 def _reader(records: list[SignalRecord], evaluate: Callable[[], None]) -> Callable[[], tuple[FloatArray]]:
     """Return a function that reads all signals (S,): each array at once, and the forces of the present state once."""
-    elements = [(place, record) for place, record in enumerate(records) if isinstance(record, Element)]
-    others = [(place, record) for place, record in enumerate(records) if not isinstance(record, Element)]
+    elements = [(place, record) for place, record in enumerate(records) if isinstance(record, ArrayElement)]
+    others = [(place, record) for place, record in enumerate(records) if not isinstance(record, ArrayElement)]
     arrays = {id(record.array): record.array for _, record in elements}
     reads = []
     for key, array in arrays.items():

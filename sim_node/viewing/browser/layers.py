@@ -18,7 +18,7 @@ from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
-from sim_node.viewing.browser.messages_tab import MessageTexts
+from sim_node.viewing.browser.messages_tab import MessageReader
 from sim_node.viewing.browser.scene import NO_PLACES
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.stream import Instant, Latest
@@ -56,7 +56,7 @@ class Layer:
     """
 
     fields: ShownFields | None = None
-    texts: MessageTexts | None = None
+    texts: MessageReader | None = None
     _placed: Collection[str] = ()
 
     def __init__(self, page: Layers, name: str, prefix: str = "") -> None:
@@ -356,9 +356,9 @@ class _Texts:
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
-        self._chosen: MessageTexts | None = None
+        self._chosen: MessageReader | None = None
 
-    def _topics(self) -> dict[str, tuple[MessageTexts, str]]:
+    def _topics(self) -> dict[str, tuple[MessageReader, str]]:
         """Return who reads a topic, and what it calls it, by its name on the page."""
         layers = [(layer, layer.texts) for layer in self._layers if layer.texts is not None]
         return {layer.topic(name): (texts, name) for layer, texts in layers for name in texts.topics()}

@@ -12,7 +12,7 @@ _NONE = "choose a topic to see its last message"
 MAX_LINES, MAX_COLUMNS = 200, 400
 
 
-class MessageTexts(Protocol):
+class MessageReader(Protocol):
     """Reads the messages of one topic at a time. Called from the page's threads."""
 
     def topics(self) -> Mapping[str, str]:
@@ -37,7 +37,7 @@ class MessagesTab:
         text: What is shown: the type and the newest message.
     """
 
-    def __init__(self, gui: Any, texts: MessageTexts) -> None:
+    def __init__(self, gui: Any, texts: MessageReader) -> None:
         self._texts = texts
         self._types: Mapping[str, str] = dict(texts.topics())
         self.topic = gui.add_dropdown("Topic", (NOTHING, *self._types), initial_value=NOTHING)

@@ -70,7 +70,7 @@ button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider
 </style>"""
 
 
-class Content(Protocol):
+class PanelsContent(Protocol):
     """What the page shows. Its methods are called from the server's thread."""
 
     def layout(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class PanelsPage:
     """
 
     def __init__(self, title: str) -> None:
-        self.content: Content | None = None
+        self.content: PanelsContent | None = None
         self._title = f"<title>{escape(title)}</title>".encode()
         self.layout = LayoutSocket()
 

@@ -36,7 +36,7 @@ _ABOVE = 1e-3
 _GROUND_HAZE = 0.08
 
 
-class Palette(NamedTuple):
+class SkyAndGround(NamedTuple):
     """Colours in sRGB, 0 to 1: of the sky overhead and at the horizon, of the ground, and of the lines on it."""
 
     zenith: Sequence[float]
@@ -46,8 +46,8 @@ class Palette(NamedTuple):
     bold_lines: Sequence[float]
 
 
-LIGHT = Palette(ZENITH, HORIZON, (0.80, 0.80, 0.77), (0.72, 0.72, 0.70), (0.60, 0.61, 0.60))
-DARK = Palette((0.06, 0.08, 0.12), (0.20, 0.22, 0.26), (0.26, 0.27, 0.29), (0.32, 0.33, 0.35), (0.42, 0.43, 0.45))
+LIGHT = SkyAndGround(ZENITH, HORIZON, (0.80, 0.80, 0.77), (0.72, 0.72, 0.70), (0.60, 0.61, 0.60))
+DARK = SkyAndGround((0.06, 0.08, 0.12), (0.20, 0.22, 0.26), (0.26, 0.27, 0.29), (0.32, 0.33, 0.35), (0.42, 0.43, 0.45))
 
 
 def sky_radius(extent: Extent) -> float:

@@ -22,7 +22,7 @@ from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
-from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
+from sim_node.viewing.browser.messages_tab import MessageReader, MessagesTab
 from sim_node.viewing.browser.panel import Lookup, Readouts
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
@@ -95,7 +95,7 @@ class Viewer:
         self.schematic: Schematic | None = None
         self.fields: ShownFields | None = None
         self.panels: Panels | None = None
-        self.texts: MessageTexts | None = None
+        self.texts: MessageReader | None = None
         self.ghosts = Ghosts()
         self.estimates: Callable[[], Mapping[str, Drawing]] = dict
         self.layout = PageLayout()

@@ -75,7 +75,7 @@ class _OfRun(BaseAction):
             return Status.FAILURE
 
 
-class Do(_OfRun):
+class DoAction(_OfRun):
     """sim_node_do(request, arguments): an action, with arguments as in world files: `seconds: 2, of: drone`."""
 
     def execute(self, request: str, arguments: str) -> None:
@@ -96,7 +96,7 @@ class Do(_OfRun):
         return Status.SUCCESS
 
 
-class Until(_OfRun):
+class UntilAction(_OfRun):
     """sim_node_until(formula): runs until a formula over signals holds."""
 
     def execute(self, formula: str) -> None:
@@ -108,7 +108,7 @@ class Until(_OfRun):
         return Status.SUCCESS if self.run.holds(self._formula) else Status.RUNNING
 
 
-class Holds(_OfRun):
+class HoldsAction(_OfRun):
     """sim_node_holds(formula): succeeds if a formula over signals holds now, and fails otherwise."""
 
     def execute(self, formula: str) -> None:
@@ -120,7 +120,7 @@ class Holds(_OfRun):
         return Status.SUCCESS if self.run.holds(self._formula) else Status.FAILURE
 
 
-class Verdict(_OfRun):
+class VerdictAction(_OfRun):
     """sim_node_verdict(): succeeds if the run so far passes what its world expects."""
 
     def done(self) -> Status:
