@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 
+from sim_node.spatial.geometry.quaternions import from_rpy
+
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 
 def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
     """Return Rz(yaw) Ry(pitch) Rx(roll), w first: MAVLink's ATTITUDE, ZYX intrinsic."""
-    sr, cr = math.sin(0.5 * roll), math.cos(0.5 * roll)
-    sp, cp = math.sin(0.5 * pitch), math.cos(0.5 * pitch)
-    sy, cy = math.sin(0.5 * yaw), math.cos(0.5 * yaw)
-    return (
-        cr * cp * cy + sr * sp * sy,
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-    )
+    x, y, z, w = from_rpy(roll, pitch, yaw)
+    return w, x, y, z
 
 
 def finite(x: float, y: float, z: float) -> bool:

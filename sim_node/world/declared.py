@@ -343,17 +343,20 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
 
 # What `declared` does not know of plain dataclasses.
 _UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
+# What was asked for: it is looked up for each part of a file.
+_PLANS: dict[type[Any], ClassPlan] = {}
 
 
 def plan_of(kind: type[Any]) -> ClassPlan:
     """Return what is declared of a declared class, or of a plain dataclass with declared fields or bases."""
-    found: ClassPlan | None = vars(kind).get("__plan__")
+    found = _PLANS.get(kind)
     if found is None:
         above: ClassPlan | None = getattr(kind, "__plan__", None)
-        if above is not None and "__dataclass_fields__" not in vars(kind):
-            return above
-        rest = {name: getattr(above, name, nothing) for name, nothing in _UNSAID.items()}
-        found = kind.__plan__ = _plan(kind, getattr(above, "spread", NONE), **rest)
+        own = vars(kind)
+        if above is None or ("__plan__" not in own and "__dataclass_fields__" in own):
+            rest = {name: getattr(above, name, nothing) for name, nothing in _UNSAID.items()}
+            above = kind.__plan__ = _plan(kind, getattr(above, "spread", NONE), **rest)
+        found = _PLANS[kind] = above
     return found
 
 
@@ -450,12 +453,13 @@ def read(
         table = value.table(keys_of(kind) if known is None else known)
     else:
         table = _with_defaults(value, keys_of(kind), common)
-    found = {**read_fields(kind, table, context, only), **beside}
+    found = read_fields(kind, table, context, only)
+    found.update(beside)
     if len(errors) > before:
         return _bare(kind, found)
     part = kind(**found)
-    broken = [each for name, _ in plan.inlined if (of := getattr(part, name)) is not None for each in broken_rules(of)]
-    for key, message in (*broken, *broken_rules(part)):
+    judged = [*(getattr(part, name) for name, _ in plan.inlined), part]
+    for key, message in (each for of in judged if of is not None for each in broken_rules(of)):
         at, *inner = (each.partition("[")[0] for each in key.split("."))
         holder = table.get(at)
         for each in inner:

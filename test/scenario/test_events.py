@@ -162,6 +162,18 @@ def test_mistakes_are_named_where_they_are(scenario: str, message: str) -> None:
     assert message in str(error.value)
 
 
+def test_mistakes_in_conditions_and_actions_are_told_with_those_of_the_whole_file() -> None:
+    scenario = (
+        "  - {when: speed(ball) > , colour: red, do: {pause: }}\n"
+        "  - {when: sped(ball) > 1 m/s, do: {pushh: {body: ball}}}\n"
+        "expect: {must: [altitude(ball) > 1 kg]}\n"
+    )
+    with pytest.raises(WorldError) as error:
+        run_of(scenario)
+    keys = ["scenario[0].colour", "scenario[0].when", "scenario[1].when", "scenario[1].do.pushh", "expect.must[0]"]
+    assert sorted(each.key for each in error.value.problems) == sorted(keys)
+
+
 @pytest.mark.parametrize(
     ("scenario", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sim_node.extensions.openplx import syntax
 from sim_node.extensions.openplx.library import Definition, Library, Source, find, known_bundle, nearest
@@ -52,6 +53,11 @@ class Entry:
         """Return nothing: the lines of its block are entries of their own."""
         return ()
 
+    @property
+    def is_of_bundle(self) -> bool:
+        """Whether a model of a bundle contains it."""
+        return self.model is not None and "." in self.model.name
+
     def place(self, depth: int | None = None) -> Place:
         """Return the place of the name at a depth of the path; by default, of the last name of the line."""
         at = self.places[-1 if depth is None else depth]
@@ -89,6 +95,11 @@ class ObjectModel:
 
     def __repr__(self) -> str:
         return f"<Model {self.name}>"
+
+    @cached_property
+    def stated(self) -> frozenset[str]:
+        """The first names of the paths of its lines that are not of a bundle."""
+        return frozenset(name for name, lines in self.heads.items() if not all(line.is_of_bundle for line in lines))
 
     @property
     def short_name(self) -> str:

@@ -170,6 +170,10 @@ class Object:
         own: list[Bound] = [(entry, self, 0) for entry in self.model.heads.get(name, ())]
         return own + self.outer.get(name, [])
 
+    def is_stated(self, name: str) -> bool:
+        """Return whether a line that is not of a bundle is about an attribute, or about a part of it."""
+        return name in self.model.stated or not all(line[0].is_of_bundle for line in self.outer.get(name, ()))
+
     def given(self, *path: str) -> bool:
         """Return whether an attribute, or part of it, is assigned outside of the models that declare it."""
         at = self
@@ -200,8 +204,7 @@ class Object:
 
         It is the same if no line of an owner concerns the attribute, and all of its lines are of bundles.
         """
-        lines = self.model.heads.get(name, ())
-        if name in self.outer or not all(entry.model is not None and "." in entry.model.name for entry in lines):
+        if name in self.outer or name in self.model.stated:
             return answer()
         known = self.model.learned.setdefault(question, {})
         if name not in known:

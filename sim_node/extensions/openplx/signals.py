@@ -54,19 +54,12 @@ BODY = "Physics3D.Bodies.Body"
 def declared(of: Object, kind: str) -> Iterator[Object]:
     """Yield the inputs, or the enabled outputs, that a type of mate, motor, shaft or body declares."""
     for name in of.names():
-        stated = _statements(of, name)
-        if _is_signal(of, name, kind) if stated else of.learn(kind, name, partial(_acts, of, name, kind)):
+        if _is_signal(of, name, kind) if of.is_stated(name) else of.learn(kind, name, partial(_acts, of, name, kind)):
             found = of.value(name)
             if not isinstance(found, Object) or found.owner is not of or found.name != name:
                 continue
             if kind == INPUT or found.value("enabled") is True:
                 yield found
-
-
-def _statements(of: Object, name: str) -> list[tuple[str, ...]]:
-    """Return the path below an attribute, () for itself, of each line about it that is not of a bundle."""
-    lines = ((entry.model, entry.path[depth + 1 :]) for entry, _, depth in of.lines(name))
-    return [path for model, path in lines if model is None or "." not in model.name]
 
 
 def _is_signal(of: Object, name: str, kind: str) -> bool:
@@ -115,7 +108,8 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
 
 def _is_by_its_id(of: Object) -> bool:
     """Return whether an input is a signal because the model gives it an id, and says nothing else of it."""
-    return of.owner is not None and {*_statements(of.owner, of.name)} == {("reference_id",)}
+    lines = [] if of.owner is None else of.owner.lines(of.name)
+    return {entry.path[depth + 1 :] for entry, _, depth in lines if not entry.is_of_bundle} == {("reference_id",)}
 
 
 def has_motion_signals(of: Object) -> bool:

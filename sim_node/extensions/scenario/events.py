@@ -88,6 +88,8 @@ class Actions(Plain):
             return BAD
         if not found:
             value.error("is empty; an event needs an action")
+        for action in found:
+            value.report.late.extend(_action_problems(action, lambda at, _, message: at.problem(message)))
         return found
 
     def settled(self, found: Any, owner: str, key: str) -> tuple[ScenarioAction, ...]:
@@ -97,6 +99,17 @@ class Actions(Plain):
     def data(self, found: Any, refer: Any) -> Any:
         """Return a list of mappings."""
         return [{each.name: plain(each.arguments.get(_ALONE, dict(each.arguments)))} for each in found]
+
+
+class EventCondition(Text):
+    """A formula over signals, which is checked with the world."""
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read a text."""
+        text = super().read(value, context)
+        if text and (fault := _formula_fault(text)):
+            value.report.late.append(value.place.problem(fault))
+        return text
 
 
 def _actions() -> Form:
@@ -138,7 +151,7 @@ class Event:
         Time(1), "It happens again and again, for the first time after this period", "s", default=None, key="every"
     )
     when: str = given(
-        Text(1), "It happens when this begins to hold, such as altitude(drone) > 20 m", default="", omit=True
+        EventCondition(1), "It happens when this begins to hold, such as altitude(drone) > 20 m", default="", omit=True
     )
     after: str = given(Text(1), "It happens when the event of this name has happened", default="", omit=True)
     delay_ns: int = given(Time(0), "How much later than its trigger", "s", default=0, key="delay", omit=True)

@@ -7,6 +7,7 @@ expected and not checked, except where a function accepts any norm. Angles are i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -145,6 +146,19 @@ def from_axis_angle(axis: npt.ArrayLike, angle: npt.ArrayLike) -> FloatArray:
     q[..., :3] = axis * scale[..., None]
     q[..., 3] = np.cos(half)
     return q
+
+
+def from_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
+    """Return the components x, y, z, w of Rz(yaw) Ry(pitch) Rx(roll), about fixed X, Y, Z (REP 103): one, in floats."""
+    sr, cr = math.sin(0.5 * roll), math.cos(0.5 * roll)
+    sp, cp = math.sin(0.5 * pitch), math.cos(0.5 * pitch)
+    sy, cy = math.sin(0.5 * yaw), math.cos(0.5 * yaw)
+    return (
+        cp * (sr * cy) - sp * (cr * sy),
+        cp * (sr * sy) + sp * (cr * cy),
+        cp * (cr * sy) - sp * (sr * cy),
+        cp * (cr * cy) + sp * (sr * sy),
+    )
 
 
 def to_axis_angle(q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -45,7 +45,7 @@ def as_nanoseconds(text: str) -> int | None:
     return nanoseconds if abs(nanoseconds) <= MAX_STAMP_NS else None
 
 
-# transforms3d is imported in the functions: many files contain no angles, and the import takes 15 ms.
+# transforms3d is imported in the functions: few files contain such angles, and the import takes 15 ms.
 
 # Roll, pitch and yaw about the fixed x, y and z axes of the parent: REP 103, URDF's rpy, x_xy's euler.
 RPY = "sxyz"
@@ -64,14 +64,6 @@ def from_euler(angles: npt.ArrayLike, axes: str = RPY) -> FloatArray:
     _check_finite(angles)
     wxyz = np.array([euler2quat(*row, axes) for row in angles.reshape(-1, 3).tolist()]).reshape(-1, 4)
     return wxyz[:, _XYZW].reshape(*angles.shape[:-1], 4)
-
-
-def from_rpy(roll: float, pitch: float, yaw: float) -> FloatArray:
-    """Return the quaternion (4,) of three finite angles in radians: from_euler for one rotation, which is faster."""
-    from transforms3d.euler import euler2quat
-
-    w, x, y, z = euler2quat(roll, pitch, yaw, RPY)
-    return np.array((x, y, z, w))
 
 
 def to_euler(q: npt.ArrayLike, axes: str = RPY) -> tuple[float, float, float]:

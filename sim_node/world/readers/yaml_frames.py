@@ -101,8 +101,10 @@ def read_sensors(value: Value, context: Context) -> None:
 def _add(frame: StaticFrame, entry: Value, context: Context) -> None:
     """Add a frame. Its mate is left to the assembly, which then determines the pose."""
     mate = entry.get("mate")
-    if mate is not None and entry.get("pose") is not None:
-        mate.error("cannot be combined with pose; give one of them")
+    if mate is not None:
+        if entry.get("pose") is not None:
+            mate.error("cannot be combined with pose; give one of them")
+        if frame is not BAD:
+            read_attachment(mate, frame.name, context)
     if frame is not BAD:
-        read_attachment(mate, frame.name, context)
         context.add(frame)

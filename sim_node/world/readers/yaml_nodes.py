@@ -191,9 +191,10 @@ class _Composer:
             self._check_tag(event)
         if depth >= MAX_DEPTH:
             raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
-        at = event.start_mark.line + 1, event.start_mark.column + 1
-        node = Sequence([], *at) if type(event) is yaml.SequenceStartEvent else Mapping({}, *at)
-        return _Open(node, event.anchor)
+        mark = event.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        is_list = type(event) is yaml.SequenceStartEvent
+        return _Open(Sequence([], line, column) if is_list else Mapping({}, line, column), event.anchor)
 
     def _key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar):

@@ -29,6 +29,7 @@ SILENT, NORMALISED = 1e-6, 1e-3
 # A quaternion whose deviation is at most this, the rounding of doubles, is not changed, so that it reads back exactly.
 ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
+Rotation = FloatArray | tuple[float, float, float, float]  # a quaternion
 UNMOVED = (0.0, 0.0, 0.0, *IDENTITY)
 
 
@@ -80,16 +81,16 @@ def _quaternion(value: Value) -> FloatArray | None:
     return unit
 
 
-def _rpy(value: Value) -> FloatArray | None:
+def _rpy(value: Value) -> Rotation | None:
     angles = value.vector(3)
     if angles is not None and (largest := max(angles, key=abs)) and abs(largest) > math.tau:
         value.warning(f"{largest:g} rad is more than a full turn; rpy is in radians; did you mean rpy_deg?")
-    return None if angles is None else numbers.from_rpy(*angles)
+    return None if angles is None else quaternions.from_rpy(*angles)
 
 
-def _rpy_deg(value: Value) -> FloatArray | None:
+def _rpy_deg(value: Value) -> Rotation | None:
     angles = value.vector(3)
-    return None if angles is None else numbers.from_rpy(*map(math.radians, angles))
+    return None if angles is None else quaternions.from_rpy(*map(math.radians, angles))
 
 
 def _matrix(value: Value) -> FloatArray | None:
@@ -130,7 +131,7 @@ def _axis_angle(value: Value) -> FloatArray | None:
     return numbers.from_axis_angle(np.array(axis) / largest, turn)
 
 
-ROTATIONS: dict[str, Callable[[Value], FloatArray | None]] = {
+ROTATIONS: dict[str, Callable[[Value], Rotation | None]] = {
     "quaternion": _quaternion,
     "rpy": _rpy,
     "rpy_deg": _rpy_deg,
@@ -169,7 +170,7 @@ def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
     position_value = table.get("position")
     position = None if position_value is None else position_value.vector(3, limit=MAX_DISTANCE)
     given = [key for key in ROTATIONS if key in table]
-    rotation: FloatArray | None = None
+    rotation: Rotation | None = None
     if given:
         value = table.get(given[0])
         assert value is not None
@@ -178,9 +179,7 @@ def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
             extra = table.get(second)
             assert extra is not None
             extra.error(f"cannot be combined with {given[0]}; give one of {', '.join(ROTATIONS)}")
-    pose = np.empty(7)
-    pose[:3] = (0.0, 0.0, 0.0) if position is None else position
-    pose[3:] = IDENTITY if rotation is None else rotation
+    pose = np.array((*(position or UNMOVED[:3]), *(IDENTITY if rotation is None else rotation)))
     return CONVENTIONS[table.choice("convention", CONVENTIONS, convention)](pose)
 
 
@@ -217,13 +216,13 @@ def scale_of(table: Table) -> FloatArray | None:
     return None if found is BAD else found
 
 
+def _pose_and_scale(value: Value, context: Any) -> dict[str, FloatArray | None]:
+    pose, scale = read_pose(value)
+    return {"pose": pose, "scale": scale}
+
+
 # The pose of a frame, and the scale of what is shown there: the fields `pose` and `scale` of a declared class.
-POSE = Spread(
-    ("pose", "scale"),
-    POSE_KEYS,
-    lambda value, context: dict(zip(("pose", "scale"), read_pose(value), strict=True)),
-    lambda of: pose_data(of.pose, of.scale),
-)
+POSE = Spread(("pose", "scale"), POSE_KEYS, _pose_and_scale, lambda of: pose_data(of.pose, of.scale))
 
 
 class Pose(Plain):

@@ -101,7 +101,7 @@ class Value:
     @property
     def place(self) -> Place:
         """Location of the value, and the key path to it."""
-        return Place(self.where, self.path)
+        return Place(Where(self.report.file, self.node.line, self.node.column), self.path)
 
     def error(self, message: str) -> None:
         """Record a fault of this value."""
@@ -252,7 +252,7 @@ class Table:
     An alias is another spelling of a key. Messages name the key as the file spells it.
     """
 
-    __slots__ = ("_entries", "_spelled", "value")
+    __slots__ = ("_entries", "_spelled", "_values", "value")
 
     def __init__(
         self, value: Value, known: Collection[str], required: Iterable[str], aliases: AnyMapping[str, str]
@@ -260,6 +260,7 @@ class Table:
         self.value = value
         node = value.node
         self._spelled: dict[str, str] = {}
+        self._values: dict[str, Value] = {}
         if not isinstance(node, Mapping):
             value.error(f"a mapping is needed ({', '.join(known)}), found {value.found()}")
             self._entries: dict[str, tuple[Scalar, Node]] = {}
@@ -287,9 +288,13 @@ class Table:
 
     def get(self, name: str) -> Value | None:
         """Return the value under `name`, or None."""
-        spelled = self._spelled.get(name, name) if self._spelled else name
-        entry = self._entries.get(spelled)
-        return None if entry is None else Value(entry[1], self.value.report, spelled, self.value)
+        value = self._values.get(name)
+        if value is None:
+            spelled = self._spelled.get(name, name) if self._spelled else name
+            entry = self._entries.get(spelled)
+            if entry is not None:
+                value = self._values[name] = Value(entry[1], self.value.report, spelled, self.value)
+        return value
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys that are given, by their proper names, in the order of the file."""
