@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from nightly import only
 from scipy.spatial.transform import Rotation
 
 from sim_node.world.readers import numbers
@@ -80,7 +81,7 @@ for pose in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize("angle", ["rpy_deg: [0, 0, 90]", "axis_angle: {axis: [0, 0, 1], angle: 1}"])
+@pytest.mark.parametrize("angle", only(["rpy_deg: [0, 0, 90]", "axis_angle: {axis: [0, 0, 1], angle: 1}"], 0))
 def test_transforms3d_is_imported_for_angles_alone(angle: str) -> None:
     command = [sys.executable, "-c", IMPORTED, "position: [1, 2, 3]", "quaternion: [0, 0, 0, 1]", angle]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
