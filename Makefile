@@ -35,11 +35,12 @@ test: .venv/.ready-for-tests
 pytest: .venv/.ready-for-tests kernels
 	MAKEFLAGS= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-# What runs the same code as make test: the other rows of its matrices, such as all shipped worlds,
-# long soaks, and more examples of hypothesis.
+# The second tier: the other rows of the matrices of make test, such as all shipped worlds, long soaks, details that take
+# seconds, and more examples of hypothesis.
 test-nightly: .venv/.ready-for-tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m nightly $(ARGS)
-	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "nightly and not hypothesis" $(ARGS)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
+		-m "hypothesis and (nightly or not nightly)" $(ARGS)
 
 # What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.
 test-ros: .venv/.ready-for-tests

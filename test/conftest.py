@@ -62,7 +62,7 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 # Markers of tests that `make test` skips, and why.
 ASKED_FOR = {
-    "nightly": "runs again what another test runs, for longer or for more cases",
+    "nightly": "takes seconds, where another test runs the same code on other data or in less time",
     "peers": "needs other programs than set-up fetches",
     "wheel": "downloads packages into environments of its own",
 }

@@ -62,6 +62,8 @@ def run(folder: Path, *words: str) -> tuple[int, list[str]]:
     return ran.returncode, ran.stdout.partition("-- all rows\n")[2].splitlines()
 
 
+# Takes seconds: make test has rows that are kept.
+@pytest.mark.nightly
 def test_a_full_run_ends_with_all_rows_and_keeps_them_with_the_machine(folder: Path) -> None:
     code, table = run(folder, "--keep")
     assert code == 0

@@ -39,12 +39,16 @@ COMMAND = "from sim_node.cli.main import main\nsys.exit(main({words!r}))"
 
 @pytest.mark.parametrize(
     ("node", "module", "line"),
-    [
-        ("bridge", "pymavlink", "-m pip install 'pymavlink>=2.4.41'"),
-        ("bridge", "fastcrc", "-m pip install 'fastcrc>=0.3'"),
-        ("replay", "rosbags", "-m pip install 'rosbags>=0.11.2'"),
-        ("simulation", "rclpy", "source a ROS 2 that has it"),
-    ],
+    only(
+        [
+            ("bridge", "pymavlink", "-m pip install 'pymavlink>=2.4.41'"),
+            ("bridge", "fastcrc", "-m pip install 'fastcrc>=0.3'"),
+            ("replay", "rosbags", "-m pip install 'rosbags>=0.11.2'"),
+            ("simulation", "rclpy", "source a ROS 2 that has it"),
+        ],
+        0,
+        3,
+    ),
 )
 def test_a_node_names_what_is_missing(node: str, module: str, line: str) -> None:
     ran = _run_without(module, NODE.format(node=node))
@@ -64,6 +68,8 @@ def test_the_line_installs_into_the_python_that_lacks_it(monkeypatch: pytest.Mon
     assert missing_message("fastcrc").endswith("PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install 'fastcrc>=0.3'")
 
 
+# Takes seconds: make test has requirements of the commands, and what a node says that lacks one.
+@pytest.mark.nightly
 def test_every_module_that_is_imported_is_installed_by_a_package_that_sim_node_requires(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -83,6 +89,8 @@ def test_every_module_that_is_imported_is_installed_by_a_package_that_sim_node_r
     assert wanted["yaml"] == "pyyaml"
 
 
+# Takes seconds: make test has requirements of the commands, and what a node says that lacks one.
+@pytest.mark.nightly
 def test_without_any_ros_rclpy_is_what_is_missing() -> None:
     """Not the package that is imported first, which says nothing to who has just installed the wheel."""
     words = ["run", "orbit", "--ros-args", "-p", "seed:=1"]
@@ -92,6 +100,8 @@ def test_without_any_ros_rclpy_is_what_is_missing() -> None:
     assert "-m pip install 'sim_node[ros]', then sim_node build tf2_msgs" in ran.stderr
 
 
+# Takes seconds: make test has requirements of the commands, and what a node says that lacks one.
+@pytest.mark.nightly
 def test_without_any_ros_a_run_publishes_nothing_and_says_so() -> None:
     """As `uvx sim_node run` does; where topics are asked for by --ros-args, it is refused."""
     words = ["run", "orbit", "--duration", "0.1", "--speed", "max"]
@@ -105,6 +115,8 @@ def test_without_any_ros_a_run_publishes_nothing_and_says_so() -> None:
     assert "publishes nothing" not in ran.stderr
 
 
+# Takes seconds: make test has requirements of the commands, and what a node says that lacks one.
+@pytest.mark.nightly
 @pytest.mark.parametrize("module", only(["mujoco", "PIL", "av"], 0))
 def test_rendering_names_what_is_missing(module: str, tmp_path: Path) -> None:
     ran = _run_without(module, COMMAND.format(words=["render", "orbit", "-o", str(tmp_path / "picture.png")]))
@@ -113,6 +125,8 @@ def test_rendering_names_what_is_missing(module: str, tmp_path: Path) -> None:
     assert len(ran.stderr.splitlines()) == 1
 
 
+# Takes seconds: make test has requirements of the commands, and what a node says that lacks one.
+@pytest.mark.nightly
 def test_a_world_in_python_names_what_is_missing(tmp_path: Path) -> None:
     script = tmp_path / "rocket.py"
     script.write_text("import sim_node.extensions.elodin as el\nel.World().run(None)\n")
@@ -123,7 +137,7 @@ def test_a_world_in_python_names_what_is_missing(tmp_path: Path) -> None:
     assert len(ran.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize("words", [["replay", "bag"], ["tree", "--live"], ["view", "--live"]])
+@pytest.mark.parametrize("words", only([["replay", "bag"], ["tree", "--live"], ["view", "--live"]], 0))
 def test_commands_of_the_graph_name_what_is_missing(words: list[str]) -> None:
     ran = _run_without("rclpy", COMMAND.format(words=words))
     assert ran.returncode == 2
@@ -151,6 +165,8 @@ for words in json.loads(sys.argv[1]):
 """
 
 
+# Takes seconds: make test has the requirements of commands.
+@pytest.mark.nightly
 def test_worlds_need_no_package_for_bags_and_bags_name_theirs(tmp_path: Path) -> None:
     bag = tmp_path / "bag.mcap"
     bag.write_bytes(b"MCAP")
@@ -180,7 +196,7 @@ def test_worlds_need_no_package_for_bags_and_bags_name_theirs(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("module", "code"), only([("pymavlink", 0), ("geometry_msgs", 1), ("launch_ros", 0), ("jax", 0)], 0, 1)
+    ("module", "code"), only([("pymavlink", 0), ("geometry_msgs", 1), ("launch_ros", 0), ("jax", 0)], 1)
 )
 def test_doctor_names_what_is_missing(module: str, code: int) -> None:
     ran = _run_without(module, COMMAND.format(words=["doctor"]))

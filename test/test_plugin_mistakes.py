@@ -165,7 +165,9 @@ def test_nonsense_is_reported_with_the_line_of_what_gave_it(door: str, forked: F
     assert door == "name of command" or f"({path}:" in output, output
 
 
-@pytest.mark.parametrize("words", [("--help",), ("doctor",), ("throughpt",)])
+@pytest.mark.parametrize(
+    "words", [("throughpt",), *(pytest.param(words, marks=pytest.mark.nightly) for words in (("--help",), ("doctor",)))]
+)
 def test_a_command_that_cannot_be_loaded_leaves_the_others(words: tuple[str, ...], tmp_path: Path) -> None:
     path, line = with_mistake(tmp_path, "throughput.py", "import argparse\n", "import argparze\n")
     done = command(tmp_path, *words, site=tmp_path / "site")
@@ -179,6 +181,8 @@ def test_a_command_that_cannot_be_loaded_leaves_the_others(words: tuple[str, ...
         assert f"cannot be loaded: ModuleNotFoundError: No module named 'argparze' ({path}:{line}" in done.stdout
 
 
+# Takes seconds: make test has plug-ins that cannot be loaded.
+@pytest.mark.nightly
 def test_words_for_a_world_file_that_are_no_mapping(tmp_path: Path) -> None:
     path, _ = with_mistake(tmp_path, "belt.py", 'return {**place, "length"', 'return 3, {"length"')
     (tmp_path / "hall.yaml").write_text(HALL)

@@ -66,7 +66,7 @@ print(json.dumps(told))
 @pytest.mark.parametrize(
     "worlds",
     [
-        pytest.param(("arm", "orbit", "quadrotor"), id="usual"),
+        pytest.param(("quadrotor",), id="usual"),
         pytest.param([*shipped_worlds()], marks=pytest.mark.nightly, id="all"),
     ],
 )

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from nightly import only
 
 import sim_node
 from sim_node.cli.doctor import groups, registries_of
@@ -73,6 +74,9 @@ def test_results_do_not_depend_on_the_order_of_imports(tmp_path: Path) -> None:
     assert len({digest for digest, _ in runs}) == 1
 
 
+# Takes seconds: make test has states that are pickled in test/simulation/test_simulation.py, and plug-ins that are
+# found.
+@pytest.mark.nightly
 def test_a_pickled_state_is_restored_in_a_process_that_imported_in_another_order(tmp_path: Path) -> None:
     world = tmp_path / "sinking.yaml"
     world.write_text(WORLD)
@@ -155,7 +159,7 @@ def test_entries_of_other_packages_come_after_the_shipped_ones_by_package_name(t
     assert "zebra 1.2 (sim_node.sensors: zebra = zebra)" in done.stdout
 
 
-@pytest.mark.parametrize("layout", ["folder", "egg-info", "egg", "archive"])
+@pytest.mark.parametrize("layout", only(["folder", "egg-info", "egg", "archive"], 0))
 def test_packages_are_found_however_they_are_installed(tmp_path: Path, layout: str) -> None:
     """As importlib.metadata finds them, which is not asked where no folder of the path has entry points of ours."""
     package(tmp_path, "zebra", SENSOR.format(name="stripes"), {"sim_node.sensors": "zebra"})
@@ -199,6 +203,9 @@ def test_a_plugin_that_cannot_be_loaded_is_warned_about_and_the_others_stay(tmp_
     assert "sensor 'imu': both sim_node.simulation.sensors.imu and thief" in done.stderr
 
 
+# Takes seconds: make test has states that are pickled in test/simulation/test_simulation.py, and plug-ins that are
+# found.
+@pytest.mark.nightly
 def test_doctor_lists_what_other_packages_add_and_what_they_cannot(tmp_path: Path) -> None:
     package(tmp_path, "zebra", SENSOR.format(name="stripes"), {"sim_node.sensors": "zebra", "sim_node.sensor": "typo"})
     package(tmp_path, "broken", "1 / 0\n", {"sim_node.engines": "broken"})

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from linkages import bar, four_bar, freudenstein, heading, snapped, wrapped
+from nightly import only
 
 from sim_node.assembly import Assembly, assembly_of
 from sim_node.world import Mate, MateConnector, System, World
@@ -26,7 +27,7 @@ def steps(assembly: Assembly, kind: str) -> list[tuple[float, ...]]:
     return [step.value for step in assembly.steps if step.kind == kind]
 
 
-@pytest.mark.parametrize("phi", freudenstein(*LENGTHS, THETA))
+@pytest.mark.parametrize("phi", only(freudenstein(*LENGTHS, THETA), 0))
 def test_near_chooses_on_the_mate_that_closes_the_loop_whatever_the_order(phi: float) -> None:
     for order in itertools.permutations(range(4)):
         system = four_bar(*LENGTHS, THETA)
@@ -35,7 +36,7 @@ def test_near_chooses_on_the_mate_that_closes_the_loop_whatever_the_order(phi: f
         assert abs(wrapped(heading(assembly, "s/rocker") - phi)) < 1e-9, order
 
 
-@pytest.mark.parametrize("near", [(2.5, 2.5), (-2.5, 2.5), None])
+@pytest.mark.parametrize("near", only([((2.5, 2.5),), ((-2.5, 2.5),), (None,)], 1))
 def test_hinges_are_within_half_a_turn_or_their_limits(near: tuple[float, float] | None) -> None:
     """An angle of 4.38 is -1.9: from `near`, solvers went on beyond half a turn."""
     beyond = 0
@@ -108,7 +109,7 @@ def test_a_flat_parallelogram_has_one_freedom_and_is_singular() -> None:
     assert flat.degrees_of_freedom == raised.degrees_of_freedom == 1
 
 
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("scale", only([1e-4, 1.0, 1e4], 0))
 def test_the_tolerance_is_relative_to_the_size(scale: float) -> None:
     """A gap that is a hundred-thousandth too wide is too wide, unless the system tolerates a ten-thousandth."""
     system = System(

@@ -283,6 +283,8 @@ def connector_at(name: str, pose: FloatArray) -> MateConnector:
     return MateConnector(name, pose[:3], turned.apply([0, 0, 1]), turned.apply([1, 0, 0]))
 
 
+# Takes seconds: make test has open systems in any order.
+@pytest.mark.nightly
 @settings(deadline=None, max_examples=60)
 @given(trees())
 def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(

@@ -85,6 +85,8 @@ def test_an_excerpt() -> None:
     np.testing.assert_allclose(flight.positions[:, 1:], flight.sent @ ENU_NED.T, rtol=0, atol=1e-9)
 
 
+# make test compares an excerpt of the same flight, below.
+@pytest.mark.nightly
 def test_the_whole_flight() -> None:
     folder = whole_flight()
     flight = Flight(folder / "ardupilot_json_quad.tlog")

@@ -208,6 +208,9 @@ def test_arducopter_refuses_positions_outside_of_any_inclusion(copter: Commanded
     assert copter.flight.mode is Mode.GUIDED
 
 
+# Takes seconds: make test has the velocities of rovers at a fence in test_builtin_rover.py, and fences of copters
+# below.
+@pytest.mark.nightly
 def test_arducopters_velocities_end_before_the_fence(copter: Commanded) -> None:
     """AC_Avoid stops FENCE_MARGIN (2 m) before the edge and slides along it; the real one stopped at 27.6 of 30 m."""
     upload(copter, box(-50, 50, -50, 30), box(-50, 50, -20, 90))

@@ -232,6 +232,8 @@ def test_another_flight_goes_on_from_its_memory(flown: Flown, parameters: Vehicl
     assert np.array(flown.path)[1500:, 2].min() > 4.0
 
 
+# Takes seconds: make test has positions, velocities and landings.
+@pytest.mark.nightly
 def test_a_position_with_its_velocity_is_followed_without_lag(flown: Flown) -> None:
     """2 m/s to the north, set ten times a second; by positions alone it comes to rest at each and lags behind."""
     errors = {}
@@ -248,6 +250,8 @@ def test_a_position_with_its_velocity_is_followed_without_lag(flown: Flown) -> N
     assert errors["position"] > 0.5
 
 
+# Takes seconds: make test has positions, velocities and landings.
+@pytest.mark.nightly
 def test_a_circle_is_followed_with_its_acceleration(flown: Flown) -> None:
     """4 m around, at 2 m/s, set ten times a second; without the acceleration it is 0.9 m off."""
     flown.in_the_air(4.0)

@@ -229,6 +229,9 @@ def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
         ground.wait("PARAM_VALUE", lambda m: (m.param_id, m.param_value) == ("MPC_XY_CRUISE", 2.0))
 
 
+# Takes seconds: make test has setpoints that end in test_builtin_orders.py, a port that is taken below, and a cut
+# link.
+@pytest.mark.nightly
 def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) -> None:
     """By the world file, and on a port that QGroundControl might listen on."""
     port = free_port()
@@ -245,6 +248,9 @@ def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) 
             second.close()
 
 
+# Takes seconds: make test has setpoints that end in test_builtin_orders.py, a port that is taken below, and a cut
+# link.
+@pytest.mark.nightly
 def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
     flown = run("none", HERE)
     with flying(flown) as ground:
@@ -270,6 +276,8 @@ def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
         assert abs(flown.place[2] - 0.13) < 0.05
 
 
+# make test compares the bytes of two flights, and resets one, in test_builtin_in_process.py.
+@pytest.mark.nightly
 def test_a_flight_is_the_same_each_time_and_after_a_reset(run: Callable[..., Run]) -> None:
     """The world's seed is the only thing that it depends on."""
     first, second = run(), run()
@@ -366,6 +374,8 @@ def test_a_link_that_is_cut_changes_nothing(cuts: int, run: Callable[..., Run]) 
         process.wait(PATIENCE)
 
 
+# make test kills one that flies in test_builtin_in_process.py and in test/system/test_builtin_autopilot.py.
+@pytest.mark.nightly
 def test_it_is_started_again_in_flight_and_flies_on(run: Callable[..., Run]) -> None:
     flown = run("{take_off: 3, wait: 0.2, waypoints: [[3, 0, 4]], after: hold}")
     flown.path(3.5)
@@ -380,6 +390,9 @@ def test_it_is_started_again_in_flight_and_flies_on(run: Callable[..., Run]) -> 
     assert flown.peer.wait.lost == 2
 
 
+# Takes seconds: make test has setpoints that end in test_builtin_orders.py, a port that is taken below, and a cut
+# link.
+@pytest.mark.nightly
 def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run]) -> None:
     flown = run()
     flown.path(1.0)
@@ -411,6 +424,8 @@ def test_two_simulations_on_one_port_are_one_error(run: Callable[..., Run]) -> N
     assert autopilots() == [own]
 
 
+# Takes seconds: make test has processes that end with their simulation, below or above.
+@pytest.mark.nightly
 def test_nothing_is_left_behind(run: Callable[..., Run]) -> None:
     flown = run()
     flown.path(0.1)
@@ -471,6 +486,8 @@ def test_the_default_world_flies_by_all_its_waypoints_and_on() -> None:
     assert np.count_nonzero(np.diff(first.astype(int)) == 1) == 2
 
 
+# A soak: make test feeds a share of these frames in test/stress, and all payloads in test_hostile.py.
+@pytest.mark.nightly
 def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) -> None:
     """What they have made of the flight, a reset of the world mends."""
     flown, chance = run("none"), random.Random(3)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nightly import only
 from scipy.spatial.transform import Rotation
 from step_by_step import Flown, item
 
@@ -76,6 +77,8 @@ def test_nan_keeps_altitude_and_yaw(flown: Flown) -> None:
     np.testing.assert_allclose(path[-1, :3], [5.0, 5.0, home + 4.0], atol=0.15)
 
 
+# Takes seconds: make test has fences, batteries and the items of missions.
+@pytest.mark.nightly
 def test_turns_about_a_position(flown: Flown) -> None:
     """Two, at 6 m, clockwise: the angle that the truth sweeps, and its distance from the centre."""
     items = [item(22, up=5.0) | HERE, item(18, 2.0, 0, 6.0, NAN, up=5.0), item(17, up=5.0)]
@@ -140,7 +143,11 @@ def corners(size: float, command: int = 5001) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("items", "outside_at"),
-    [(corners(5.0), 5.0), ([item(5003, 4.0)], 4.0), ([item(5004, 1.0, east=7.0)], 6.0), (corners(2.0, 5002), 0.0)],
+    only(
+        [(corners(5.0), 5.0), ([item(5003, 4.0)], 4.0), ([item(5004, 1.0, east=7.0)], 6.0), (corners(2.0, 5002), 0.0)],
+        0,
+        2,
+    ),
     ids=["polygon", "circle", "excluded circle", "excluded polygon"],
 )
 def test_a_geofence_holds_the_vehicle(flown: Flown, items: list[dict[str, Any]], outside_at: float) -> None:
@@ -156,6 +163,8 @@ def test_a_geofence_holds_the_vehicle(flown: Flown, items: list[dict[str, Any]],
     assert any("Geofence violation" in text for text in flown.said)
 
 
+# Takes seconds: make test has fences, batteries and the items of missions.
+@pytest.mark.nightly
 def test_it_returns_to_the_nearer_rally_point(flown: Flown) -> None:
     flown.in_the_air()
     flown.flight.rally = (item(5100, east=14.0, up=6.0),)
@@ -167,6 +176,8 @@ def test_it_returns_to_the_nearer_rally_point(flown: Flown) -> None:
     assert not flown.flight.armed
 
 
+# make test has a critical and an empty battery, above or below.
+@pytest.mark.nightly
 def test_the_battery_lasts_as_long_as_it_says_in_hover(flown: Flown) -> None:
     """A fifth of it in a fifth of the time, and the 2 % that electronics draw."""
     settings = flown.flight.settings

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nightly import only
 from rovers import Driven
 
 from sim_node.autopilots.builtin.ardupilot import ARDUPILOT_ROVER
@@ -35,6 +36,8 @@ def radius_of(rows: np.ndarray) -> float:
     return math.sqrt(c + a * a + b * b)
 
 
+# Takes seconds: make test has a mission and the turns of the same controller.
+@pytest.mark.nightly
 def test_it_drives_to_a_position_and_turns_to_the_yaw_there() -> None:
     driven = driving()
     driven.flight.guide(driven.flight.craft.go(np.array([2.0, 1.5, 7.0]), yaw=-1.0))
@@ -64,6 +67,8 @@ def test_a_velocity_in_the_world_is_a_course() -> None:
     assert rows[-1, 3] == pytest.approx(1.0, abs=0.01)
 
 
+# Takes seconds: make test has a mission and the turns of the same controller.
+@pytest.mark.nightly
 def test_a_car_reaches_what_is_beside_it() -> None:
     """A goal inside of its turning circle, which it has to leave first."""
     driven = driving("ackermann", KINEMATIC)
@@ -87,6 +92,9 @@ def test_a_mecanum_base_moves_in_any_direction_without_turning() -> None:
     assert rows[-1, 2] == pytest.approx(0.0, abs=0.01)
 
 
+# make test drives a mission of a pilot to its end, above or below; multirotors have these items in
+# test_builtin_missions.py.
+@pytest.mark.nightly
 def test_it_drives_around_a_position() -> None:
     driven = driving(keys=KINEMATIC)
     driven.flight.guide(driven.flight.craft.circle(np.array([0.0, 0.0, 0.0]), 2.0, 1.0))
@@ -120,6 +128,9 @@ def test_its_pilots_mission_is_driven_in_order_at_its_speeds_and_ends_at_home() 
     assert "home is reached" in driven.said
 
 
+# make test drives a mission of a pilot to its end, above or below; multirotors have these items in
+# test_builtin_missions.py.
+@pytest.mark.nightly
 def test_a_pilots_mission_may_end_where_it_is() -> None:
     """Like ArduPilot, whose missions begin with home."""
     pilot = ", pilot: {wait: 0.5, waypoints: [[1, 0], [1, 1]]}"
@@ -144,6 +155,8 @@ def test_disarming_and_hold_stop_it_at_full_speed() -> None:
     assert (driven.flight.commands == 0.0).all()
 
 
+# Takes seconds: make test has a mission and the turns of the same controller.
+@pytest.mark.nightly
 def test_it_stays_armed_as_long_as_nobody_disarms_it() -> None:
     driven = driving(keys=KINEMATIC)
     driven.run(11.0)
@@ -204,6 +217,8 @@ def test_parameters_are_those_of_rovers() -> None:
     assert driven.run(3.0)[-1, 3] == pytest.approx(0.7, abs=0.01)
 
 
+# make test has every failsafe of rovers in test_builtin_failsafes.py.
+@pytest.mark.nightly
 def test_a_lost_ground_station_stops_it() -> None:
     driven = driving(keys=KINEMATIC)
     flight = driven.flight
@@ -219,7 +234,8 @@ def test_a_lost_ground_station_stops_it() -> None:
     assert np.abs(driven.run(1.5)[-1, 3:]).max() < 0.01
 
 
-@pytest.mark.parametrize("along_body", [True, False])
+# Both are turned to the world first.
+@pytest.mark.parametrize("along_body", only([True, False], 0))
 def test_velocities_like_rovers_end_before_the_fence(along_body: bool) -> None:
     """FENCE_MARGIN, 2 m before FENCE_RADIUS, as AC_Avoid::adjust_speed; PX4 knows no such thing."""
     driven = driving(keys=KINEMATIC, dialect=ARDUPILOT_ROVER)
@@ -232,6 +248,8 @@ def test_velocities_like_rovers_end_before_the_fence(along_body: bool) -> None:
     assert flight.mode is Mode.GUIDED
 
 
+# make test has every failsafe of rovers in test_builtin_failsafes.py.
+@pytest.mark.nightly
 def test_an_empty_battery_stops_it() -> None:
     driven = driving(keys=KINEMATIC)
     flight = driven.flight
@@ -248,7 +266,8 @@ def test_a_chassis_survives_json() -> None:
     assert from_json(to_json(parameters)).airframe == parameters.airframe
 
 
-@pytest.mark.parametrize(("direction", "way"), [(0, -1.0), (1, 1.0), (-1, -1.0)])
+# To the other side it is the same with another sign.
+@pytest.mark.parametrize(("direction", "way"), only([(0, -1.0), (1, 1.0), (-1, -1.0)], 1))
 def test_it_turns_on_the_spot_the_way_that_is_asked_for(direction: int, way: float) -> None:
     """CONDITION_YAW: to the right by the shorter way, or to the left by the longer one."""
     driven = driving(keys=KINEMATIC)
@@ -260,6 +279,9 @@ def test_it_turns_on_the_spot_the_way_that_is_asked_for(direction: int, way: flo
     assert math.dist(driven.place, (0.0, 0.0)) < 0.01
 
 
+# make test drives a mission of a pilot to its end, above or below; multirotors have these items in
+# test_builtin_missions.py.
+@pytest.mark.nightly
 def test_items_of_a_mission_set_the_speed_and_wait() -> None:
     driven = driving(keys=KINEMATIC)
     flight = driven.flight

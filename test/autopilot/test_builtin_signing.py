@@ -118,6 +118,8 @@ def test_a_run_starts_an_autopilot_with_the_key_of_its_world(tmp_path: Path) -> 
     assert list(tmp_path.glob("flight.key.autopilot*.timestamp0"))
 
 
+# Takes seconds: make test has both ends with a key, below, and in test_signing.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_the_bridge_beside_a_run_has_the_key_of_its_world(tmp_path: Path) -> None:
     """Or it would not find the vehicle: frames that are signed with an unknown key are refused."""

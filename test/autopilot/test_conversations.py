@@ -62,6 +62,8 @@ def test_three_commands_that_are_refused_together(two_vehicles: tuple[Running, C
     assert other_vehicle_answers(bridge)
 
 
+# Takes seconds: make test has conversations that begin and end in any order.
+@pytest.mark.nightly
 def test_three_commands_that_nobody_answers(two_vehicles: tuple[Running, CoSimulator]) -> None:
     bridge, autopilot = two_vehicles
     bridge.vehicle()

@@ -41,6 +41,8 @@ def linked() -> Iterator[tuple[Simulation, GroundLink]]:
         run.close()
 
 
+# Takes seconds: make test has a mission that is sent; what is refused is in test_builtin_missions.py.
+@pytest.mark.nightly
 def test_what_is_sent_has_been_read_when_the_run_goes_on() -> None:
     with linked() as (run, link):
         link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
@@ -70,6 +72,8 @@ def test_a_mission_is_sent_as_it_is_asked_for() -> None:
         assert link.uploaded == (True, "3 items", None)
 
 
+# Takes seconds: make test has a mission that is sent; what is refused is in test_builtin_missions.py.
+@pytest.mark.nightly
 def test_a_mission_that_is_refused_says_why() -> None:
     with linked() as (run, link):
         link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})

@@ -71,6 +71,8 @@ def test_flags_that_nobody_knows_make_a_frame_unreadable(frames: list[bytes]) ->
     assert Parser(datagrams=True).feed(bytes(frame)) == []
 
 
+# Takes seconds: make test has frames that are cut, mixed and foreign.
+@pytest.mark.nightly
 def test_mutated_frames_neither_raise_nor_hang_nor_pile_up(frames: list[bytes]) -> None:
     chance = random.Random(20)
     stream, single = Parser(datagrams=False), Parser(datagrams=True)

@@ -94,6 +94,8 @@ def test_an_instance_that_was_not_chosen_gives_way(
     assert f"simulator tcp {4560 + found}, ground udp {14540 + found}" in told[-1]
 
 
+# Takes seconds: make test has each instance and its port.
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="instances are reserved by abstract sockets, which Linux has")
 def test_runs_that_start_at_once_have_instances_of_their_own() -> None:
     """Each chooses before the others have opened their ports: here, and in another process."""

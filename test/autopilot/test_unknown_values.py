@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nightly import only
 from pymavlink.dialects.v20 import all as mavlink
 from rclpy.serialization import deserialize_message
 from rosidl_parser.definition import AbstractSequence, Array
@@ -147,7 +148,8 @@ def check(name: str, autopilot: int, fields: Any) -> Vehicle:
 
 
 @pytest.mark.parametrize("name", sorted(TRANSLATIONS))
-@pytest.mark.parametrize("autopilot", [ARDUPILOT, PX4])
+# Few messages are read otherwise where ArduPilot has sent them.
+@pytest.mark.parametrize("autopilot", only([ARDUPILOT, PX4], 1))
 def test_numbers_that_are_not_finite_are_not_published(name: str, autopilot: int) -> None:
     for field, at in numbers_of(name, "float"):
         for value in IMPOSSIBLE:
@@ -181,7 +183,8 @@ def test_the_definitions_say_what_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TRANSLATIONS))
-@pytest.mark.parametrize("autopilot", [ARDUPILOT, PX4])
+# Few messages are read otherwise where ArduPilot has sent them.
+@pytest.mark.parametrize("autopilot", only([ARDUPILOT, PX4], 1))
 def test_unknown_numbers_are_not_published_as_numbers(name: str, autopilot: int) -> None:
     """65535 cV is no voltage: no float is the number that means unknown, in any decimal unit, or its square."""
     for field, at, value in sentinels(name):
@@ -195,7 +198,8 @@ def test_unknown_numbers_are_not_published_as_numbers(name: str, autopilot: int)
 
 
 @pytest.mark.parametrize("name", sorted(TRANSLATIONS))
-@pytest.mark.parametrize("autopilot", [ARDUPILOT, PX4])
+# Few messages are read otherwise where ArduPilot has sent them.
+@pytest.mark.parametrize("autopilot", only([ARDUPILOT, PX4], 1))
 def test_the_usual_message_is_published_whole(name: str, autopilot: int) -> None:
     """Otherwise the other tests would test nothing."""
     vehicle = Vehicle(autopilot)

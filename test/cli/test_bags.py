@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from in_process import exit_code
 from mcap.writer import Writer
+from nightly import only
 from robot_bag import imu, robot, write
 from rosbags.rosbag2 import StoragePlugin
 from scipy.spatial.transform import Rotation
@@ -228,7 +229,10 @@ def rest_of(terminal: int) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize("command", [["export", "--csv", "out"], ["repair", "-o", "out"]], ids=lambda one: one[0])
+# Both have the same bar and write in the same way.
+@pytest.mark.parametrize(
+    "command", only([["export", "--csv", "out"], ["repair", "-o", "out"]], 1), ids=lambda one: one[0]
+)
 def test_ctrl_c_at_the_progress_bar_leaves_nothing(command: list[str], long_bag: str, tmp_path: Path) -> None:
     """On a terminal, where there is a bar and nothing else. It is full, so that the command waits at its bar."""
     terminal, its_end = pty.openpty()

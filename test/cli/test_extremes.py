@@ -9,6 +9,7 @@ from in_process import exit_code
 from robot_bag import robot, write
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "9e9", "1e12", "1e30", "1e400", "")
+USUAL = ("-1", "nan", "1e30")
 SMALL = ("--size=32x32",)
 ALONE = ("--no-ros", "--speed=max")
 ONE_TICK = (*ALONE, "--duration=1e-9")
@@ -61,7 +62,10 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("command", "option", "others", "value"),
     [
-        pytest.param(*row, value, id=f"{row[0]} {row[1]}={value}")
+        # make test has one of what is too little, of what is too much and of what is no number.
+        pytest.param(
+            *row, value, id=f"{row[0]} {row[1]}={value}", marks=[] if value in USUAL else [pytest.mark.nightly]
+        )
         for row in EVERYTHING
         for value in VALUES
         # 285 years are what they say, where something goes on so long.

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from nightly import only
 from waiting import PATIENCE
 
 from sim_node.cli.commands import COMMANDS
@@ -23,7 +24,8 @@ def run(words: str, redirection: str = "", unbuffered: str = "") -> subprocess.C
 
 
 @pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("words", ["check orbit", "tree orbit", "run orbit --no-ros --speed max --duration 1"])
+# All commands print through the same handler.
+@pytest.mark.parametrize("words", only(["check orbit", "tree orbit", "run orbit --no-ros --speed max --duration 1"], 1))
 def test_a_full_disk_behind_standard_output(words: str, unbuffered: str) -> None:
     ran = run(words, "> /dev/full", unbuffered)
     assert ran.stderr == "sim_node: standard output cannot be written: No space left on device\n"
@@ -36,6 +38,8 @@ def test_help_to_a_full_disk() -> None:
     assert ran.returncode == 1
 
 
+# Takes seconds: make test has a full disk behind standard output.
+@pytest.mark.nightly
 def test_closed_standard_output() -> None:
     """What is for nothing but its output fails; a run has other things to do."""
     ran = run("tree orbit", ">&-")

@@ -102,7 +102,7 @@ REFUSED = {"teleop", "build"}
 
 
 # Those that open most; the night has each command that is registered.
-OPENING = ("run", "replay", "bridge", "view", "render", "echo", "mcp", "check", "info", "export")
+OPENING = ("run", "replay", "view", "export")
 
 
 @pytest.mark.parametrize("commands", [OPENING, pytest.param([*WORDS], marks=pytest.mark.nightly)], ids=["usual", "all"])
@@ -140,7 +140,7 @@ def test_few_files_are_named_on_one_line(
         (resource.RLIMIT_AS, 100 << 20, "--version"),
         # Here CPython lost errors, crashed or waited for ever, at other imports each time.
         *((resource.RLIMIT_AS, most << 20, "tree --live") for most in (124, 136, 148)),
-        (resource.RLIMIT_AS, 200 << 20, "render orbit -o orbit.png"),
+        pytest.param(resource.RLIMIT_AS, 200 << 20, "render orbit -o orbit.png", marks=pytest.mark.nightly),
         (resource.RLIMIT_AS, 200 << 20, "run orbit --duration 0.1"),
     ],
 )
@@ -212,6 +212,8 @@ def test_errors_of_arguments_come_first_and_one_line_of_usage_follows(capsys: py
         assert usage in second
 
 
+# Takes seconds: make test has commands with few files, above, and the messages, below.
+@pytest.mark.nightly
 def test_python_m_and_a_terminal_of_ascii(tmp_path: Path) -> None:
     """`python -m sim_node` is the command; trees are drawn in what the terminal can write, and other names escaped."""
     world = tmp_path / "world.yaml"
@@ -233,6 +235,8 @@ def doctor(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE, check=False)
 
 
+# Takes seconds: make test has commands with few files, above, and the messages, below.
+@pytest.mark.nightly
 def test_doctor_with_an_rclpy_that_cannot_be_imported(tmp_path: Path) -> None:
     package = tmp_path / "rclpy"
     package.mkdir()

@@ -88,6 +88,8 @@ def lines_until(stream: IO[str] | None, words: str) -> list[str]:
     raise AssertionError(f"ended without {words!r}: {lines}")
 
 
+# make test prints lookups as lines of JSON, below or above, and the tree in plain lines.
+@pytest.mark.nightly
 def test_lookup_in_plain_lines(cars: None) -> None:
     process = start("live_lookup('map', 'roof', period=0.2)", stdout=subprocess.PIPE, text=True)
     lines = lines_until(process.stdout, "Hz  delay")
@@ -110,6 +112,8 @@ def test_tree_in_plain_lines(cars: None) -> None:
     end(process)
 
 
+# Takes seconds: make test has plain lines and lines of JSON.
+@pytest.mark.nightly
 def test_stamps_of_the_wall_clock_on_a_graph_with_simulation_time(cars: None) -> None:
     """As of a driver without use_sim_time beside a simulation."""
     process = start("live_tree(period=0.2)", stdout=subprocess.PIPE, text=True)
@@ -138,6 +142,8 @@ def test_json_lines(cars: None) -> None:
     end(process)
 
 
+# Takes seconds: make test has plain lines and lines of JSON.
+@pytest.mark.nightly
 def test_a_terminal_is_redrawn_in_place(cars: None) -> None:
     terminal, line = pty.openpty()
     process = start("live_tree(period=0.1)", stdout=line)
@@ -150,6 +156,8 @@ def test_a_terminal_is_redrawn_in_place(cars: None) -> None:
     assert b"\x1b[J" in seen
 
 
+# Takes seconds: make test has plain lines and lines of JSON.
+@pytest.mark.nightly
 def test_nothing_on_the_graph_is_said_and_an_early_ctrl_c_is_a_good_end(ros_domain: int) -> None:
     process = start("live_tree(period=0.1)", stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

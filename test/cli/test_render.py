@@ -88,6 +88,8 @@ def test_a_film_shows_the_motion_at_its_times(world: str, tmp_path: Path) -> Non
         assert abs(column(image) - (0.5 * (WIDTH - 1) - FOCAL * y / 6.0)) < 1.5
 
 
+# Takes seconds: make test has a picture of a world and a film.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("opengl", "one_sun")
 def test_a_bag_is_drawn_in_the_world_that_it_carries(world: str, tmp_path: Path) -> None:
     """By its transforms: at 2 s the ball is at y = -1. The world's own file is gone by then."""
@@ -122,6 +124,9 @@ def test_a_bag_without_a_world_is_drawn_as_axes(tmp_path: Path, capsys: pytest.C
     assert "5 s is after the bag's end at 4 s" in capsys.readouterr().err
 
 
+# make test compares bytes of runs in test/recording/test_same_bytes.py, and pictures of them in
+# test/system/test_first_pictures.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("opengl")
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     """A vehicle in gusts, in two processes: two pictures of a film, which have one sun each."""
@@ -169,6 +174,8 @@ def test_mistakes_are_reported_in_one_line_and_leave_nothing(
     assert os.listdir(tmp_path) == ["crossing.yaml"]
 
 
+# make test names a missing driver where one is chosen that does not work, below.
+@pytest.mark.nightly
 def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> None:
     """glvnd finds the drivers of EGL by files; here it is told that there are none."""
     environment = {**os.environ, "__EGL_VENDOR_LIBRARY_FILENAMES": "/dev/null"}
@@ -191,8 +198,8 @@ def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> 
     ("command", "chosen"),
     [
         *only((("render {world} -o a.png", chosen) for chosen in OPENGL), 0),
-        ("check arm", "foo"),
-        ("check arm", "off"),
+        # Other worlds that have cameras.
+        *(pytest.param("check arm", chosen, marks=pytest.mark.nightly) for chosen in ("foo", "off")),
         # Other commands that do not draw.
         *(pytest.param("tree {world}", chosen, marks=pytest.mark.nightly) for chosen in OPENGL),
         *(pytest.param("urdf quadrotor", chosen, marks=pytest.mark.nightly) for chosen in ("foo", "off")),
@@ -228,6 +235,8 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
     assert "Traceback" not in ran.stderr
 
 
+# Takes seconds: make test has a picture of a world and a film.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize("number", only([signal.SIGINT, signal.SIGTERM], 0))
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:

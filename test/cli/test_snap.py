@@ -76,6 +76,8 @@ def test_one_model_of_several(snap: Callable[..., tuple[int, str, str]]) -> None
     assert (code, err) == (2, "sim_node: no system 'bb' (known: a, b)\n")
 
 
+# Takes seconds: make test has loops that cannot be met in test/assembly/test_loops.py.
+@pytest.mark.nightly
 def test_what_cannot_be_met_is_reported_and_fails(snap: Callable[..., tuple[int, str, str]]) -> None:
     text = ROD.replace("{name: rod, connectors", "{name: rod, pose: {position: [1, 0, 0.7]}, connectors")
     code, out, _ = snap(text=text)

@@ -96,6 +96,8 @@ quaternions = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm
 UPSIDE_DOWN = [(1.0, 0, 0, 0), (0, 1.0, 0, 0), (0.6, 0.8, 0, 0), (-1.0, 0, 0, 1e-12)]
 
 
+# Takes seconds: make test has the bandwidths of both loops.
+@pytest.mark.nightly
 @settings(max_examples=3)  # of 64 attitudes each
 @given(st.lists(quaternions, min_size=60, max_size=60))
 def test_it_comes_upright_from_any_attitude(attitudes: list[tuple[float, float, float, float]]) -> None:

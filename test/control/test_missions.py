@@ -74,6 +74,8 @@ def followed(
 TAKE_OFF = [0, 0, 2, np.nan, 1.0, 0.0, 0.1]
 
 
+# Takes seconds: make test has its profile, loops, holds and turns.
+@pytest.mark.nightly
 def test_it_waits_climbs_flies_lands_and_stops() -> None:
     reported, on, phases = followed([TAKE_OFF, [3, 0, 2, 1.0, 1.0, 0.5, 0.1]], after=0, duration=20.0)
     assert on[:50].tolist() == [0] * 50

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from nightly import only
 from page_blocks import BLOCK, COMMAND, Printed, run, shows
 
 from sim_node.cli.commands import COMMANDS
@@ -81,7 +82,16 @@ def test_the_readmes_world_is_the_shipped_one() -> None:
     assert block.text == (ROOT / "config/worlds/delivery.yaml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", sorted({block.page for block in blocks("python")}), ids=lambda page: page.name)
+# Pages whose Python takes seconds, and of which make test runs the commands.
+LONG_PYTHON = ("pictures.md", "sweeps.md", "environments.md", "plugins.md", "simulation-interfaces.md")
+WITH_PYTHON = sorted({block.page for block in blocks("python")})
+
+
+@pytest.mark.parametrize(
+    "page",
+    only(WITH_PYTHON, *(place for place, page in enumerate(WITH_PYTHON) if page.name not in LONG_PYTHON)),
+    ids=lambda page: page.name,
+)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
@@ -127,8 +137,32 @@ def recordings() -> Recordings:
     return {}
 
 
+# Blocks that take seconds, by a line of each, of pages of which make test runs others.
+LONG = (
+    "sim_node sweep --resume again",
+    "sim_node sweep config/sweeps/cart_pole.yaml",
+    "sim_node render lidar_room --at 2 --size 640x360 -o room.png",
+    "sim_node render viewports --panels",
+    "sim_node render flight --at 2",
+    "sim_node test field_flight --runs 2",
+    "sim_node test --again",
+    "sim_node plot flight",
+    "sim_node tree flight",
+    "sim_node diff flight other",
+    "sim_node convert --json",
+)
+CONSOLE = blocks("console")
+
+
 @pytest.mark.usefixtures("ros_domain", "one_sun")
-@pytest.mark.parametrize("block", blocks("console"), ids=str)
+@pytest.mark.parametrize(
+    "block",
+    only(
+        [(block,) for block in CONSOLE],
+        *(place for place, block in enumerate(CONSOLE) if not any(line in block.text for line in LONG)),
+    ),
+    ids=str,
+)
 def test_a_command_prints_what_its_page_shows(block: Block, recordings: Recordings, tmp_path: Path) -> None:
     """Lines that start with `$ ` are run below a folder that holds the shipped worlds; what follows is their output.
 

@@ -134,6 +134,8 @@ def test_components_are_exported_as_elodin_db_exports_them(join: bool, tmp_path:
     assert not any("own" in column for column in columns)
 
 
+# Takes seconds: make test has what is read back, in every reader.
+@pytest.mark.nightly
 def test_the_commands_for_bags_work_on_it(fall: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """t = 1 s: z = 5 - g / 2 = 0.095."""
     assert main(["lookup", str(fall), "map", "ball", "--at", "1", "--json"]) == 0
@@ -380,6 +382,8 @@ def check_beginning(path: Path, fewest: int) -> None:
     assert (stamps == np.arange(len(stamps)) * 1_000_000).all()
 
 
+# The recorder is that of every run: make test kills it in test/recording/test_kill.py.
+@pytest.mark.nightly
 def test_after_a_kill_all_but_the_last_second_is_there(tmp_path: Path) -> None:
     """As it is, and repaired."""
     path = tmp_path / "bag"

@@ -110,6 +110,8 @@ def test_readings_are_those_of_the_run() -> None:
     assert seen[-1][2]["box/IMU.imu"][3] == pytest.approx(THRUST / MASS, abs=0.1)
 
 
+# Takes seconds: make test has targets of actuators, and the pole without a controller.
+@pytest.mark.nightly
 def test_a_controller_balances_the_shipped_pole(tmp_path: Path) -> None:
     shipped = runpy.run_path(str(ROOT / "config/python/balance.py"))
     run = shipped["world"].build(shipped["balance"])

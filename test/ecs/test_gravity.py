@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 
 import sim_node.extensions.elodin as el
 from sim_node.extensions.elodin import compat, egm08, j2
@@ -48,7 +49,7 @@ def points() -> st.SearchStrategy[np.ndarray[Any, Any]]:
     return st.builds(lambda v, h: np.array(v) / np.linalg.norm(v) * h * 6378136.3, directions, heights)
 
 
-@pytest.mark.parametrize(("position", "degree", "expected"), OF_BRAHE)
+@pytest.mark.parametrize(("position", "degree", "expected"), only(OF_BRAHE, 2, 3))
 def test_the_field_is_that_of_another_library(position: list[float], degree: int, expected: list[float]) -> None:
     found = np.asarray(egm08.EGM08(degree).compute_field(position[0], position[1], position[2], 1.0))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * 9.8)

@@ -157,6 +157,8 @@ def test_a_graph_shows_a_component_as_it_changes(tmp_path: Path) -> None:
         assert values == pytest.approx([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 30.0 - 0.25 * round(time_s / 0.01)])
 
 
+# Takes seconds: make test has graphs in panels.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("opengl")
 def test_a_film_of_panels_has_curves_of_components_and_a_recording_says_that_it_has_none(tmp_path: Path) -> None:
     """After a second of 1 m/s, the curves of the way and of the speed meet: 1 m and 1 m/s."""

@@ -42,6 +42,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         el.Wrld  # type: ignore[attr-defined]  # noqa: B018
 
 
+# Takes seconds: make test has worlds that do not import jax in test_python_files.py.
+@pytest.mark.nightly
 def test_importing_the_package_imports_neither_jax_nor_what_runs_worlds() -> None:
     code = """
 import sys
@@ -55,6 +57,8 @@ print([name for name in runs if name in sys.modules])
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n[]\n"
 
 
+# Takes seconds: make test has what the package imports.
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("imports", "expected"),
     only(

@@ -66,6 +66,8 @@ def test_check_counts_its_frames(falling: str, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == f"{falling}: valid, 3 frames, 1 moving\n"
 
 
+# Takes seconds: make test has scripts that run and fail.
+@pytest.mark.nightly
 def test_lookup_gives_the_pose_of_an_entity(falling: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Free fall: z = 10 - g t^2 / 2. What the script prints is not mixed with the JSON."""
     for target in ("world", "map"):

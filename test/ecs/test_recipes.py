@@ -132,6 +132,8 @@ def test_variables_are_those_of_the_recipe_and_of_the_environment(monkeypatch: p
     assert Path("of the environment").exists()
 
 
+# Takes seconds: make test has programs of other kinds that are awaited.
+@pytest.mark.nightly
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 def test_a_rust_program_is_built_before_it_is_awaited() -> None:
     Path("rust/src").mkdir(parents=True)

@@ -139,6 +139,9 @@ def started(tmp_path: Path, text: str, *arguments: str, **more: Any) -> subproce
     )
 
 
+# Takes seconds: make test has scripts that run, end and fail in test_python_files.py, and programs of recipes in
+# test_recipes.py.
+@pytest.mark.nightly
 def test_a_script_with_a_mistake_prints_its_message_alone(tmp_path: Path) -> None:
     """Frames of the package would hide the line of the script."""
     mistake = "@el.map\ndef wind(f: el.Force) -> el.Force:\n    return f if f.linear()[0] > 0 else f + f\n\n"
@@ -183,6 +186,8 @@ print("recorded", flush=True)
 """
 
 
+# make test has the script of a recording in test_python_files.py.
+@pytest.mark.nightly
 def test_a_recording_has_the_script_and_the_modules_beside_it(tmp_path: Path) -> None:
     """As Elodin 0.17 keeps the source of a simulation in its database: of its folder, not of Python or of libraries."""
     (tmp_path / "lib").mkdir()
@@ -200,6 +205,8 @@ def test_a_recording_has_the_script_and_the_modules_beside_it(tmp_path: Path) ->
     assert found["world/lib/laws.py"] == b"G = 9.81\n"
 
 
+# Takes seconds: make test has a script that Ctrl-C ends in test_python_files.py.
+@pytest.mark.nightly
 def test_a_signal_ends_a_run_and_the_script_goes_on(tmp_path: Path) -> None:
     process = started(tmp_path, HERE + RUNS)
     assert process.stdout is not None
@@ -226,6 +233,9 @@ def _wait_for_handler(pid: int) -> None:
         os.sched_yield()
 
 
+# Takes seconds: make test has scripts that run, end and fail in test_python_files.py, and programs of recipes in
+# test_recipes.py.
+@pytest.mark.nightly
 def test_a_run_in_a_terminal_pauses_at_its_end_until_ctrl_c(tmp_path: Path) -> None:
     outer, inner = pty.openpty()
     text = f"{HERE}\nworld.run(el.six_dof(sys=gravity), max_ticks=3)\nprint('after')\n"
@@ -270,6 +280,9 @@ world.run(el.six_dof(sys=gravity), max_ticks=2, post_step=post_step, interactive
 """
 
 
+# Takes seconds: make test has scripts that run, end and fail in test_python_files.py, and programs of recipes in
+# test_recipes.py.
+@pytest.mark.nightly
 def test_processes_of_recipes_run_until_they_are_stopped(tmp_path: Path) -> None:
     (tmp_path / "firmware.py").write_text(FIRMWARE)
     process = started(tmp_path, HERE + WITH_FIRMWARE, "run")

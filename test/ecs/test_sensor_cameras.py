@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nightly import only
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
@@ -143,7 +144,9 @@ def test_a_camera_with_a_rate_takes_frames_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize(("turn", "axis"), [([0, 0, 90], [0, 1, 0]), ([0, 90, 0], [0, 0, -1]), ([90, 0, 0], [1, 0, 0])])
+@pytest.mark.parametrize(
+    ("turn", "axis"), only([([0, 0, 90], [0, 1, 0]), ([0, 90, 0], [0, 0, -1]), ([90, 0, 0], [1, 0, 0])], 1)
+)
 def test_a_turned_camera_looks_along_its_own_axis(turn: list[float], axis: list[float]) -> None:
     made = el.World()
     body = made.spawn(

@@ -270,6 +270,8 @@ def test_a_fold_of_a_spatial_class() -> None:
     assert [row[3] for row in after(edges(entities, (1, 2), (1, 3), (3, 2)), pull)["force"]] == [16, 0, 15]
 
 
+# Takes seconds: make test has pipes, maps and folds.
+@pytest.mark.nightly
 def test_a_branch_that_is_not_taken_is_not_evaluated_by_map_seq() -> None:
     """It is by map. Its callback counts, outside of the world."""
     calls: list[float] = []
@@ -355,6 +357,8 @@ def test_pipes_are_associative(order: list[int], data: st.DataObject) -> None:
     assert isinstance(system_of([]), Pipe)
 
 
+# Takes seconds: make test has pipes, maps and folds.
+@pytest.mark.nightly
 @settings(max_examples=8, deadline=None)
 @given(st.permutations(range(5)))
 def test_the_order_of_spawning_does_not_matter(order: list[int]) -> None:

@@ -159,6 +159,8 @@ def test_a_run_goes_back_to_a_saved_state_and_on_to_the_same_numbers(tmp_path: P
     assert fmus["two"].values == ahead
 
 
+# Takes seconds: make test has runs that go back, and FMUs that hang.
+@pytest.mark.nightly
 def test_an_fmu_that_cannot_save_its_state_says_so_and_can_be_reset(tmp_path: Path) -> None:
     simulation = Simulation(written(tmp_path, saves=False))
     fmus = start_fmus(simulation)
@@ -183,6 +185,8 @@ def test_a_spawned_part_does_not_disturb_the_fmus_of_a_run(tmp_path: Path) -> No
     assert fmus_of(simulation)["one"].is_running
 
 
+# Takes seconds: make test has runs that go back, and FMUs that hang.
+@pytest.mark.nightly
 def test_fmus_that_break_end_with_a_line_and_not_with_the_run(tmp_path: Path) -> None:
     broken = {
         "crash_at: 0.5": r"crashed \(SIGABRT\); its last line: the wing is off \(at 0.5 s\); the run goes on",

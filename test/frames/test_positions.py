@@ -166,6 +166,8 @@ def test_round_trip_to_10_nm(lla: tuple[float, float, float], origin: tuple[floa
     assert metres_apart(all_the_way_round(lla, origin), lla) < 1e-8
 
 
+# Takes seconds: make test has round trips elsewhere, above.
+@pytest.mark.nightly
 @given(places, st.tuples(*[st.floats(-1e-6, 1e-6)] * 2), st.floats(-10e3, 20e3))
 @settings(max_examples=500)
 def test_round_trip_to_10_nm_about_the_antipode(

@@ -114,6 +114,8 @@ def test_without_a_folder_to_keep_it_in_it_is_compiled_anew(script: Path) -> Non
     assert str(script.parent / "__pycache__") in ran.stderr
 
 
+# Takes seconds: make test has code that is kept beside the source, and none that is kept.
+@pytest.mark.nightly
 def test_the_user_s_cache_folder_stands_in_for_a_read_only_source(script: Path, tmp_path: Path) -> None:
     (script.parent / "__pycache__").touch()
     ran = run(script, XDG_CACHE_HOME=str(tmp_path / "cache"))
@@ -121,7 +123,9 @@ def test_the_user_s_cache_folder_stands_in_for_a_read_only_source(script: Path, 
     assert list((tmp_path / "cache").rglob("*.nbc"))
 
 
-@pytest.mark.parametrize("kept", [20, pytest.param(0, marks=pytest.mark.nightly)])
+# make test compiles anew where a file has changed, above or below.
+@pytest.mark.nightly
+@pytest.mark.parametrize("kept", [20, 0])
 def test_damaged_machine_code_is_compiled_anew(script: Path, kept: int) -> None:
     run(script)
     for path in (script.parent / "__pycache__").glob("*.nb?"):
@@ -130,6 +134,8 @@ def test_damaged_machine_code_is_compiled_anew(script: Path, kept: int) -> None:
     assert (ran.stdout, ran.returncode) == (ANSWER, 0), ran.stderr
 
 
+# Takes seconds: make test has a folder that cannot be written.
+@pytest.mark.nightly
 def test_a_full_disk_stops_no_kernel(script: Path, tmp_path: Path) -> None:
     """An empty file can be made on a full disk, which is all that numba tries beforehand."""
     full = tmp_path / "full"

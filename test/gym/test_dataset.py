@@ -128,6 +128,8 @@ def test_each_run_has_what_was_drawn_for_it(written: Path) -> None:
     assert ((mass >= 0.2) & (mass <= 1.0)).all()
 
 
+# Takes seconds: make test has the same bytes in other processes in test/simulation/test_simulation.py.
+@pytest.mark.nightly
 def test_a_dataset_does_not_depend_on_workers_or_files(written: Path, tmp_path: Path) -> None:
     write_dataset(RECIPE, tmp_path / "two", 6, seed=4, workers=2, per_file=3)
     first, second = Dataset(written), Dataset(tmp_path / "two")

@@ -67,6 +67,8 @@ def test_the_same_seed_gives_the_same_numbers_in_another_environment(environment
     )
 
 
+# Takes seconds: make test has each environment.
+@pytest.mark.nightly
 def test_vector_environments_step_as_single_ones_do(environments: Any) -> None:
     """In processes of their own: Gymnasium's AsyncVectorEnv."""
     vector = gymnasium.make_vec("sim_node/CartPole-v0", num_envs=2, vectorization_mode="async")

@@ -170,6 +170,8 @@ def test_a_topic_that_cannot_exist_is_refused_and_the_run_goes_on(graph: Graph) 
     until(lambda: diagnostics)
 
 
+# Takes seconds: make test has commands of what comes and goes.
+@pytest.mark.nightly
 def test_changes_leave_no_publishers_subscriptions_or_threads(graph: Graph) -> None:
     worlds = [yard("table", "table/IMU", "arm", "free load", more=COMMANDS), yard()]
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nightly import only
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -26,7 +27,7 @@ sys.exit(simulation())
 
 
 @pytest.mark.usefixtures("ros_domain")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", only([signal.SIGINT, signal.SIGTERM], 0))
 def test_a_repeated_signal_does_not_spoil_the_exit(number: int) -> None:
     """`ros2 launch` sends on a Ctrl-C that the terminal has sent to the node already."""
     command = [sys.executable, "-c", HELD_UP, "--ros-args", "-p", "world:=orbit"]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from nightly import only
 from waiting import PATIENCE
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
@@ -73,18 +74,23 @@ def hear_each_other(theirs: dict[str, str]) -> None:
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize(
     "theirs",
-    [
-        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
-        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"},
-        # Without shared memory, as from another container on this machine's network.
-        {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"},
-    ],
+    only(
+        [
+            {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+            {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"},
+            # Without shared memory, as from another container on this machine's network.
+            {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"},
+        ],
+        2,
+    ),
     ids=["localhost", "subnet", "without shared memory"],
 )
 def test_nodes_of_others_on_this_machine_hear_ours_and_are_heard(theirs: dict[str, str]) -> None:
     hear_each_other(theirs)
 
 
+# Takes seconds: make test has another node without shared memory.
+@pytest.mark.nightly
 def test_a_machine_without_a_network_is_enough(ros_domain: int) -> None:
     if not can_be_alone():
         pytest.skip("a network namespace needs the right to make one (unshare --net)")

@@ -170,6 +170,8 @@ def test_profiles_differ_in_their_transports_alone() -> None:
         assert all(text == texts[0] for text in texts)
 
 
+# Takes seconds: make test has segments that are left, and what is missed.
+@pytest.mark.nightly
 def test_pictures_arrive_in_a_small_shared_memory_without_complaints(ros_domain: int) -> None:
     if not can_have_a_small_one():
         pytest.skip("a small /dev/shm needs the right to mount one (unshare --mount)")

@@ -10,6 +10,7 @@ from signal import SIGCONT, SIGSTOP
 from typing import Any
 
 import pytest
+from nightly import only
 from waiting import until
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
@@ -53,10 +54,16 @@ def test_what_each_topic_does_when_its_publisher_falls_silent(graph: Graph) -> N
             assert graph.acts(CASES[name]) == pytest.approx(CASES[name].silent, abs=1e-9), name
 
 
+# Takes seconds: make test has each topic whose publisher falls silent below, and one that is killed in
+# test/system/test_setpoint_topics.py.
+@pytest.mark.nightly
 def test_publishers_of_another_process_that_are_stopped_go_on_and_are_killed(graph: Graph) -> None:
     interrupt(graph, lambda process: process.send_signal(SIGSTOP), lambda process: process.send_signal(SIGCONT))
 
 
+# Takes seconds: make test has each topic whose publisher falls silent below, and one that is killed in
+# test/system/test_setpoint_topics.py.
+@pytest.mark.nightly
 def test_half_of_an_attitude_is_not_kept_alive_by_the_other(graph: Graph) -> None:
     """First it does not act at all; then it ends, although thrusts, or attitudes, go on."""
     case, message = CASES[ATTITUDE], level()
@@ -80,7 +87,7 @@ def test_half_of_an_attitude_is_not_kept_alive_by_the_other(graph: Graph) -> Non
         graph.loop.step(LONG_STEPS)
 
 
-@pytest.mark.parametrize("clock", ["old", "wall"])
+@pytest.mark.parametrize("clock", only(["old", "wall"], 0))
 def test_stamps_of_another_clock_are_refused_aloud(graph: Graph, clock: str) -> None:
     graph.loop.step(400)
     stamped = {name: case for name, case in CASES.items() if hasattr(case.message, "header") and " " not in name}

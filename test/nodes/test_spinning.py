@@ -31,6 +31,8 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+# Takes seconds: make test has a callback that fails.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("restless")
 def test_a_busy_executor_ends_without_a_fault(ros_domain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """rclpy's own shutdown destroys what a callback under way still uses: one of 20 ended with an exception."""

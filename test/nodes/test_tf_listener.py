@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nightly import only
 from rclpy.node import Node
 from waiting import PATIENCE, until
 
@@ -134,6 +135,8 @@ def test_a_publisher_that_closes_a_loop_is_reported_once_and_counted(
     listener.unregister()
 
 
+# Takes seconds: make test has transforms that arrive under their names.
+@pytest.mark.nightly
 def test_a_lookup_that_waits_inside_a_callback_of_a_single_threaded_executor(node: Node, publisher: Publisher) -> None:
     """ros2/geometry2#327: with tf2_ros it waits for data that only its own thread could bring."""
     buffer = Buffer(node=node)
@@ -155,7 +158,7 @@ def test_a_lookup_that_waits_inside_a_callback_of_a_single_threaded_executor(nod
     listener.unregister()
 
 
-@pytest.mark.parametrize("spin_thread", [True, False])
+@pytest.mark.parametrize("spin_thread", only([True, False], 0))
 def test_a_coroutine_goes_on_when_the_transform_comes(node: Node, publisher: Publisher, spin_thread: bool) -> None:
     """The executor sleeps meanwhile; with a listener of its own thread it has to be woken."""
     buffer = Buffer(node=node)
@@ -213,6 +216,8 @@ def test_a_clock_that_jumps_back_clears_what_is_newer(publisher: Publisher) -> N
         listener.unregister()
 
 
+# Takes seconds: make test has transforms that arrive under their names.
+@pytest.mark.nightly
 def test_remapped_topics(ros_domain: int, publisher: Publisher) -> None:
     with a_node(cli_args=["--ros-args", "-r", "other:=/tf"]) as node:
         buffer = Buffer()
@@ -230,6 +235,8 @@ def test_a_dropped_listener_ends(node: Node) -> None:
     until(lambda: threading.active_count() == before)
 
 
+# Takes seconds: make test has a listener in this process.
+@pytest.mark.nightly
 def test_a_listening_process_ends_by_itself(ros_domain: int) -> None:
     """Neither a listener that nobody unregistered nor a context that nobody shut down holds it or makes it crash."""
     program = """

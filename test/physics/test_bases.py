@@ -57,6 +57,8 @@ def test_a_kinematic_base_follows_the_analytic_arc() -> None:
     np.testing.assert_allclose(found[:2], arc(0.8, 0.6, 5.001)[:2], atol=1e-9)
 
 
+# Takes seconds: make test has arcs and limits.
+@pytest.mark.nightly
 def test_wheels_on_the_ground_slip_a_little() -> None:
     """The odometry counts what the wheels turn; that it is not the truth is slip, below 1 % here, and is reported."""
     run = yard("wheels", "limits: {linear_acceleration: 1, angular_acceleration: 3}")
@@ -71,6 +73,8 @@ def test_wheels_on_the_ground_slip_a_little() -> None:
     assert amr.twist[0] == pytest.approx(0.8, rel=0.005)
 
 
+# Takes seconds: make test has arcs and limits.
+@pytest.mark.nightly
 def test_a_kinematic_base_accelerates_as_it_moves() -> None:
     """What imus on it measure: v w towards the middle of the arc, and no fall."""
     run = yard()
@@ -107,6 +111,8 @@ def test_limits_keep_the_path_and_bound_the_acceleration() -> None:
     np.testing.assert_allclose(amr.twist, [0.5, 0.0, 0.25])  # slower, on the same circle
 
 
+# Takes seconds: make test has arcs and limits.
+@pytest.mark.nightly
 def test_limits_backwards_and_to_the_right_are_their_own() -> None:
     reverse = "reverse: {linear: 0.2, angular: 0.5, linear_acceleration: 4}"
     run = yard(limits=f"limits: {{linear: 1, angular: 2, linear_acceleration: 1, {reverse}}}")
@@ -128,6 +134,8 @@ def test_limits_backwards_and_to_the_right_are_their_own() -> None:
     assert amr.twist[2] == pytest.approx(2.0)
 
 
+# Takes seconds: make test has arcs and limits.
+@pytest.mark.nightly
 def test_a_jerk_bounds_the_change_of_the_acceleration() -> None:
     run = yard(limits="limits: {linear_acceleration: 1, linear_jerk: 2, reverse: {linear_jerk: 4}}")
     amr, step = run.vehicles["amr"], 0.002

@@ -114,6 +114,8 @@ def contacts_of(surfaces: list[Surface | None]) -> dict[tuple[int, int], Contact
     return found
 
 
+# Takes seconds: make test has the rule for pairs of surfaces.
+@pytest.mark.nightly
 @settings(deadline=None)
 @given(st.lists(SURFACES, min_size=2, max_size=6))
 def test_mujoco_has_what_the_rule_says_of_any_surfaces(surfaces: list[Surface | None]) -> None:
@@ -201,6 +203,8 @@ def test_contact_materials_override_it_and_layers_keep_apart() -> None:
     assert [float(contact.friction[0]) for contact in engine.data.contact] == [0.05]
 
 
+# Takes seconds: make test has the rule for pairs of surfaces.
+@pytest.mark.nightly
 def test_more_pairs_than_are_made_are_said() -> None:
     balls = [
         free(

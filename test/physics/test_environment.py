@@ -256,6 +256,8 @@ def test_a_joint_carries_what_hangs_on_it() -> None:
     np.testing.assert_allclose(wrench, [0, 0, 3.0 * 9.81, 0, -3.0 * 9.81 * 0.5, 0], atol=1e-9)
 
 
+# Takes seconds: make test has weights of bodies that stand.
+@pytest.mark.nightly
 def test_a_swinging_ball_pulls_with_its_weight_and_what_its_turn_needs() -> None:
     """m g + m v²/l at the lowest point, v² = 2 g l (1 - cos a): Landau & Lifshitz, Mechanics, section 5."""
     length, start = 2.0, 1.0

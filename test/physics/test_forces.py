@@ -188,6 +188,8 @@ def test_drag_on_a_body_that_tumbles_is_along_its_own_axes() -> None:
     np.testing.assert_allclose(turn.inv().apply(velocity), expected, atol=5e-6)
 
 
+# Takes seconds: make test has the other drags of this file.
+@pytest.mark.nightly
 def test_drag_behind_the_centre_turns_an_arrow_into_the_wind() -> None:
     arrow = ball(inertia=(0.01, 0.05, 0.05), q=[0, 0, 0, *Rotation.from_rotvec([0, 0, 1.0]).as_quat()])
     vane = Drag("ball", linear=np.array([0.2] * 3), center=np.array([-0.5, 0, 0]))
@@ -261,9 +263,10 @@ def test_a_box_bobs_with_the_period_of_its_draft() -> None:
         assert instant[2] == pytest.approx(expected, abs=2e-5)
 
 
-def test_bobbing_keeps_its_energy() -> None:
-    """Leap-frogged: after two hundred seconds of waves the amplitude is what it was."""
-    simulation = run(Buoyancy("ball", **BOX), bodies=(floating(20.0, 0.05),), gravity=[0, 0, -G], seconds=200.0)
+@pytest.mark.parametrize("seconds", [20.0, pytest.param(200.0, marks=pytest.mark.nightly)])
+def test_bobbing_keeps_its_energy(seconds: float) -> None:
+    """Leap-frogged: after many waves the amplitude is what it was."""
+    simulation = run(Buoyancy("ball", **BOX), bodies=(floating(20.0, 0.05),), gravity=[0, 0, -G], seconds=seconds)
     heights = []
     for _ in range(1000):
         simulation.step()

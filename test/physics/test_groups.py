@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 from waiting import PATIENCE
 
 from sim_node.simulation import Simulation
@@ -107,7 +108,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", only(INTEGRATORS, 0))
 @pytest.mark.parametrize(
     "wind", [None, Wind(np.array([3.0, 1.0, 0.0]), 0.14, gusts=Gusts(np.ones(3), np.full(3, 50.0), 5.0))]
 )
@@ -150,6 +151,8 @@ def test_every_body_is_in_one_group_and_none_is_small(count: int, threads: int) 
     assert len(ranges) == 1 or min(map(len, ranges)) >= groups_module.MIN_BODIES
 
 
+# Takes seconds: make test has groups of the same fleet against one model.
+@pytest.mark.nightly
 def test_what_moves_with_or_by_others_is_not_divided(used: list[int]) -> None:
     world = fleet(1)
     ball = (Geometry("sphere", np.array([0.1]), 1.0),)
@@ -213,6 +216,8 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
+# Takes seconds: make test has groups of the same fleet against one model.
+@pytest.mark.nightly
 def test_a_child_of_a_process_has_threads_of_its_own() -> None:
     run = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert run.stdout == "8\n"

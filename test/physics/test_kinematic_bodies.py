@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 from scipy.spatial.transform import Rotation
 
 from sim_node.simulation import Simulation
@@ -42,7 +43,9 @@ def along_a_twist(start: list[float], twist: list[float], seconds: float) -> tup
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "euler", "implicitfast", "implicit"])
-@pytest.mark.parametrize("step_ms", [1, 2, 5, 7, 20])
+# One step is like another.
+# The same steps, more or fewer of them.
+@pytest.mark.parametrize("step_ms", only([1, 2, 5, 7, 20], 4))
 def test_a_kinematic_body_is_where_its_velocity_leads(step_ms: int, integrator: str) -> None:
     run = Simulation(world(WALL, step_ns=step_ms * MS, integrator=integrator))
     run.step(1400 // step_ms)
@@ -55,6 +58,8 @@ def test_a_kinematic_body_is_where_its_velocity_leads(step_ms: int, integrator: 
 NUMBERS = st.floats(-20.0, 20.0)
 
 
+# Takes seconds: make test has bodies with each integrator.
+@pytest.mark.nightly
 @settings(max_examples=20)
 @given(st.lists(NUMBERS, min_size=6, max_size=6), st.sampled_from(["map", "tilted"]))
 def test_so_is_any_in_any_frame(twist: list[float], parent: str) -> None:
@@ -90,7 +95,7 @@ bodies:
 """
 
 
-@pytest.mark.parametrize(("integrator", "off"), [("rk4", 3e-4), ("implicitfast", 3e-4)])
+@pytest.mark.parametrize(("integrator", "off"), only([("rk4", 3e-4), ("implicitfast", 3e-4)], 1))
 def test_a_wall_pushes_and_a_belt_carries(integrator: str, off: float) -> None:
     """A parcel put on a belt lags by v^2 / (2 mu g), the way on which friction accelerates it."""
     run = Simulation(loads(PLANT.format(integrator=integrator)))
@@ -188,7 +193,7 @@ HINGE = (
 )
 
 
-@pytest.mark.parametrize("mates", [STANDS, STANDS + HINGE], ids=["alone", "on a hinge"])
+@pytest.mark.parametrize("mates", only([STANDS, STANDS + HINGE], 1), ids=["alone", "on a hinge"])
 def test_a_body_of_openplx_that_is_not_dynamic_moves_by_its_velocity(read: Reader, mates: str) -> None:
     """RigidBody.openplx of bundle 0.19: "their motion is defined by explicit velocities", relative to the system.
 

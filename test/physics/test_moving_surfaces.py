@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 
 from sim_node.simulation import Simulation
 from sim_node.world import World, WorldError, load, loads
@@ -43,7 +44,9 @@ def _positions(world: World, seconds: float) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+# Takes seconds: make test has parcels that a belt accelerates.
+@pytest.mark.nightly
+@pytest.mark.parametrize("cone", only(["elliptic", "pyramidal"], 0))
 @given(
     speed=st.floats(-2.0, 2.0),
     turn=st.floats(-3.0, 3.0),
@@ -116,6 +119,8 @@ def test_a_base_on_tracks_drives_as_it_is_commanded() -> None:
     np.testing.assert_allclose(run.bodies["hull"].twist, np.zeros(6), atol=1e-3)
 
 
+# Takes seconds: make test has parcels and bases on belts.
+@pytest.mark.nightly
 def test_the_front_of_a_track_climbs_a_step() -> None:
     """The surface runs around its shape: up in front, where a sliding box would only push."""
     step = (

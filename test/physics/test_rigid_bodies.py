@@ -294,6 +294,8 @@ def test_momentum_and_angular_momentum_of_a_floating_chain_are_kept() -> None:
     np.testing.assert_allclose(momenta(), before, atol=1e-9)
 
 
+# Takes seconds: make test has bodies and joints with each integrator.
+@pytest.mark.nightly
 def test_rk4_at_one_millisecond_is_within_1e_8_of_a_tenth_of_it() -> None:
     worlds = [chain("free", "saddle", "rx", "spherical"), chain("ry", "ry", "p3d", "rr")]
     for smooth in worlds:
@@ -500,6 +502,8 @@ def test_a_run_that_blows_up_says_so_and_leaves_no_file(tmp_path: Path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
+# Takes seconds: make test has bodies and joints with each integrator.
+@pytest.mark.nightly
 def test_worlds_without_bodies_start_without_mujoco() -> None:
     program = (
         "import sys; from sim_node.simulation import Simulation; from sim_node.world import load; "

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from nightly import only
 
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -24,13 +25,17 @@ def true_pose(run: Simulation) -> FloatArray:
     return np.array([x, y, 2.0 * math.atan2(qz, qw)])
 
 
+# What a base of each kind does is in test_bases.py.
 @pytest.mark.parametrize(
     ("model", "twist", "expected"),
-    [
-        ("ackermann", (0.5, 0.0, 0.5), (0.8415, 0.4597, 1.0)),  # an arc of 1 m by 1 rad: sin 1, 1 - cos 1
-        ("mecanum", (0.0, 0.5, 0.0), (0.0, 1.0, 0.0)),
-        ("rover", (1.0, 0.0, 0.0), (2.0, 0.0, 0.0)),
-    ],
+    only(
+        [
+            ("ackermann", (0.5, 0.0, 0.5), (0.8415, 0.4597, 1.0)),  # an arc of 1 m by 1 rad: sin 1, 1 - cos 1
+            ("mecanum", (0.0, 0.5, 0.0), (0.0, 1.0, 0.0)),
+            ("rover", (1.0, 0.0, 0.0), (2.0, 0.0, 0.0)),
+        ],
+        0,
+    ),
 )
 def test_a_base_goes_where_it_is_told(model: str, twist: tuple[float, ...], expected: tuple[float, ...]) -> None:
     """Two seconds at the twist, with slip of up to 3 % of the way: rollers of mecanum wheels bump along."""
@@ -77,6 +82,8 @@ def test_the_gripper_lifts_a_cube_by_friction() -> None:
     assert run.bodies["cube_1"].pose[2] < 0.80
 
 
+# Takes seconds: make test has the conveyor of the same world.
+@pytest.mark.nightly
 def test_the_door_of_the_warehouse_opens() -> None:
     """As the tutorial commands it, past the wall beside it."""
     run = Simulation("warehouse", sensors=False)

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from nightly import only
 from scipy.spatial.transform import Rotation
 
 from sim_node.simulation import Simulation
@@ -319,7 +320,7 @@ WAYPOINTS = (
 )
 
 
-@pytest.mark.parametrize("model", ["iris", "hexarotor"])
+@pytest.mark.parametrize("model", only(["iris", "hexarotor"], 0))
 def test_a_mission_reaches_every_waypoint_within_its_limits_and_lands(preset: Callable[..., World], model: str) -> None:
     pilot = Pilot(WAYPOINTS, speed=4.0, acceleration=2.0)
     simulation = Simulation(flying(preset(model), [pilot]))
@@ -343,7 +344,8 @@ def test_a_mission_reaches_every_waypoint_within_its_limits_and_lands(preset: Ca
     assert yaw == pytest.approx(1.0, abs=0.05)
 
 
-@pytest.mark.parametrize(("model", "exponent"), [("iris", 0.0), ("hexarotor", 0.0), ("iris", 0.2)])
+# A hexarotor has the same controller, and gusts differ by their profile alone.
+@pytest.mark.parametrize(("model", "exponent"), only([("iris", 0.0), ("hexarotor", 0.0), ("iris", 0.2)], 0))
 def test_it_holds_its_place_in_a_wind_of_8_m_s(preset: Callable[..., World], model: str, exponent: float) -> None:
     """The integral makes up for a steady wind, leaning into it by the angle at which thrust carries drag and weight."""
     world = flying(preset(model), [Pilot(after="hold")])

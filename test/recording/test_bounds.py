@@ -54,7 +54,7 @@ def few_descriptors() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.parametrize("apart_ns", [10 * SECOND, 0])
+@pytest.mark.parametrize("apart_ns", only([10 * SECOND, 0], 0))
 def test_a_bag_may_have_more_files_than_can_be_open(apart_ns: int, tmp_path: Path) -> None:
     """One after another, and all at the same time, as after many resets."""
     count = 2 * MAX_DESCRIPTORS + 40
@@ -73,6 +73,8 @@ def test_a_bag_may_have_more_files_than_can_be_open(apart_ns: int, tmp_path: Pat
         assert reader.message_count == 4
 
 
+# Takes seconds: make test has bags of more files than can be open.
+@pytest.mark.nightly
 def test_files_of_a_split_bag_are_opened_no_more_often_than_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +106,8 @@ def split(folder: Path, files: int) -> None:
     assert recorder.kept == files
 
 
+# Takes seconds: make test has bags of many files, and metadata that are written anew.
+@pytest.mark.nightly
 def test_metadata_of_a_split_bag_is_written_in_proportion_to_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +141,9 @@ def test_a_file_that_is_named_often_is_read_once(tmp_path: Path) -> None:
     assert damage == [f"{tmp_path}: metadata.yaml names 3000 files, but 1 different ones"]
 
 
-@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 1000, b"\xff"])
+@pytest.mark.parametrize(
+    "whole", only([b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 1000, b"\xff"], 1, 3)
+)
 def test_bad_metadata_is_written_anew_from_the_files(
     whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +196,8 @@ def zstd(data: bytes) -> bytes:
     return zstandard.compress(data)
 
 
+# Takes seconds: make test has bags of many files, and metadata that are written anew.
+@pytest.mark.nightly
 def test_a_large_chunk_is_read_in_parts_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With times that go back within it; the objects of all messages at once would take several times its size."""
     monkeypatch.setattr(mcap_chunk, "PART_BYTES", 1 << 14)
@@ -225,6 +233,8 @@ def bytes_bag(path: Path, lengths: list[int]) -> Path:
     return path
 
 
+# Takes seconds: make test has bags of many files, and metadata that are written anew.
+@pytest.mark.nightly
 @pytest.mark.parametrize("lengths", only([[500_000], [10, 500_000]], 1))
 def test_long_sequences_are_exported_in_parts(lengths: list[int], tmp_path: Path) -> None:
     """As JSON lists, also where a shorter one had a column for each element."""

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from changing import yard
 from mcap.reader import make_reader
+from nightly import rows
 from recorded_runs import sinks_into
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
@@ -163,6 +164,8 @@ def test_a_reset_returns_to_the_first_world_in_the_bag_too(tmp_path: Path) -> No
         assert [[body.name for body in (worlds[k] or yard()).bodies] for k in range(3)][1] == ["floor", "ball"]
 
 
+# Takes seconds: make test has split bags in test_recorder.py.
+@pytest.mark.nightly
 def test_a_split_bag_and_one_in_snapshot_mode_keep_their_worlds(tmp_path: Path) -> None:
     for options in ({"split_duration": 0.4}, {"snapshot": 0.3}):
         folder = tmp_path / "_".join(options)
@@ -247,7 +250,7 @@ def test_a_world_with_loops_and_spawned_texts_is_in_its_bag(tmp_path: Path) -> N
         assert len({each.name for each in bag.attachments() if each.name.endswith(".xml")}) == 2
 
 
-@pytest.mark.parametrize("name", sorted(shipped_worlds()))
+@pytest.mark.parametrize("name", rows(shipped_worlds(), ("all_joints", "formation", "lidar_room")))
 def test_every_shipped_world_could_be_recorded_as_a_change(name: str, tmp_path: Path) -> None:
     world = assemble(load(name))
     attached, notes = WorldChanges().attachments(world)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bag_files import Sample, mcap_bytes, read, samples
 from mcap.writer import CompressionType, IndexType
+from nightly import only
 
 from sim_node.recording.bag import BagError
 
@@ -23,7 +24,7 @@ def read_or_refused(path: Path, data: bytes) -> tuple[list[Sample], list[str]]:
 
 
 # How far apart the places are. The night has each byte of the file that is not compressed.
-APART = [*((each, 5) for each in COMPRESSIONS), pytest.param(CompressionType.NONE, 1, marks=pytest.mark.nightly)]
+APART = only([*((each, 5) for each in COMPRESSIONS), (CompressionType.NONE, 1)], 1)
 
 
 @pytest.mark.parametrize(("compression", "apart"), APART)
@@ -44,6 +45,8 @@ def test_a_flipped_bit_is_named_or_harmless(compression: CompressionType, apart:
     assert kept > 0.85 * len(places) * len(SAMPLES), "damage costs one chunk, not the bag"
 
 
+# Takes seconds: make test has flipped bits of files with an index.
+@pytest.mark.nightly
 def test_a_flipped_bit_in_a_file_without_index_is_named_or_harmless(tmp_path: Path) -> None:
     """As after a kill -9: the walk over the records has only the chunks' checksums to go by.
 

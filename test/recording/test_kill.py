@@ -17,7 +17,7 @@ import yaml
 from mcap.exceptions import McapError
 from mcap.records import Message
 from mcap.stream_reader import StreamReader
-from nightly import rows
+from nightly import only
 
 KILLS = 100
 PER_SECOND = 100
@@ -105,13 +105,13 @@ def survivors(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("compression", rows(["none", "zstd"], ["zstd"]))
-def test_a_killed_recording_keeps_all_but_its_last_second(tmp_path: Path, compression: str) -> None:
+@pytest.mark.parametrize(("compression", "kills"), only([("zstd", 15), ("zstd", KILLS // 2), ("none", KILLS // 2)], 0))
+def test_a_killed_recording_keeps_all_but_its_last_second(tmp_path: Path, compression: str, kills: int) -> None:
     """At random moments; what is there is unbroken from the first message on, and metadata.yaml names the files."""
     moments = random.Random(compression)
     lost = []
     with writers() as process:
-        for row in range(KILLS // 2):
+        for row in range(kills):
             folder = tmp_path / f"bag{row}"
             last = killed_after(process, folder, compression, moments.randrange(10 * PER_SECOND))
             found = survivors(folder)

@@ -92,7 +92,7 @@ def run_limited(*words: str | Path) -> tuple[int, str, int]:
     return process.returncode, "".join(output), int(peak)
 
 
-@pytest.mark.parametrize(("kind", "stated"), only(product(("zstd", "lz4"), (100, 200_000_000, ZEROS, 2**40)), 0, 3, 5))
+@pytest.mark.parametrize(("kind", "stated"), only(product(("zstd", "lz4"), (100, 200_000_000, ZEROS, 2**40)), 5))
 def test_a_chunk_that_lies_is_named_and_skipped(kind: str, stated: int, tmp_path: Path) -> None:
     path = with_chunk(tmp_path / "lies.mcap", chunk(kind, packed_zeros(kind), stated))
     code, output, peak = run_limited("info", path)

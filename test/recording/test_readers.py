@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
+from nightly import rows
 from recorded_runs import files, messages, record
 from rosbags.highlevel import AnyReader
 
@@ -22,7 +23,7 @@ from sim_node.simulation import Snapshot
 from sim_node.simulation.sensors import groups_of
 from sim_node.world import FrameTable, World
 
-WORLDS = ("sensor_rig", "quadrotor", "lidar_room", "arm_on_cart", "two_vehicles")
+WORLDS = rows(("sensor_rig", "quadrotor", "lidar_room", "arm_on_cart", "two_vehicles"), ("sensor_rig", "quadrotor"))
 
 
 class Truth:

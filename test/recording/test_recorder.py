@@ -355,6 +355,8 @@ def test_a_full_disk_stops_before_it_begins(tmp_path: Path) -> None:
     assert not (tmp_path / "bag").exists()
 
 
+# Takes seconds: make test has the world that goes with its bag, and files of a size.
+@pytest.mark.nightly
 def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path: Path) -> None:
     """It stops before the limit, says so once, and is a bag like any other; the run goes on."""
     folder = tmp_path / "bag"
@@ -488,6 +490,8 @@ def test_the_world_goes_with_its_bag(tmp_path: Path) -> None:
     assert "numpy" in about["versions"]
 
 
+# Takes seconds: make test has the world that goes with its bag, and files of a size.
+@pytest.mark.nightly
 def test_a_recorded_world_runs_again_from_its_bag(tmp_path: Path) -> None:
     """What is attached gives the same bag."""
     record("formation", tmp_path / "bag")

@@ -26,7 +26,10 @@ def test_no_other_world_has_peers() -> None:
     assert flown == WITH_PEERS | set(WITH_BUILTIN)
 
 
-@pytest.mark.parametrize("world", ["guided", pytest.param("rover", marks=pytest.mark.peers)])
+# make test compares the bytes of a flight in test/autopilot/test_builtin_in_process.py.
+@pytest.mark.parametrize(
+    "world", [pytest.param("guided", marks=pytest.mark.nightly), pytest.param("rover", marks=pytest.mark.peers)]
+)
 def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -> None:
     path = tmp_path / f"{world}.yaml"
     text = Path(load(world).source).read_text(encoding="utf-8")
@@ -55,7 +58,7 @@ def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -
 
 # Every engine and kind of sensor is in these; test_simulation compares the others by their poses.
 @pytest.mark.parametrize(
-    "world", rows(sorted(set(shipped_worlds()) - WITH_PEERS), usual=("arm_on_cart", "lidar_room", "orbit", "quadrotor"))
+    "world", rows(sorted(set(shipped_worlds()) - WITH_PEERS), usual=("arm_on_cart", "orbit", "quadrotor"))
 )
 def test_a_shipped_world(world: str, tmp_path: Path) -> None:
     try:

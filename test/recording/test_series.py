@@ -115,6 +115,8 @@ def test_units_are_those_of_rep_103(field: str, expected: str) -> None:
     assert unit(Signal("/any", field)) == expected
 
 
+# Takes seconds: make test has the numbers of series and their units.
+@pytest.mark.nightly
 def test_the_picture_has_a_panel_of_each_unit(bag_path: Path, tmp_path: Path) -> None:
     """Each panel adds its height; the second line of a panel has the second colour."""
     one = series(bag_path, "/imu/data.angular_velocity.z")

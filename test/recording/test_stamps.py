@@ -85,7 +85,7 @@ def moved(message: Any, by_ns: int, zeros: bool) -> Any:
     return type(message)(*(moved(getattr(message, name), by_ns, zeros) for name, _ in TYPES.fielddefs[kind][1]))
 
 
-@pytest.mark.parametrize("kind", only(STAMPED, *range(0, len(STAMPED), 4)))
+@pytest.mark.parametrize("kind", only(STAMPED, *range(0, len(STAMPED), 12)))
 @settings(max_examples=10)  # of each of 68 types
 @given(data=st.data(), by_ns=st.integers(0, 10**17), little=st.booleans(), zeros=st.booleans())
 def test_every_stamp_of_every_type_is_moved_and_nothing_else(

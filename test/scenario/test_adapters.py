@@ -61,6 +61,8 @@ def test_a_run_in_another_process_is_stepped_read_and_pushed(run: SteppedRun) ->
     assert (verdict, "violated at" in reason) == ("fail", True)
 
 
+# Takes seconds: make test has a run that is stepped.
+@pytest.mark.nightly
 def test_what_cannot_be_done_is_named_and_the_run_goes_on(run: SteppedRun, world: Path) -> None:
     for wrong, message in (
         (lambda: run.ask("psh"), "did you mean push"),

@@ -2,6 +2,7 @@
 
 import pytest
 from claims import free_instance
+from nightly import only
 
 from sim_node import Simulation
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
@@ -27,7 +28,9 @@ scenario:
 """
 
 
-@pytest.mark.parametrize(("like", "empty"), [("px4", "Battery empty"), ("ardupilot", "Battery 1 is empty")])
+# Takes seconds: make test has a critical and an empty battery in test/autopilot/test_builtin_missions.py.
+@pytest.mark.nightly
+@pytest.mark.parametrize(("like", "empty"), only([("px4", "Battery empty"), ("ardupilot", "Battery 1 is empty")], 0))
 def test_a_battery_lasts_as_long_in_hover_as_is_said(like: str, empty: str) -> None:
     run = Simulation(loads(WORLD.format(like=like, instance=free_instance())))
     [flown] = attach_autopilots(run)

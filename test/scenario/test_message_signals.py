@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from claims import free_instance
+from nightly import only
 
 from sim_node.extensions.scenario.formula_error import FormulaError
 from sim_node.extensions.scenario.message_signals import held
@@ -87,6 +88,8 @@ def test_mavlink_is_in_si_units_and_one_sample_late() -> None:
     np.testing.assert_allclose(np.degrees(run.samples[latitude]), 47.397742, atol=1e-6)
 
 
+# Takes seconds: make test has a mission that is flown, and signals of MAVLink.
+@pytest.mark.nightly
 def test_a_failed_cell_takes_its_voltage_and_the_others_give_more_current() -> None:
     events = (
         "{at: 0.1, do: {battery: {of: drone, endurance: 200}}}, "
@@ -107,7 +110,7 @@ def test_a_failed_cell_takes_its_voltage_and_the_others_give_more_current() -> N
     assert (charge[105] - charge[175]) == pytest.approx(7.0 / 200.0 * 4.0 / 3.0 * 1.02, abs=0.0101)
 
 
-@pytest.mark.parametrize("like", ["px4", "ardupilot"])
+@pytest.mark.parametrize("like", only(["px4", "ardupilot"], 0))
 def test_a_mission_file_is_sent_and_flown(tmp_path: Path, like: str) -> None:
     (tmp_path / "there.yaml").write_text(MISSION)
     text = FLOWN.format(
@@ -123,7 +126,9 @@ def test_a_mission_file_is_sent_and_flown(tmp_path: Path, like: str) -> None:
     assert not run.events[-1].error
 
 
-@pytest.mark.parametrize("fault", ["loss: 0.5", "duplicate: 1"])
+# Takes seconds: make test has a mission that is flown, and signals of MAVLink.
+@pytest.mark.nightly
+@pytest.mark.parametrize("fault", only(["loss: 0.5", "duplicate: 1"], 0))
 def test_a_mission_over_a_bad_link_arrives_all_the_same(tmp_path: Path, fault: str) -> None:
     (tmp_path / "there.yaml").write_text(MISSION)
     events = f"{{at: 0.1, do: [{{link: {{of: drone, {fault}}}}}, {{mission: {{file: there.yaml, start: false}}}}]}}"
@@ -182,6 +187,8 @@ def test_a_field_of_mavlink_is_not_compared_with_another_unit() -> None:
     formula("battery(drone) > 20 % and battery_voltage(drone) > 14 V and mavlink(drone, VFR_HUD.throttle) < 90 %")
 
 
+# Takes seconds: make test has a mission that is flown, and signals of MAVLink.
+@pytest.mark.nightly
 def test_fog_mixes_a_wall_with_the_horizon_by_its_distance() -> None:
     """Linearly: of a wall at 10 m, half is left where 20 m can be seen, and nothing where 10 m can."""
     world = """

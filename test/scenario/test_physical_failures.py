@@ -123,6 +123,8 @@ def test_an_actuator_that_is_off_lets_its_joint_go_on_and_a_weak_one_pulls_less(
         )
 
 
+# Takes seconds: make test has motors and propellers that fail.
+@pytest.mark.nightly
 def test_a_stuck_actuator_keeps_its_target() -> None:
     run = run_of(JOINT, "  - {at: 0.5, do: {fail: {unit: servo, of: arm, type: stuck}}}")
     run.joints["arm"].target = 1.0
@@ -140,6 +142,8 @@ def test_joints_follow_a_cubic_to_their_goals() -> None:
         assert run.joints["arm"].target[0] == pytest.approx(0.8 * part * part * (3.0 - 2.0 * part), abs=1e-12)
 
 
+# Takes seconds: make test has motors and propellers that fail.
+@pytest.mark.nightly
 def test_a_body_is_led_along_its_path() -> None:
     ball = "{name: b, joint: {type: free}, geometry: [{sphere: 0.1, mass: 1}]}"
     world = f"world: w\ntime: {{step: 0.01}}\nbodies:\n  - {ball}\n"

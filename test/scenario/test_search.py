@@ -45,6 +45,8 @@ def rows(folder: Path, *words: str) -> list[dict[str, Any]]:
     return sorted(map(json.loads, lines), key=lambda row: row["case"])
 
 
+# Takes seconds: make test has a search that finds a failure.
+@pytest.mark.nightly
 def test_the_least_robustness_of_a_range_is_found(tmp_path: Path) -> None:
     world = tmp_path / "throw.yaml"
     world.write_text(THROW, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from nightly import only
 
 from sim_node import Simulation
 from sim_node.extensions.scenario.timetable import happened
@@ -89,7 +90,9 @@ def inertial(scenario: str) -> FloatArray:
     return np.array(found)
 
 
-@pytest.mark.parametrize(("unit", "own", "other"), [("gyro", slice(3), slice(3, 6)), ("accel", slice(3, 6), slice(3))])
+@pytest.mark.parametrize(
+    ("unit", "own", "other"), only([("gyro", slice(3), slice(3, 6)), ("accel", slice(3, 6), slice(3))], 1)
+)
 def test_a_part_of_an_imu_fails_alone(unit: str, own: slice, other: slice) -> None:
     """Steps after the 30th: the sensors of the one at which it begins have measured."""
     sound = inertial("")
@@ -124,6 +127,8 @@ def test_a_drift_grows_with_time(sound: Measured) -> None:
     np.testing.assert_allclose(error, (stamps[late] - 1.0)[:, None] * [1.0, 0.0, 2.0], rtol=0, atol=1e-12)
 
 
+# Takes seconds: make test has failures of each kind by their numbers.
+@pytest.mark.nightly
 def test_noise_has_its_deviation_and_is_white(sound: Measured) -> None:
     found, _ = measured("  - {at: 0, do: {disturb: {unit: box/IMU, noise: 0.5}}}", seconds=20.0)
     reference, _ = measured("", seconds=20.0)

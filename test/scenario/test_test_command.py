@@ -126,6 +126,8 @@ def test_a_certificate_notices_what_has_changed(capsys: pytest.CaptureFixture[st
         assert name in error
 
 
+# Takes seconds: make test has verdicts of several runs, and a search that goes on in test_search.py.
+@pytest.mark.nightly
 def test_runs_judged_before_a_kill_stay_judged(tmp_path: Path) -> None:
     words = ["test", "fails.yaml", "--runs", "150", *VARY, "-n", "1", "--keep", "0"]
     kept = tmp_path / "sim_node_test" / "fails" / "certificates.jsonl"

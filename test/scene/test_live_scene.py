@@ -81,6 +81,8 @@ def test_only_what_changed_is_sent_after_the_whole(two: World) -> None:
     assert (first["sequence"], second_["sequence"], first["added"], first["removed"]) == (1, 2, [], [])
 
 
+# Takes seconds: make test has the scenes of runs and of their changes.
+@pytest.mark.nightly
 def test_a_follower_has_the_poses_of_the_run() -> None:
     world = assemble(load("formation"))
     simulation = Simulation(world, sensors=False)

@@ -48,6 +48,8 @@ def smallest() -> dict[str, Any]:
     }
 
 
+# Takes seconds: make test has numbers, texts and nesting one by one.
+@pytest.mark.nightly
 @given(JSON)
 def test_json_reads_as_pythons_own_reader_reads_it(value: Any) -> None:
     for text in (json.dumps(value), json.dumps(value, indent=2, ensure_ascii=False)):

@@ -13,6 +13,7 @@ import pytest
 import trimesh
 from hypothesis import given
 from hypothesis import strategies as st
+from nightly import rows
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
@@ -244,7 +245,13 @@ def test_keys_of_scene_graphs_do_not_fit_other_files(tmp_path: Path) -> None:
         load(tmp_path / "w.yaml")
 
 
-@pytest.mark.parametrize("name", [n for n in shipped_worlds() if n not in ("ardupilot", "px4", "guided")])
+@pytest.mark.parametrize(
+    "name",
+    rows(
+        (n for n in shipped_worlds() if n not in ("ardupilot", "px4", "guided")),
+        ("all_joints", "formation", "four_bar"),
+    ),
+)
 def test_every_world_survives_as_a_scene_graph(name: str) -> None:
     """World to JSON to world: the same frames at the same poses, and the same bytes again."""
     world = assemble(load(name))

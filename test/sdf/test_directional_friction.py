@@ -10,6 +10,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from nightly import only
 
 from sim_node.extensions.sdf.directional_friction import DirectionalFriction
 from sim_node.simulation import Simulation
@@ -62,25 +63,31 @@ CHASSIS = (
 )
 
 
+# The rows of a table of directions, each read alone.
 @pytest.mark.parametrize(
     ("world", "expected"),
-    [
-        (slope(f"{MU}<fdir1>1 0 0</fdir1>"), 0.5),
-        (slope(f"{MU}<fdir1>0 1 0</fdir1>"), 0.1),
-        (slope(f"{MU}<fdir1>1 1 0</fdir1>", yaw=-math.pi / 4.0), 0.5),
-        (slope(f"{MU}<fdir1>1 0 0</fdir1>", yaw=math.pi / 2.0), 0.1),
-        # As in the wheels of gz-sim's worlds, whose z is turned to their axis.
-        (slope(f"{MU}<fdir1>0 0 1</fdir1>", TURNED), 0.5),
-        (slope(f'{MU}<fdir1 gz:expressed_in="chassis">1 0 0</fdir1>', more=CHASSIS), 0.1),
-        (slope(f"{MU}<fdir1>1 0 0</fdir1>", APART), 0.5),
-        # Without a direction, it is the world's z, which is upright here, so that it is x.
-        (slope(MU), 0.5),
-        # Of the other shape, smaller coefficients count.
-        (slope(f"{MU}<fdir1>1 0 0</fdir1>", ground="<mu>0.3</mu>"), 0.3),
-        (slope(f"{MU}<fdir1>1 0 0</fdir1>", ground="<mu>50</mu>"), 0.5),
-        (slope("<mu>0.5</mu>", ground=f"{MU}<fdir1>0 1 0</fdir1>"), 0.1),
-        (slope("<mu>0.4</mu><mu2>0.3</mu2><fdir1>1 0 0</fdir1>", ground=f"{MU}<fdir1>0 1 0</fdir1>"), 0.4),
-    ],
+    only(
+        [
+            (slope(f"{MU}<fdir1>1 0 0</fdir1>"), 0.5),
+            (slope(f"{MU}<fdir1>0 1 0</fdir1>"), 0.1),
+            (slope(f"{MU}<fdir1>1 1 0</fdir1>", yaw=-math.pi / 4.0), 0.5),
+            (slope(f"{MU}<fdir1>1 0 0</fdir1>", yaw=math.pi / 2.0), 0.1),
+            # As in the wheels of gz-sim's worlds, whose z is turned to their axis.
+            (slope(f"{MU}<fdir1>0 0 1</fdir1>", TURNED), 0.5),
+            (slope(f'{MU}<fdir1 gz:expressed_in="chassis">1 0 0</fdir1>', more=CHASSIS), 0.1),
+            (slope(f"{MU}<fdir1>1 0 0</fdir1>", APART), 0.5),
+            # Without a direction, it is the world's z, which is upright here, so that it is x.
+            (slope(MU), 0.5),
+            # Of the other shape, smaller coefficients count.
+            (slope(f"{MU}<fdir1>1 0 0</fdir1>", ground="<mu>0.3</mu>"), 0.3),
+            (slope(f"{MU}<fdir1>1 0 0</fdir1>", ground="<mu>50</mu>"), 0.5),
+            (slope("<mu>0.5</mu>", ground=f"{MU}<fdir1>0 1 0</fdir1>"), 0.1),
+            (slope("<mu>0.4</mu><mu2>0.3</mu2><fdir1>1 0 0</fdir1>", ground=f"{MU}<fdir1>0 1 0</fdir1>"), 0.4),
+        ],
+        2,
+        5,
+        11,
+    ),
 )
 def test_a_box_slides_by_the_coefficient_of_its_direction(world: World, expected: float) -> None:
     assert friction_of(world) == pytest.approx(expected, abs=0.01)
@@ -88,7 +95,9 @@ def test_a_box_slides_by_the_coefficient_of_its_direction(world: World, expected
 
 @pytest.mark.parametrize(
     ("key", "numbers", "size"),
-    [("", (0.005, 0.0001), 3), (", torsional: 0.01", (0.01, 0.0001), 4), (", rolling: 0.002", (0.005, 0.002), 6)],
+    only(
+        [("", (0.005, 0.0001), 3), (", torsional: 0.01", (0.01, 0.0001), 4), (", rolling: 0.002", (0.005, 0.002), 6)], 2
+    ),
 )
 @pytest.mark.parametrize("boxes", [1, 12])  # MuJoCo's matrices are sparse from 60 degrees of freedom on
 def test_it_is_that_of_mujocos_pairs(boxes: int, key: str, numbers: tuple[float, float], size: int) -> None:
@@ -130,6 +139,8 @@ def test_it_is_that_of_mujocos_pairs(boxes: int, key: str, numbers: tuple[float,
     assert data.qpos[0] > 0.2
 
 
+# Takes seconds: make test has boxes that slide and slip by each direction.
+@pytest.mark.nightly
 def test_a_smooth_coefficient_lets_slide_without_end() -> None:
     """With mu2 0, the speed across the first direction stays."""
     simulation = Simulation(slope("<mu>0.9</mu><mu2>0</mu2><fdir1>1 0 0</fdir1>"))
@@ -140,6 +151,8 @@ def test_a_smooth_coefficient_lets_slide_without_end() -> None:
     assert simulation.bodies["m/b"].pose[1] - before[1] == pytest.approx(1.0, rel=1e-3)
 
 
+# Takes seconds: make test has boxes that slide and slip by each direction.
+@pytest.mark.nightly
 def test_wheels_of_a_mecanum_drive_as_gazebo_has_them_go_to_the_side() -> None:
     wheels, named = "", {}
     for name, (x, y, side) in {
@@ -266,12 +279,16 @@ def test_a_box_slips_by_each_direction_in_proportion_to_its_force(
     assert pulled[number, :2] == pytest.approx(expected, rel=0.01, abs=3e-4)
 
 
+# Takes seconds: make test has boxes that slide and slip by each direction.
+@pytest.mark.nightly
 def test_slips_of_both_surfaces_are_added_each_along_its_own_first_direction_that_counts() -> None:
     ground = "<mu>2</mu><slip1>0.004</slip1><slip2>0.005</slip2>"
     ((velocity, _),) = slipping([(SLIPS.format(0.002, 0.01, "1 0 0"), (20.0, 20.0))], ground)
     assert velocity[:2] == pytest.approx((0.12, 0.3), rel=0.01, abs=3e-4)
 
 
+# Takes seconds: make test has boxes that slide and slip by each direction.
+@pytest.mark.nightly
 def test_friction_still_limits_what_slips() -> None:
     """Coulomb's law of the impulses, as boxes rock that are pulled along the direction that slips, one each."""
     pulled = [

@@ -178,6 +178,8 @@ def test_what_is_no_safe_archive_is_refused_and_not_kept(kind: str, site: Site, 
     assert not cache.exists()
 
 
+# Takes seconds: make test has archives that are refused.
+@pytest.mark.nightly
 def test_what_an_archive_says_of_its_size_is_not_believed() -> None:
     # The sizes in the central directory, which is at the end: 4 bytes, 24 after its signature.
     data = bytearray(zipped({"model.sdf": bytes(300 << 20)}))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 
 from sim_node import Simulation
 from sim_node.extensions.sdf.derivative_wings import Coefficients, ControlSurface, DerivativeWing
@@ -135,6 +136,8 @@ class TestLiftDrag:
         world = read(quadrotor().replace("</model>", f"{WING}</model>"))
         assert loads(to_yaml(world)).forces == world.forces
 
+    # Takes seconds: make test has the forces of wings and water.
+    @pytest.mark.nightly
     def test_a_glider_falls_at_the_speed_at_which_its_wing_carries_it(self) -> None:
         wing = (
             '<plugin filename="gz-sim-lift-drag-system" name="gz::sim::systems::LiftDrag"><link_name>l</link_name>'
@@ -283,6 +286,8 @@ class TestTracks:
         "</collision></link></model>"
     )
 
+    # Takes seconds: make test has the forces of wings and water.
+    @pytest.mark.nightly
     def test_a_tracked_vehicle_drives_as_fast_as_it_is_told(self) -> None:
         """As the example of Gazebo has it: links without joints of their own, which the plug-ins name."""
         links = f'<pose>0 0 0.21 0 0 0</pose><link name="body">{mass(20.0, 1.0)}</link>'
@@ -487,7 +492,7 @@ class TestWater:
             found = Derivatives([Hydrodynamics("b", derivatives=given, coriolis=kind)]).wrenches(state[None])[0]
             np.testing.assert_allclose(found, sign * np.concatenate([linear, angular]), atol=1e-12)
 
-    @pytest.mark.parametrize("added", [1.0, 10.0, 200.0])
+    @pytest.mark.parametrize("added", only([1.0, 10.0, 200.0], 1))
     def test_a_pushed_body_moves_as_one_of_its_mass_and_its_added_mass(self, added: float) -> None:
         simulation = free(HYDRO.format(f"<xDotU>{-added}</xDotU>"))
         simulation.bodies["m/base"].apply_force([2.0, 0.0, 0.0])

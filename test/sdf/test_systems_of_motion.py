@@ -107,6 +107,8 @@ class TestWheelSlip:
         expected = (0.1 * 5.0 * 9.8 - 15.0) / 6.0
         assert (simulation.joints["m0/cart"].velocity[0] - before) / 0.5 == pytest.approx(expected, rel=0.01)
 
+    # Takes seconds: make test has wheels that slip by what their surfaces say.
+    @pytest.mark.nightly
     def test_it_slips_on_surfaces_that_say_nothing_of_friction(self) -> None:
         simulation = self.rollers(0.5, friction=None)
         simulation.run(2.0)  # thirteen times 6 kg 0.5 2 m/s / 40 N, in which its speed approaches this one
@@ -171,6 +173,8 @@ class TestWheelSlip:
         run.run(4.0)
         return run
 
+    # Takes seconds: make test has wheels that slip along.
+    @pytest.mark.nightly
     @pytest.mark.parametrize(
         ("number", "lateral", "longitudinal", "shape"), [(number, *wheel) for number, wheel in enumerate(WHEELS)]
     )

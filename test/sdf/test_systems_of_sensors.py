@@ -338,6 +338,8 @@ class TestBatteries:
         np.testing.assert_allclose(values[:, :4], expected, rtol=1e-12)
         assert (values[:, 4] == 2.0).all()
 
+    # Takes seconds: make test has the equations of a battery.
+    @pytest.mark.nightly
     def test_its_power_is_the_load_when_its_current_is_steady(self) -> None:
         world = world_of(box(BATTERY.format("<start_draining>true</start_draining>")))
         values = run(world, 30.0, "m/l/lipo")[1]

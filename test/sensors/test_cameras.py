@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 import pytest
+from nightly import only
 from waiting import PATIENCE, has_ended, until_ended
 
 from sim_node.simulation import Simulation
@@ -182,6 +183,8 @@ def test_the_death_of_what_draws_is_reported_once_and_the_run_goes_on() -> None:
     assert simulation.pictures_dropped == 5
 
 
+# Takes seconds: make test has a camera whose program is killed, and one whose process dies.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("gl")
 def test_close_ends_what_draws_and_a_run_that_goes_on_has_the_same_pictures() -> None:
     """With an image on the way, which an ended process does not return; nothing is dropped."""
@@ -225,7 +228,7 @@ def test_without_shapes_there_is_nothing_to_picture() -> None:
 
 
 @pytest.mark.usefixtures("gl")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", only([signal.SIGINT, signal.SIGKILL], 1))
 def test_no_process_stays_behind(number: Signals, tmp_path: Path) -> None:
     """Whatever ends the program that asked for pictures."""
     script = (

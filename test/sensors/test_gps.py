@@ -51,6 +51,8 @@ def test_errors_match_the_covariance_that_is_reported() -> None:
     np.testing.assert_allclose(np.corrcoef(errors.T) - np.eye(6), 0.0, atol=0.08)
 
 
+# Takes seconds: make test has errors against their covariance.
+@pytest.mark.nightly
 def test_half_of_the_default_fixes_are_within_two_and_a_half_metres() -> None:
     """The circular error probable of u-blox' data sheet."""
     sensors = (Gps(),) * 4000

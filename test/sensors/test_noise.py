@@ -48,6 +48,8 @@ def test_ten_minutes_give_back_the_density() -> None:
         assert allan_deviation(measurements, span) == pytest.approx(2e-3 / math.sqrt(span / RATE), rel=0.1)
 
 
+# Takes seconds: make test has ten minutes of the density, and all errors together.
+@pytest.mark.nightly
 def test_ten_minutes_give_back_the_random_walk() -> None:
     """K sqrt(t / 3): IEEE Std 952-1997, equation C.20; from a tenth of a second on the steps are fine enough."""
     measurements = still(Noise(random_walk=5e-4), TEN_MINUTES, sensors=20)
@@ -55,6 +57,8 @@ def test_ten_minutes_give_back_the_random_walk() -> None:
         assert allan_deviation(measurements, span) == pytest.approx(5e-4 * math.sqrt(span / RATE / 3), rel=0.1)
 
 
+# Takes seconds: make test has ten minutes of the density, and all errors together.
+@pytest.mark.nightly
 def test_ten_minutes_give_back_the_bias_instability() -> None:
     """A Gauss-Markov bias peaks at 0.437 q sqrt(T), q² = 2 s² / T, where t is 1.89 T: IEEE Std 952-1997, C.1.1.6."""
     measurements = still(Noise(bias_instability=3e-3, correlation_time=5.0), TEN_MINUTES, sensors=20)

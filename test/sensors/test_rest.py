@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nightly import only
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.sensors import SENSORS, Noise
@@ -58,7 +59,7 @@ def samples(run: Simulation) -> dict[str, FloatArray]:
     return {name: np.array(measured[name].values[-1]) for name in measured if len(measured[name].values)}
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", only(MODELS, 0, 3))
 def test_the_first_sample_of_what_stands_is_that_of_rest(model: str) -> None:
     """As long afterwards; and of an imu +g upwards (REP 145), of contacts the weight, and no velocity."""
     run = standing(model)

@@ -131,6 +131,8 @@ def test_sensors_that_are_named_measure_alone_and_the_same(simulate: Callable[..
         Simulation(of_all.world, sensors=["drone/IMV"])
 
 
+# Takes seconds: make test has many small steps.
+@pytest.mark.nightly
 def test_seeking_to_and_fro_leaves_the_run_as_it_was(simulate: Callable[..., Simulation]) -> None:
     """A seek back starts anew: the readings from there on are those of a fresh run."""
     simulation = simulate(*ALL)

@@ -16,6 +16,7 @@ import pytest
 from claims import free_instance
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from nightly import only
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 from waiting import PATIENCE
@@ -432,7 +433,7 @@ vehicles:
 """
 
 
-@pytest.mark.parametrize("what", ["load", "unload", "delete"])
+@pytest.mark.parametrize("what", only(["load", "unload", "delete"], 0))
 def test_autopilots_end_with_the_world_that_has_them(what: str) -> None:
     """The process of the built-in one and the port of PX4 are gone; the run goes on, and takes another world."""
     own, other = free_instance(), free_instance()
@@ -655,6 +656,8 @@ def test_shipped_things_are_spawned_by_their_names() -> None:
     run.loop.stop()
 
 
+# Takes seconds: make test has worlds that are loaded by name and as texts.
+@pytest.mark.nightly
 def test_the_worlds_that_are_listed_can_be_loaded(tmp_path: Path) -> None:
     """Those that wait for an autopilot, and what is no world, are not."""
     (tmp_path / "box.yaml").write_text(BOX)

@@ -144,7 +144,9 @@ def test_a_constructor_starts_nothing(tmp_path: Path) -> None:
         session.run(1.0)
 
 
-@pytest.mark.parametrize("parts", [(2.0,), (0.5, 1.5), (1.0, 0.5, 0.5)])
+@pytest.mark.parametrize(
+    "parts", [(0.5, 1.5), *(pytest.param(each, marks=pytest.mark.nightly) for each in ((2.0,), (1.0, 0.5, 0.5)))]
+)
 def test_a_run_is_the_commands_run(parts: tuple[float, ...], tmp_path: Path) -> None:
     """The same bag, byte for byte, however the two seconds are divided."""
     with Session("orbit", seed=3, real_time_factor=0.0, record=tmp_path / "bag", recording=SMALL) as session:
@@ -302,6 +304,8 @@ def test_ctrl_c_in_a_run_closes_the_session(tmp_path: Path) -> None:
     assert times(tmp_path / "bag") == ticks.ns
 
 
+# Takes seconds: make test has packages that are missing in test/test_packages.py.
+@pytest.mark.nightly
 def test_a_missing_package_is_named_with_its_extra(tmp_path: Path) -> None:
     """In a process that has no packages of extras."""
     program = (

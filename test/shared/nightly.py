@@ -1,4 +1,4 @@
-"""Matrices of which `make test` runs a few rows, and `make test-nightly` the others."""
+"""Matrices of which `make test` runs a few rows, and `make test-nightly` the others: see CONTRIBUTING.md."""
 
 from __future__ import annotations
 

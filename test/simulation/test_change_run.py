@@ -17,6 +17,7 @@ import pytest
 from boxes import GRID, HERE, WEIGHTLESS, box
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 
 from sim_node import Loop, Simulation, Snapshot, State, World, WorldError, load, loads
 from sim_node.simulation import Refused
@@ -54,7 +55,7 @@ def quadrotor() -> World:
     return with_part(replace(world, vehicles=(vehicle,)), lidar)
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rk4", "implicitfast"])
+@pytest.mark.parametrize("integrator", only(["euler", "rk4", "implicitfast"], 2))
 def test_sensors_of_an_untouched_vehicle_measure_the_same_to_the_bit(quadrotor: World, integrator: str) -> None:
     """A box with a sensor is spawned elsewhere, comes to rest on the ground, and is removed again."""
     world = replace(quadrotor, physics=replace(quadrotor.physics, integrator=integrator))
@@ -270,6 +271,8 @@ def test_a_loop_opens_its_sinks_again_and_publishes_the_instant_of_the_change() 
     assert screen.written == [(0, 2), (20_000_000, 2), (20_000_000, 3), (20_000_000, 3), (0, 2)]
 
 
+# Takes seconds: make test has changes of all parts in one run.
+@pytest.mark.nightly
 def test_cameras_go_on_with_the_same_process_and_see_what_is_new() -> None:
     others = children()  # of tests before this one
     camera = Sensor("CAM", "map", HERE, type="camera", parameters={"width": 64, "height": 48, "rate": 25})
@@ -298,6 +301,8 @@ def children(others: Sequence[str] = ()) -> list[str]:
         return [child for child in file.read().split() if child not in others]
 
 
+# Takes seconds: make test has changes of all parts in one run.
+@pytest.mark.nightly
 def test_changes_leave_nothing_behind() -> None:
     run = Simulation(World("w", time=GRID, bodies=(box("a"),)))
     run.add(box("b", (5, 0, 0)), Sensor("b/IMU", "b", HERE, type="imu"))

@@ -230,6 +230,8 @@ def test_a_history_follows_resets_and_restores_and_stops() -> None:
     assert len(history) == 3
 
 
+# Takes seconds: make test has histories of other periods.
+@pytest.mark.nightly
 def test_a_history_does_not_disturb_readings() -> None:
     simulation, alone = Simulation(load("survey"), 5), Simulation(load("survey"), 5)
     for run in (simulation, alone):

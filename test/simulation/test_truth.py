@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mujoco import MjData
+from nightly import only
 from scipy.spatial.transform import Rotation
 
 from sim_node.simulation import Simulation
@@ -211,6 +212,8 @@ def test_it_reads_what_mujocos_sensors_read() -> None:
         data.qpos[:], data.qvel[:] = columns["qpos"], columns["qvel"]
 
 
+# make test has ten minutes of the sensor alone in test/sensors/test_noise.py.
+@pytest.mark.nightly
 def test_ten_minutes_on_a_body_give_back_the_densities() -> None:
     """N / sqrt(t), through a whole run: IEEE Std 952-1997, equation C.12. Allan deviations by successive means."""
     biases = {"bias_instability": 0.0, "turn_on_bias": 0.0}
@@ -240,6 +243,8 @@ def gimbal(angle: float) -> Motion:
     )
 
 
+# Takes seconds: make test has pendulums and planes.
+@pytest.mark.nightly
 def test_on_a_gimbal_on_a_body_it_feels_coriolis() -> None:
     """On a table at w a runner goes outwards at u and turns at q: -w² r inwards, 2 w u across."""
     table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3) * 1e6), qd=np.array([1.5]))
@@ -271,6 +276,8 @@ def test_riding_on_what_moves_is_the_motion_of_the_product(numbers: Sequence[flo
     np.testing.assert_allclose(composed.acceleration, product.acceleration, atol=2e-3)
 
 
+# Takes seconds: make test has sensors on bodies that move, and runs in small steps in test/sensors/test_suite.py.
+@pytest.mark.nightly
 def test_a_fixed_arm_on_a_body_and_a_gimbal_that_holds_still_read_the_same() -> None:
     """One by the body's own motion, the other by it and by differences that are zero."""
     held = Motion("gimbal", "stone", np.array([0, SECOND]), np.array([at(0.3, 0.1, 0), at(0.3, 0.1, 0)]))
@@ -303,7 +310,7 @@ def tumbling(sensors: Sequence[Sensor] = ()) -> World:
     return world(ground, *boxes, sensors=sensors)
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "implicitfast", "euler"])
+@pytest.mark.parametrize("integrator", only(["rk4", "implicitfast", "euler"], 1))
 def test_a_run_is_the_same_with_and_without_sensors(integrator: str) -> None:
     """Bit for bit, contacts and the solver's warm start included."""
     sensors = [imu(f"box{k}", at(0.1, 0, 0), f"IMU{k}", rate=rate) for k, rate in enumerate((1000.0, 250.0, 77.0))]
@@ -371,6 +378,8 @@ def test_a_run_with_actors_is_the_same_with_and_without_sensors(jolts: None) -> 
         assert of_engines(watched) == of_engines(alone)
 
 
+# Takes seconds: make test has sensors on bodies that move, and runs in small steps in test/sensors/test_suite.py.
+@pytest.mark.nightly
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=6))
 def test_small_steps_read_what_one_large_one_reads(strides: Sequence[int]) -> None:

@@ -35,13 +35,15 @@ def test_an_exception_is_found_kept_and_repeated(tmp_path: Path) -> None:
     assert [find.inputs for find in again.finds] == [(BAD,)]
 
 
-@pytest.mark.parametrize(("name", "place"), [("slow", "slow"), ("takes memory", "memory")])
+@pytest.mark.parametrize(("name", "place"), only([("slow", "slow"), ("takes memory", "memory")], 1))
 def test_a_ceiling_is_found(name: str, place: str, tmp_path: Path) -> None:
     keep(name, (BAD,), tmp_path)
     outcome = run(name, 0, 1, 1, tmp_path, opened)
     assert [(find.place, find.inputs) for find in outcome.finds] == [(place, (BAD,))]
 
 
+# Takes seconds: make test has faults that end a process.
+@pytest.mark.nightly
 def test_what_is_compiled_once_is_not_slow(tmp_path: Path) -> None:
     """A burst is slow if it is so again: kernels that a kept seed is the first to need are compiled for it."""
     keep("compiles", (BAD,), tmp_path)

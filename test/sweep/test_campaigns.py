@@ -14,6 +14,7 @@ import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import only
 from scipy import stats
 from waiting import until_ended
 
@@ -220,6 +221,8 @@ world.run(rise, sim_time_step=step, run_time_step=step, max_ticks=6, pre_step=la
 """
 
 
+# Takes seconds: make test has campaigns that run, score and report.
+@pytest.mark.nightly
 def test_a_run_that_does_not_keep_to_real_time_is_degraded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No tick takes less than a microsecond: such a run is late each time, and many times slower than real time."""
     campaign = "workers = 1\nfail_on_run_errors = true\n[quality]\nmax_real_time_factor = 3.0\n"
@@ -273,7 +276,7 @@ run = pathlib.Path(os.environ["RUN"])
 """
 
 
-@pytest.mark.parametrize("format", ["json", "toml"])
+@pytest.mark.parametrize("format", only(["json", "toml"], 0))
 def test_parameters_are_delivered_in_a_file_and_what_is_not_kept_is_removed(format: str, tmp_path: Path) -> None:
     """As Elodin 0.18 has params_delivery, prune_on_pass and prune_on_fail."""
     (tmp_path / "outside.bin").write_text("")

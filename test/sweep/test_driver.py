@@ -146,6 +146,8 @@ def test_a_payload_brings_the_meshes_of_a_world(tmp_path: Path) -> None:
     assert payload.digest in str(body.geometry[0].file)
 
 
+# Takes seconds: make test has a sweep that is killed, in test_sweep_command.py, and blocks of worlds in Python.
+@pytest.mark.nightly
 def test_results_are_not_mixed_with_those_of_another_sweep(tmp_path: Path) -> None:
     world, out = loads(WORLD), tmp_path / "out"
     few = {"bodies[ball].joint.qd[0]": [1.0, 2.0]}

@@ -176,6 +176,8 @@ def test_what_an_added_measure_gives_is_checked() -> None:
         assert reported in found.error
 
 
+# Takes seconds: make test has measures of single runs.
+@pytest.mark.nightly
 def test_the_scatter_of_a_ballistic_landing_agrees_with_the_closed_form() -> None:
     """Thrown with vx ~ N(3, 0.2) and vz ~ N(5, 0.1): at time T it is at (vx T, vz T - g T^2 / 2), with that scatter."""
     vary = {"bodies[ball].joint.qd[0]": "normal(3, 0.2)", "bodies[ball].joint.qd[2]": "normal(5, 0.1)"}

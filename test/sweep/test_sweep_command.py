@@ -48,6 +48,8 @@ def test_each_case_has_a_row_with_its_numbers_and_measures(undisturbed: Path) ->
     assert len(pl.read_parquet(undisturbed / "rows" / "*.parquet")) == RUNS
 
 
+# Takes seconds: make test has processes of a sweep that end, in test_driver.py.
+@pytest.mark.nightly
 @pytest.mark.parametrize("kills", only([2, 8], 0))
 def test_a_killed_sweep_is_gone_on_with_and_no_case_is_lost_or_doubled(
     kills: int, undisturbed: Path, tmp_path: Path
@@ -78,6 +80,8 @@ def test_a_killed_sweep_is_gone_on_with_and_no_case_is_lost_or_doubled(
     assert not list((results / "rows").glob("*.tmp"))
 
 
+# make test has processes of a sweep that end, in test_driver.py.
+@pytest.mark.nightly
 def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(tmp_path: Path) -> None:
     results = tmp_path / "results"
     process = start(arguments(tmp_path, 100_000, "--workers", "1"))

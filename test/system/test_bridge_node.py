@@ -230,6 +230,8 @@ def test_a_distance_sensor_is_in_the_tree_and_imu_has_its_deviations() -> None:
         np.testing.assert_allclose(matrix(down) @ [1.0, 0.0, 0.0], [0.0, 0.0, -1.0], atol=1e-9)
 
 
+# Takes seconds: make test has what commands import, in test/cli/test_command_line.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_nothing_is_imported_or_compiled_while_it_runs(tmp_path: Path) -> None:
     """An import takes as long as the disk likes, and a kernel a second: PX4's failsafes take half of that."""

@@ -18,6 +18,8 @@ COUNTED = """() => {
 }"""
 
 
+# Takes seconds: make test has cameras that are moved in test_viewer.py.
+@pytest.mark.nightly
 def test_a_camera_that_nobody_has_moved_stays_where_viser_puts_its_own_one_late(browser: Any) -> None:
     """viser does so when its components come to the direction upwards: on a busy machine, after the first picture."""
     with Session("quadrotor", view=0, paused=True) as session:

@@ -107,6 +107,8 @@ def publisher(graph: Listener, run: Program, kind: Any, topic: str) -> Any:
     return found
 
 
+# Takes seconds: make test has twists and rotor speeds.
+@pytest.mark.nightly
 def test_a_wrench_gives_its_impulse(graph: Listener, tmp_path: Path) -> None:
     """3 N for 0.25 s on 2 kg: 0.375 m/s, whenever the message arrives."""
     with running(tmp_path, 0.0) as run:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from forked_programs import program
+from nightly import rows
 from processes import sim_node
 from waiting import PATIENCE, until
 
@@ -353,8 +354,7 @@ OF_RUN = {
     "Camera": Control("Images", lambda on: on.choose("Camera", "cart/right"), lambda on: on.has("48 x 24 pixels")),
 }
 # Of topics, which a bag and the graph have.
-OF_TOPICS = {
-    **OF_ANY,
+OF_TOPICS_ALONE = {
     "Topic": Control("Messages", lambda on: on.choose("Topic", "/tf"), lambda on: on.has("child_frame_id")),
     "Camera": Control(
         "Images", lambda on: on.choose("Camera", "/cart/right/image_raw"), lambda on: on.has("48 x 24 pixels")
@@ -366,6 +366,7 @@ OF_TOPICS = {
     ),
     "Labels": Control("Sources", lambda on: on.tick("Labels"), lambda on: not on.count(LABELS, "/world/topics/labels")),
 }
+OF_TOPICS = {**OF_ANY, **OF_TOPICS_ALONE}
 OF_GRAPH = {
     **OF_TOPICS,
     "Source of axes": switch("/omni/odom", "/axes"),
@@ -383,19 +384,25 @@ def assert_does(control: Control, panel: Panel) -> None:
     assert panel.errors == []
 
 
-@pytest.mark.parametrize("control", OF_RUN.values(), ids=OF_RUN)
-def test_a_control_of_a_run_does_what_it_says(of_run: Panel, control: Control) -> None:
-    assert_does(control, of_run)
+# Controls that are used another time, or that have nothing to do.
+REFUSED_OR_AGAIN = {"Hide nothing", "Show again", "Follow what stands", "Follow a selected one", "Add it again"}
 
 
-@pytest.mark.parametrize("control", OF_TOPICS.values(), ids=OF_TOPICS)
-def test_a_control_of_a_bag_does_what_it_says(of_bag: Panel, control: Control) -> None:
-    assert_does(control, of_bag)
+# A control that pages of all kinds have is the same code on each: make test uses it on the page of a run.
+@pytest.mark.parametrize("name", rows(OF_RUN, OF_RUN.keys() - REFUSED_OR_AGAIN))
+def test_a_control_of_a_run_does_what_it_says(of_run: Panel, name: str) -> None:
+    assert_does(OF_RUN[name], of_run)
 
 
-@pytest.mark.parametrize("control", OF_GRAPH.values(), ids=OF_GRAPH)
-def test_a_control_of_the_graph_does_what_it_says(of_graph: Panel, control: Control) -> None:
-    assert_does(control, of_graph)
+@pytest.mark.parametrize("name", rows(OF_GRAPH, OF_GRAPH.keys() - (OF_ANY.keys() - OF_TOPICS_ALONE.keys())))
+def test_a_control_of_the_graph_does_what_it_says(of_graph: Panel, name: str) -> None:
+    assert_does(OF_GRAPH[name], of_graph)
+
+
+# Those of its topics make test uses on the page of the graph; test_viewer.py opens the page of a bag.
+@pytest.mark.parametrize("name", rows(OF_TOPICS, ()))
+def test_a_control_of_a_bag_does_what_it_says(of_bag: Panel, name: str) -> None:
+    assert_does(OF_TOPICS[name], of_bag)
 
 
 # Of the row of tabs: how many rows there are, how many tabs, and whether one is seen whole.
@@ -407,6 +414,8 @@ ROW = """(name) => {
 }"""
 
 
+# How the tabs look: make test clicks each of them, above.
+@pytest.mark.nightly
 def test_tabs_are_one_row_and_the_one_in_front_is_seen(of_run: Panel) -> None:
     of_run.tab("Images")
     until(lambda: of_run.page.evaluate(ROW, "Images") == [1, 8, True], "the last tab", 0.2)
@@ -417,6 +426,8 @@ def test_tabs_are_one_row_and_the_one_in_front_is_seen(of_run: Panel) -> None:
     of_run.tab("Look")
 
 
+# make test opens panels of a smaller world, which is in test_schematic_pages.py.
+@pytest.mark.nightly
 def test_panels_beside_the_scene_come_without_an_error(browser: Any) -> None:
     with Session("quadrotor", view=0, paused=True) as session:
         session.start()

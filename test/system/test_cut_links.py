@@ -184,8 +184,11 @@ def held(process: psutil.Process) -> tuple[int, int, int]:
     return process.num_fds(), process.num_threads(), process.memory_info().rss
 
 
+# make test cuts a link fifty times in test/autopilot/test_bridge.py, and that to the simulator in flight in
+# test/autopilot/test_builtin_links.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
-@pytest.mark.parametrize("cuts", [8, pytest.param(50, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("cuts", [8, 50])
 def test_a_ground_link_is_cut_and_restored_in_flight(cuts: int, tmp_path: Path) -> None:
     """Each silence is told and each return; the flight goes on meanwhile, nothing is left behind, commands arrive."""
     with flown(tmp_path) as (vehicle, relay, node, autopilot):

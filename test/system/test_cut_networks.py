@@ -57,6 +57,8 @@ def cut_off(*words: str | Path, folder: Path) -> str:
     return output
 
 
+# Takes seconds: make test has commands that expire in test/physics/test_bases.py, and publishers that fall silent.
+@pytest.mark.nightly
 def test_a_base_stops_and_goes_on(tmp_path: Path) -> None:
     (tmp_path / "yard.yaml").write_text(YARD, encoding="utf-8")
     cut_off("base", *sim_node("run", "yard.yaml", "--record", "bag"), folder=tmp_path)
@@ -69,10 +71,15 @@ def test_a_base_stops_and_goes_on(tmp_path: Path) -> None:
     assert drives.count(True) >= 2, drives
 
 
+# make test has publishers of every topic that fall silent in
+# test/nodes/test_silent_publishers.py.
+@pytest.mark.nightly
 def test_every_command_topic_of_a_simulation_ends_and_begins_again(tmp_path: Path) -> None:
     cut_off("simulation", folder=tmp_path)
 
 
+# make test has publishers of every topic that fall silent in test_setpoint_topics.py.
+@pytest.mark.nightly
 def test_setpoints_of_every_topic_end_and_begin_again(tmp_path: Path) -> None:
     """Counted at the autopilot, which is on a serial line."""
     lines = cut_off("bridge", *SETPOINTS, *TURNS, folder=tmp_path).splitlines()

@@ -120,6 +120,8 @@ def test_pure_pursuit_drives_to_a_goal_and_back(tmp_path: Path) -> None:
             assert math.dist(place, rest) == pytest.approx(speed**2 / 2, abs=0.05)
 
 
+# Takes seconds: make test has pure pursuit of the same base.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_the_keyboard_drives_a_base_and_moves_a_joint(tmp_path: Path) -> None:
     """Keys that are held, on a terminal; what moves stops when no key is pressed any more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from waiting import PATIENCE, until
 
 from sim_node import Session, loads
@@ -25,6 +26,8 @@ navigator.getGamepads = () => [null, window.pad];
 """
 
 
+# Takes seconds: make test has sticks of gamepads in test/viewing/test_gamepad.py.
+@pytest.mark.nightly
 def test_a_gamepad_drives_and_a_page_that_hangs_stops(browser: Any) -> None:
     with Session(loads(YARD), view=0) as session:
         session.start()

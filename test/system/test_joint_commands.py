@@ -234,6 +234,8 @@ def test_the_action_follows_cancels_and_reports_what_went_wrong(tmp_path: Path) 
             assert not send(goal).accepted
 
 
+# Takes seconds: make test has commands of joints.
+@pytest.mark.nightly
 def test_the_script_of_the_docs_balances_the_pole(tmp_path: Path) -> None:
     """In slow motion, because the machine of the tests may be busy."""
     page = (Path(__file__).parents[2] / "docs" / "joints.md").read_text(encoding="utf-8")

@@ -63,6 +63,8 @@ def has(viewer: Viewer, page: Any, labels: int, shown: int) -> None:
     until(now, f"{labels} labels, {shown} of them shown", poll_s=0.1)
 
 
+# Takes seconds: make test has labels that lie on others in test/viewing/test_labels.py.
+@pytest.mark.nightly
 def test_a_label_that_comes_late_is_hidden_where_it_would_lie_on_another_and_shown_where_there_is_room(
     viewer: Viewer, browser: Any
 ) -> None:

@@ -89,6 +89,8 @@ def simulations() -> list[psutil.Process]:
     return [each for each in below if "run" in each.cmdline() and any("cli.main" in word for word in each.cmdline())]
 
 
+# Takes seconds: make test has this server with two clients below, and the tools by themselves in test/tools.
+@pytest.mark.nightly
 def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -171,6 +173,8 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
     assert outcomes == {"done", "refused", "cancelled"}
 
 
+# make test cancels a run in test/tools/test_server.py, and stops this server with two clients below.
+@pytest.mark.nightly
 def test_a_client_that_goes_leaves_no_run_behind(tmp_path: Path, ros_domain: int) -> None:
     """Neither its process nor half a bag: the server ends what it has begun before it ends itself."""
     begun: list[psutil.Process] = []

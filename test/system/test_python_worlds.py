@@ -45,6 +45,8 @@ def test_components_are_received_on_their_topics() -> None:
     assert "Traceback" not in node.output
 
 
+# Takes seconds: make test has lines of scripts in test/ecs/test_python_files.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_a_node_reports_the_line_of_a_script(tmp_path: Path) -> None:
     script = tmp_path / "rocket.py"
@@ -55,6 +57,8 @@ def test_a_node_reports_the_line_of_a_script(tmp_path: Path) -> None:
     assert "Traceback" not in node.output
 
 
+# make test ends a script by Ctrl-C in test/ecs/test_python_files.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_a_node_ends_while_a_script_runs(tmp_path: Path) -> None:
     ready, script = tmp_path / "ready", tmp_path / "rocket.py"

@@ -60,7 +60,9 @@ ALL = [
 
 
 # All of them compile for half a minute; this one for three seconds.
-@pytest.mark.parametrize("commands", [[CONVERT], pytest.param(ALL, marks=pytest.mark.nightly)], ids=["convert", "all"])
+# make test runs the node there, below, and a kernel without a folder to keep it in, in test/geometry/test_kernel.py.
+@pytest.mark.nightly
+@pytest.mark.parametrize("commands", [[CONVERT], ALL], ids=["convert", "all"])
 def test_the_command_line_works(commands: list[list[str]], read_only: Run, tmp_path: Path) -> None:
     """In one process, which compiles what it needs once: bodies, links, mates, sensors, keyframes, a picture."""
     ran = read_only(sys.executable, "-c", MAINS, json.dumps(commands))
@@ -75,6 +77,8 @@ def test_the_node_works(read_only: Run, ros_domain: int, tmp_path: Path) -> None
     assert f"{NOWHERE}/HOME/.ros/log is not writable; ROS logs go to {tmp_path}/" in ran.stderr
 
 
+# Takes seconds: make test has the node there.
+@pytest.mark.nightly
 def test_a_log_folder_that_was_asked_for_is_not_replaced(read_only: Run, ros_domain: int) -> None:
     ran = read_only(
         "env",

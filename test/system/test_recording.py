@@ -127,6 +127,8 @@ def test_a_misspelt_topic_of_a_graph_is_reported_and_fails_at_the_end(tmp_path: 
     assert f"{tmp_path / 'bag'}: lacks topics: nothing has matched /map_nam\n" in node.output
 
 
+# Takes seconds: make test has snapshots in test/recording/test_recorder.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
     folder = tmp_path / "bag"

@@ -42,6 +42,9 @@ items:
 """
 
 
+# Takes seconds: make test has this drive without a bridge in test/autopilot/test_builtin_rover.py, and a flight
+# through the bridge.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_it_drives_goto_setpoints_and_a_mission_through_the_bridge_alone(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text(WORLD.format(instance=free_instance()))

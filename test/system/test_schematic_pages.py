@@ -228,6 +228,8 @@ GRAPHS = """vsplit {
 }"""
 
 
+# Takes seconds in a browser: make test has panels that are added, dragged and fed, below or above.
+@pytest.mark.nightly
 def test_panels_and_the_scene_with_its_panel_are_one_page(browser: Any, tmp_path: Path) -> None:
     path = world(tmp_path, GRAPHS, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:
@@ -312,6 +314,8 @@ def test_numbers_of_the_world_are_set_and_messages_read_in_panels(browser: Any, 
         assert (page.get_by_label("Filter").input_value(), mass.input_value()) == ("ball mass", "3.5")
 
 
+# Takes seconds in a browser: make test has panels that are added, dragged and fed, below or above.
+@pytest.mark.nightly
 def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> None:
     path = world(tmp_path, LAYOUT, ball=(np.array([1.0, 2.0, 3.0]), Rotation.identity()))
     with Session(path, view=0) as session:

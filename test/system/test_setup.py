@@ -218,6 +218,8 @@ def test_a_sourced_ros_keeps_its_numpy(checkout: Path, there: str, kept: bool, o
 # package.xml
 
 
+# Takes seconds: make test has the requirements of the package in test/test_packages.py.
+@pytest.mark.nightly
 def test_package_xml_names_what_is_imported() -> None:
     package = parse_package(str(ROOT / "package.xml"))
     warnings: list[str] = []

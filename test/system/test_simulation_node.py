@@ -121,6 +121,8 @@ def test_every_transform_is_the_analytic_one_at_its_stamp(world_file: Path, mess
     np.testing.assert_allclose(pose_of(still), [0.1, 0, 0.02, *tilt], rtol=0, atol=1e-12)
 
 
+# Takes seconds: make test has the frames of a late joiner in test_replay.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_every_late_joiner_has_every_static_frame(world_file: Path) -> None:
     many = "".join(f"  - {{name: drone/base_link/part_{n}, pose: {{position: [{n}, 0, 0]}}}}\n" for n in range(200))

@@ -192,7 +192,7 @@ def dds(place: Place, profiles: str) -> Counter[Bound]:
     return DDS[profiles]
 
 
-@pytest.mark.parametrize(("command", "flown"), only(COMMANDS, *range(0, len(COMMANDS), 2)), ids=lambda words: words)
+@pytest.mark.parametrize(("command", "flown"), only(COMMANDS, *range(0, len(COMMANDS), 4)), ids=lambda words: words)
 def test_a_command_opens_the_sockets_of_its_row_and_no_others(command: str, flown: str, place: Place) -> None:
     if "BAG" in command:
         with Session("orbit", record=place.folder / "bag", real_time_factor=0.0) as session:

@@ -36,9 +36,10 @@ CASES = [
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize(("number", "moment"), CASES, ids=lambda value: f"{value:.2f}")
+# The executable calls the same function; test_colcon.py starts it.
 @pytest.mark.parametrize(
     "command",
-    [sim_node("run", "orbit"), [EXECUTABLE, "--ros-args", "-p", "world:=orbit"]],
+    only([sim_node("run", "orbit"), [EXECUTABLE, "--ros-args", "-p", "world:=orbit"]], 0),
     ids=["sim_node run", "executable"],
 )
 def test_a_signal_at_any_moment_ends_it(command: list[str | Path], number: int, moment: float) -> None:
@@ -53,7 +54,10 @@ def test_a_signal_at_any_moment_ends_it(command: list[str | Path], number: int, 
         until_ended(*family)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+# Twice is once, and once more.
+# Takes seconds: make test has a camera whose program is killed in test/sensors/test_cameras.py.
+@pytest.mark.nightly
+@pytest.mark.parametrize("times", only([1, 2], 1))
 def test_ctrl_c_while_a_picture_is_drawn_is_no_traceback(times: int) -> None:
     """Once or twice, to the whole group as a terminal does it: nobody is there any more to take the picture."""
     # However long the first is ago, the second is not somebody's who has lost patience.
@@ -227,6 +231,8 @@ def test_parameters_of_the_bridge_beside_a_simulation_are_known(capfd: pytest.Ca
     assert "waiting for autopilot" not in error
 
 
+# make test gives them to the simulation, in test_a_file_of_parameters_is_used_whole.
+@pytest.mark.nightly
 @pytest.mark.parametrize("node", only(["simulation", "bridge", "replay"], 1))
 @pytest.mark.usefixtures("ros_domain")
 def test_a_node_takes_parameters_alone(node: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -255,6 +261,8 @@ def test_a_broken_world_is_reported_with_its_places(tmp_path: Path, capfd: pytes
         assert summary.startswith("2 errors")
 
 
+# Takes seconds: make test has a pipe that closes in test/cli/test_bags.py.
+@pytest.mark.nightly
 def test_output_into_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     many = "".join(f"  - {{name: part_{n}}}\n" for n in range(5000))
     world = tmp_path / "many.yaml"
@@ -272,8 +280,9 @@ STUBBORN = (
 
 
 @pytest.mark.usefixtures("ros_domain")
+# The others are stopped the same way; kill -9 leaves them to the supervisor.
 @pytest.mark.parametrize(
-    ("way", "number"), only(product(("--no-ros", "--ros-args"), (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)), 0, 5)
+    ("way", "number"), only(product(("--no-ros", "--ros-args"), (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)), 5)
 )
 def test_the_programs_of_a_world_end_with_it(tmp_path: Path, number: int, way: str) -> None:
     """Also one that does not heed SIGTERM, which gets its 2 s first, and whatever ends sim_node itself."""

@@ -58,6 +58,8 @@ def show(viewer: Viewer, *walls: DrawnShape, frame: str = "map") -> None:
     viewer.show(Instant(round(1e9), poses, {TOPIC: (drawing, poses)}))
 
 
+# Takes seconds: make test has a page that looks through walls in test_viewer.py.
+@pytest.mark.nightly
 def test_a_wall_of_a_topic_is_seen_through_while_it_is_in_front(viewer: Viewer, browser: Any) -> None:
     show(viewer, wall(BESIDE))
     page = browser.new_page(drawn=False, viewport={"width": 900, "height": 600})

@@ -189,6 +189,9 @@ def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
     raise AssertionError(f"waited in vain; the foot says {text!r}")
 
 
+# The scene is drawn in software, which takes most of a minute: make test presses these buttons on a page that is not
+# drawn, below, and compares drawn ones with their pictures in test_first_pictures.py.
+@pytest.mark.nightly
 def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_players(world: Path, browser: Any) -> None:
     with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
         url = url_of(viewer)
@@ -250,6 +253,9 @@ def test_the_drone_is_on_the_pixels_where_it_is_and_keys_are_those_of_video_play
         page.get_by_text("ended").wait_for()
 
 
+# The scene is drawn in software, which takes most of a minute: make test presses these buttons on a page that is not
+# drawn, below, and compares drawn ones with their pictures in test_first_pictures.py.
+@pytest.mark.nightly
 def test_what_a_page_shows_is_saved_as_pictures_and_films(world: Path, browser: Any, tmp_path: Path) -> None:
     """The ball of a picture is where it is on the screen; in a film it goes as far as on the screen meanwhile."""
     with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
@@ -326,6 +332,8 @@ def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tm
         assert viewer.output.count(shared) == 1
 
 
+# Takes seconds in a browser: make test has one page of a bag, which Ctrl-C ends, below.
+@pytest.mark.nightly
 def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> None:
     with program(sim_node("run", world, "--no-ros", "--view", "0")) as viewer:
         url = url_of(viewer)
@@ -343,6 +351,8 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
     assert can_be_bound(socket.SOCK_STREAM, int(url.rpartition(":")[2]))
 
 
+# Takes seconds in a browser: make test has a page that plays and is saved, and one of three sources.
+@pytest.mark.nightly
 def test_a_camera_looks_along_axes_with_any_angle_at_what_is_clicked(world: Path, browser: Any) -> None:
     """Each place is that of a pinhole camera. The corner has the axes as seen from infinitely far away."""
     with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
@@ -382,6 +392,8 @@ def test_a_camera_looks_along_axes_with_any_angle_at_what_is_clicked(world: Path
         assert viewer.stop(signal.SIGINT) == 0, viewer.output
 
 
+# Takes seconds in a browser: make test has a page that plays and is saved, and one of three sources.
+@pytest.mark.nightly
 def test_the_axes_in_the_corner_give_way_to_labels(browser: Any) -> None:
     """To one that is in the middle of them, from where the camera is."""
     with Session("quadrotor", view=0, paused=True) as session:
@@ -404,6 +416,8 @@ def test_the_axes_in_the_corner_give_way_to_labels(browser: Any) -> None:
         until(lambda: middle_of(triad) == pytest.approx(at, abs=0.5), "the axes in their corner again")
 
 
+# Takes seconds in a browser: make test has a page that plays and is saved, and one of three sources.
+@pytest.mark.nightly
 def test_large_clouds_are_thinned_while_something_moves(browser: Any) -> None:
     """Where there is no graphics card; a picture that stands has all points."""
     with Session("quadrotor", view=0, paused=True) as session:

@@ -69,6 +69,8 @@ def test_a_set_up_file_that_fails_is_named(workspace: Path) -> None:
     assert "setup.sh failed" in ran.stderr
 
 
+# Takes seconds: make test has what the command finds.
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("options", "code", "outcome"), only([([], 0, "1 skipped"), (["--require-upstream"], 1, "1 error")], 0)
 )

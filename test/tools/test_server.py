@@ -194,6 +194,8 @@ motions:
 """
 
 
+# Takes seconds: make test has a run that is asked for, and cancelled.
+@pytest.mark.nightly
 def test_poses_of_a_bag_are_told_with_the_axes_of_both_frames(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text(MOVING)
 

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from nightly import only
 from waiting import PATIENCE
 
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -21,7 +22,7 @@ def consistent(tick: int, frames: int) -> FloatArray:
     return np.tile(pose, (frames, 1))
 
 
-@pytest.mark.parametrize("readers", [1, 3])
+@pytest.mark.parametrize("readers", only([1, 3], 1))
 def test_readers_see_whole_transforms(readers: int) -> None:
     tree = TransformTree(cache_duration=0.2, tolerance=0.0)
     frames = 50

@@ -121,6 +121,8 @@ def test_a_refused_batch_wakes_those_whose_transform_it_held(tree: TransformTree
     assert calls == ["there"]
 
 
+# Takes seconds: make test has threads that wait.
+@pytest.mark.nightly
 def test_a_waiting_thread_does_not_keep_the_process_alive() -> None:
     program = """
 import threading

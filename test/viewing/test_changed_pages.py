@@ -120,6 +120,8 @@ def test_plots_of_what_stays_go_on(run: tuple[Loop, Viewer]) -> None:
         page.until(lambda page: any(m.get("uuid") == plots[0] for m in page.messages[before:]))
 
 
+# Takes seconds: make test has what a page gets.
+@pytest.mark.nightly
 def test_changes_leave_nothing_on_the_page_and_no_threads(run: tuple[Loop, Viewer]) -> None:
     loop, viewer = run
     scene, gui = viewer.server.scene, viewer.server.gui

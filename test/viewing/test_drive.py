@@ -41,6 +41,8 @@ def speed(run: Session) -> Any:
     return run.loop.call(lambda: run.simulation.vehicles["omni"].twist[1])
 
 
+# Takes seconds: make test has sliders and the stop in a browser, in test/system/test_controls_in_browser.py.
+@pytest.mark.nightly
 def test_sliders_drive_and_the_stop_stops(run: Session) -> None:
     assert run.viewer is not None
     with opened(run.viewer.url) as page:

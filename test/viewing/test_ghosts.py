@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nightly import only
 from page import opened, press, script, told
 from robot_topics import a, stamped, transforms, written
 from scipy.spatial.transform import Rotation
@@ -102,7 +103,7 @@ def trail(viewer: Viewer, frame: str) -> np.ndarray:
     return points
 
 
-@pytest.mark.parametrize("kind", ["bag", "topic", "topic of a layer"])
+@pytest.mark.parametrize("kind", only(["bag", "topic", "topic of a layer"], 2))
 def test_the_trail_of_a_ghost_is_what_was_before_the_instant(
     kind: str, bags: tuple[Path, Path], tmp_path: Path, viewer: Viewer
 ) -> None:
@@ -239,6 +240,8 @@ def test_a_ghost_of_what_comes_later_is_beside_it(bags: tuple[Path, Path], viewe
     assert [plot.name for plot in viewer._plots._plots] == list(DIFFERENCES)
 
 
+# Takes seconds: make test has ghosts of bags and of the graph.
+@pytest.mark.nightly
 def test_two_bags_and_a_run_with_a_bag_are_one_command(
     bags: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -290,6 +293,8 @@ sensors:
 )
 
 
+# Takes seconds: make test has ghosts of bags and of the graph.
+@pytest.mark.nightly
 def test_an_estimate_of_a_run_is_a_ghost_and_its_difference_is_plotted() -> None:
     """Dead reckoning without noise: its frame, which nothing else has, begins where the drone does."""
     ghost = TopicGhost("/drone/odom/odom", "drone/base_link")

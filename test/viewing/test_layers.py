@@ -283,6 +283,8 @@ def viewer() -> Iterator[Viewer]:
     made.close()
 
 
+# Takes seconds: make test has layers one above the other.
+@pytest.mark.nightly
 @given(below=trees(), above=trees())
 def test_the_last_layer_is_seen_as_if_it_were_alone(
     viewer: Viewer, below: tuple[FrameTable, np.ndarray], above: tuple[FrameTable, np.ndarray]
@@ -310,6 +312,8 @@ def test_the_last_layer_is_seen_as_if_it_were_alone(
             assert frames.names[int(frames.parents[frames.index(name)])] == below[0].names[parent]
 
 
+# make test has all three in one scene in test/system/test_viewer.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_one_command_shows_a_world_a_bag_and_a_foreign_graph_on_the_clock_of_the_bag(bag: Path, tmp_path: Path) -> None:
     """The graph's stamps are those of another clock, years later: they neither move the time line nor hide anything."""

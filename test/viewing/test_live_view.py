@@ -18,6 +18,8 @@ pytest.importorskip("rclpy", reason="no ROS 2 here")
 SIM_NODE = Path(sys.executable).parent / "sim_node"
 
 
+# Takes seconds: make test has a page of the graph in test/system/test_controls_in_browser.py.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("ros_domain")
 def test_the_frames_of_a_running_simulation_appear_and_move(tmp_path: Path) -> None:
     schematic = tmp_path / "live.kdl"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
+from nightly import only, rows
 from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -169,8 +170,8 @@ def test_waypoints_of_a_mission_are_in_the_fixed_frame() -> None:
     assert balls[-1].scale.x == pytest.approx(0.6), "twice the radius of 0.3 m"
 
 
-@pytest.mark.parametrize("prefix", ["", "lab/"])
-@pytest.mark.parametrize("name", shipped_worlds())
+@pytest.mark.parametrize("prefix", only(["", "lab/"], 1))
+@pytest.mark.parametrize("name", rows(shipped_worlds(), ("all_joints", "formation", "lidar_room")))
 @pytest.mark.filterwarnings("ignore::sim_node.world.WorldWarning")
 def test_markers_are_finite_and_on_frames_that_are_published(name: str, prefix: str) -> None:
     """What rviz wants of each: numbers, a scale above zero where it is used, unit quaternions, a colour to be seen."""

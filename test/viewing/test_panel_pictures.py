@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import get_data_path
+from nightly import only
 from PIL import ImageFont
 from robot_topics import a, transforms, written
 
@@ -95,11 +96,14 @@ def test_shares_are_weights_as_elodins_rc_jet_has_them() -> None:
 
 @pytest.mark.parametrize(
     ("graph", "up"),
-    [
-        ('graph "base.world_pos.y" y_min=-3 y_max=3', 1.0),
-        ('graph "base/RANGE.range" y_min=1 y_max=7', -1.0),
-        ('graph "base/RANGE" y_min=1 y_max=7', -1.0),
-    ],
+    only(
+        [
+            ('graph "base.world_pos.y" y_min=-3 y_max=3', 1.0),
+            ('graph "base/RANGE.range" y_min=1 y_max=7', -1.0),
+            ('graph "base/RANGE" y_min=1 y_max=7', -1.0),
+        ],
+        1,
+    ),
 )
 def test_a_curve_ends_where_its_value_is(graph: str, up: float) -> None:
     """Rows are affine in values: -2 at the start, then -1, 0 and 1; and it ends at the right, whenever it is seen.
@@ -134,7 +138,7 @@ def widths_of(*texts: str) -> FloatArray:
     return np.asarray(boxes_of_ink[:, 2] - boxes_of_ink[:, 0]) / 2.0
 
 
-@pytest.mark.parametrize(("sensor", "unit"), [("RANGE", "m"), ("BARO", "Pa"), ("IMU.force_x", "m/s²")])
+@pytest.mark.parametrize(("sensor", "unit"), only([("RANGE", "m"), ("BARO", "Pa"), ("IMU.force_x", "m/s²")], 2))
 def test_a_graph_has_the_unit_of_what_is_measured(sensor: str, unit: str) -> None:
     """In its upper left corner, right of the numbers of its axis, below its name."""
     graph = f'graph "base/{sensor}" y_min=200000 y_max=900000'
@@ -177,8 +181,8 @@ def test_a_curve_of_a_bag_has_the_numbers_of_a_topic_until_the_next_ones(tmp_pat
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize("pitch", [0.0, 15.0, -25.0])
-@pytest.mark.parametrize("roll", [0.0, 40.0])
+@pytest.mark.parametrize("pitch", only([0.0, 15.0, -25.0], 1))
+@pytest.mark.parametrize("roll", only([0.0, 40.0], 1))
 def test_a_horizon_has_the_sky_of_its_pitch(roll: float, pitch: float) -> None:
     """Of a disc of 40 degrees, what lies beyond a chord at the pitch is earth: r^2 (acos d - d sqrt(1 - d^2))."""
     (pixels,) = pictured(world("horizon_gauge still.world_pos", roll, -pitch), 0.0)
@@ -191,6 +195,8 @@ def test_a_horizon_has_the_sky_of_its_pitch(roll: float, pitch: float) -> None:
     assert np.degrees(np.arctan2(right, down)) == pytest.approx(roll, abs=2.0)
 
 
+# Takes seconds: make test has a camera among panels.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("opengl")
 def test_a_view_among_panels_is_that_of_the_viewport() -> None:
     """Bytes for bytes, beside a graph."""

@@ -110,7 +110,7 @@ def test_every_class_is_one_that_rviz_comes_with(world: str) -> None:
 
 
 # A minute of each world is simulated; what moves by keyframes, by joints and freely is in these.
-@pytest.mark.parametrize("world", rows(shipped_worlds(), usual=("orbit", "quadrotor")))
+@pytest.mark.parametrize("world", rows(shipped_worlds(), usual=("orbit",)))
 def test_the_view_sees_all_frames_all_the_time(world: str) -> None:
     """Each frame of the first minute lies within the pyramid of rviz' camera: 45 degrees from edge to edge.
 

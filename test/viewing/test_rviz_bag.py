@@ -58,6 +58,8 @@ def test_a_bag_is_shown_on_its_root_as_its_publishers_offered_it(
     assert by_name["cart"]["Description Topic"]["Value"] == "/cart/robot_description"
 
 
+# Takes seconds: make test has the displays of a bag.
+@pytest.mark.nightly
 def test_a_run_looks_as_its_world_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the bag of a run is shown by is what its world is shown by; names and groups apart."""
 

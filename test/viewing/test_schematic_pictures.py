@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 import yaml
+from nightly import only
 from PIL import Image, ImageDraw
 from scipy.ndimage import binary_dilation, binary_erosion
 from scipy.spatial import ConvexHull
@@ -70,15 +71,19 @@ def tetrahedron(path: Path) -> None:
 
 
 # The examples of Elodin's manual, with sizes that fit the picture.
+# The last row has all of the others in one.
 @pytest.mark.parametrize(
     ("properties", "scale", "rotate", "translate"),
-    [
-        ("", 1.0, (0, 0, 0), (0, 0, 0)),
-        ("scale=1.6", 1.6, (0, 0, 0), (0, 0, 0)),
-        ('translate="(0, 0, -0.3)"', 1.0, (0, 0, 0), (0, 0, -0.3)),
-        ('rotate="(0, 0, 180)"', 1.0, (0, 0, 180), (0, 0, 0)),
-        ('scale=1.3 translate="(0, 0, 0.2)" rotate="(20, 90, -35)"', 1.3, (20, 90, -35), (0, 0, 0.2)),
-    ],
+    only(
+        [
+            ("", 1.0, (0, 0, 0), (0, 0, 0)),
+            ("scale=1.6", 1.6, (0, 0, 0), (0, 0, 0)),
+            ('translate="(0, 0, -0.3)"', 1.0, (0, 0, 0), (0, 0, -0.3)),
+            ('rotate="(0, 0, 180)"', 1.0, (0, 0, 180), (0, 0, 0)),
+            ('scale=1.3 translate="(0, 0, 0.2)" rotate="(20, 90, -35)"', 1.3, (20, 90, -35), (0, 0, 0.2)),
+        ],
+        4,
+    ),
 )
 @pytest.mark.usefixtures("opengl")
 def test_models_of_files_are_drawn_where_a_pinhole_camera_sees_their_corners(

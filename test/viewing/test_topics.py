@@ -197,6 +197,8 @@ def test_an_arrow_between_two_points_reaches_from_one_to_the_other() -> None:
     assert shaft.scale[2] + head.scale[2] == pytest.approx(5.0)
 
 
+# Takes seconds: make test has what topics draw.
+@pytest.mark.nightly
 def test_texts_of_messages_and_names_of_arrows_lie_on_no_other_label(tmp_path: Path) -> None:
     """From afar, one of three at nearly one place is there; from nearby, all are."""
     at = [(0.0, 0.0, 0.0), (0.1, 0.09, 0.08)]

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 import trimesh
+from nightly import rows
 from scipy.spatial.transform import Rotation
 from urdf_parser_py.urdf import URDF
 
@@ -104,7 +105,7 @@ def test_mujoco_puts_the_links_where_the_simulation_has_the_frames(world: str, t
         assert turn.magnitude() < 1e-9
 
 
-@pytest.mark.parametrize("name", shipped_worlds())
+@pytest.mark.parametrize("name", rows(shipped_worlds(), ("all_joints", "arm_pick", "formation")))
 @pytest.mark.filterwarnings("ignore::sim_node.world.WorldWarning")
 def test_links_are_the_frames_and_their_parents_those_of_the_tree(name: str) -> None:
     """By urdf_parser_py, of each robot and of the whole world."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
+from nightly import only
 from PIL import Image
 
 from sim_node.viewing import RenderRequest, draw
@@ -101,18 +102,19 @@ def quarter_colours(world: World, eye: str = "0,-5,2") -> list[list[bool]]:
 PURE = [[True, False, False], [False, True, False], [False, False, True], [False, False, False]]
 
 
-@pytest.mark.parametrize("material", MATERIALS)
+@pytest.mark.parametrize("material", only(MATERIALS, 3))
 def test_the_texture_of_a_material_is_drawn(folder: Path, material: str) -> None:
     world = load(robot(folder, OBJ, *MATERIALS[material]))
     assert quarter_colours(world) == PURE
 
 
-@pytest.mark.parametrize("eye", ["0,-5,2", "0,5,2", "5,0,2", "-5,0,2"])
+# Each side has the same four corners of the image.
+@pytest.mark.parametrize("eye", only(["0,-5,2", "0,5,2", "5,0,2", "-5,0,2"], 1))
 def test_an_image_is_upright_on_each_side_of_a_box(folder: Path, eye: str) -> None:
     assert quarter_colours(load(robot(folder, BOX)), eye) == PURE
 
 
-@pytest.mark.parametrize("geometry", [BALL, '<cylinder radius="1" length="2"/>'])
+@pytest.mark.parametrize("geometry", only([BALL, '<cylinder radius="1" length="2"/>'], 1))
 def test_an_image_is_around_balls_and_cylinders(folder: Path, geometry: str) -> None:
     """Its left edge and its middle are on the x axis: y is positive on its left half."""
     world = load(robot(folder, geometry))
@@ -145,7 +147,7 @@ def test_a_glb_file_keeps_its_texture(folder: Path) -> None:
     assert shape.mesh.uv.reshape(-1, 2)[at].tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("geometry", [OBJ, BOX, BALL, '<capsule radius="0.5" length="1"/>'])
+@pytest.mark.parametrize("geometry", only([OBJ, BOX, BALL, '<capsule radius="0.5" length="1"/>'], 0, 1))
 def test_the_page_has_the_image(folder: Path, geometry: str) -> None:
     world = load(robot(folder, geometry))
     for shape in shapes_of(world, lay_out(world).frames):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nav_msgs.msg import Odometry
+from nightly import only
 from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
@@ -84,11 +85,14 @@ def test_odometry_is_in_odom_and_its_twist_in_the_base() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "ends"),
-    [
-        ("localised", {("world", "a/r/odom"), ("a/r/odom", "a/r/base_link")}),
-        ("odometry", {("a/r/odom", "a/r/base_link")}),
-        ("truth", {("a/r/base_link", "a/r/odom"), ("world", "a/r/base_link")}),
-    ],
+    only(
+        [
+            ("localised", {("world", "a/r/odom"), ("a/r/odom", "a/r/base_link")}),
+            ("odometry", {("a/r/odom", "a/r/base_link")}),
+            ("truth", {("a/r/base_link", "a/r/odom"), ("world", "a/r/base_link")}),
+        ],
+        0,
+    ),
 )
 def test_tf_has_the_tree_that_is_asked_for(kind: str, ends: set[tuple[str, str]]) -> None:
     _, found = published(kind)

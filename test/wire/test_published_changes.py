@@ -198,6 +198,8 @@ def test_displays_show_the_present_markers_even_if_they_miss_messages(worlds: li
     assert every.shown == some.shown == late.shown
 
 
+# Takes seconds: make test has changes that are published.
+@pytest.mark.nightly
 def test_changes_leave_no_growth() -> None:
     graph = Graph()
     run = Run(graph)

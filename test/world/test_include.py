@@ -231,6 +231,8 @@ def test_a_chain_of_includes_ends_at_32(write: Callable[..., Path]) -> None:
     assert line == "part31.yaml:1:11: include[0]: too many includes; allowed: 32 levels, 1000 files in a world"
 
 
+# Takes seconds: make test has includes that are not found, and circles of them.
+@pytest.mark.nightly
 def test_includes_that_double_end_at_a_thousand_files(write: Callable[..., Path]) -> None:
     """Thirty small files would be read 2^30 times."""
     for i in range(30):

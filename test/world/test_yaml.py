@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from nightly import only, rows
 
 from sim_node.world import World, lay_out, load
 from sim_node.world.locate import shipped_worlds
@@ -134,13 +135,15 @@ def test_ten_megabytes_are_fine(write: Callable[..., Path]) -> None:
     assert motion.poses[-1, :3].tolist() == [39.999, 12.3456789012345678, -7.8901234567890123]
 
 
+# Takes seconds: make test has ten thousand missing parents.
+@pytest.mark.nightly
 def test_ten_thousand_frames_of_one_pose_are_fine(write: Callable[..., Path]) -> None:
     frames = "".join(f"  - {{name: f{i}, pose: *here}}\n" for i in range(10_000))
     text = f"frames:\n  - {{name: f, pose: &here {{position: [1, 2, 3], rpy_deg: [0, 0, 90]}}}}\n{frames}"
     assert len(load(write(text)).frames) == 10_001
 
 
-@pytest.mark.parametrize("name", shipped_worlds())
+@pytest.mark.parametrize("name", rows(shipped_worlds(), ("arm_pick", "buoys", "survey")))
 def test_without_libyaml_worlds_are_the_same(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """PyYAML's own parser, where it was built without the C library."""
     expected = load(name)
@@ -191,7 +194,7 @@ def test_tags_that_build_objects(faults: Callable[..., list[str]], text: str, pl
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "!!seq [", "&a ["])
-@pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader])
+@pytest.mark.parametrize("loader", only([yaml.CSafeLoader, yaml.SafeLoader], 0))
 def test_bottomless_nesting(
     refused_fast: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, loader: type[Any], opening: str
 ) -> None:
@@ -264,6 +267,8 @@ def test_lines_and_columns_are_those_of_an_editor(
     assert faults(mark + text.encode()) == ["w.yaml:4:29: frames[0].pose.position[2]: a number is needed, found 'ü'"]
 
 
+# Takes seconds: make test has ten thousand missing parents.
+@pytest.mark.nightly
 def test_a_mapping_of_thirty_thousand_unknown_keys(faults: Callable[..., list[str]]) -> None:
     start = time.process_time()
     found = faults("".join(f"k{i}: 1\n" for i in range(30_000)))

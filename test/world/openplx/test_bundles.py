@@ -36,6 +36,8 @@ def test_all_files_parse(bundle_files: list[Path]) -> None:
         assert parse(file.read_text(encoding="utf-8"), report) is not None, report.errors[0]
 
 
+# Takes seconds: make test has the types of all bundles.
+@pytest.mark.nightly
 @pytest.mark.usefixtures("bundles")
 def test_every_line_of_every_model_can_be_worked_out() -> None:
     """Each name found, each type known, each value of the type that it is assigned to: 490 models and constants."""

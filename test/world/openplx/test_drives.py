@@ -68,6 +68,8 @@ def speed(run: Simulation, joint: str) -> float:
     return float(run.joints[joint].velocity[0])
 
 
+# Takes seconds: make test has springs and motors by their equations.
+@pytest.mark.nightly
 def test_a_spring_with_limited_effort_pulls_its_connectors_together(world: Callable[..., World]) -> None:
     """At rest half a metre below, at no speed, give way apart: m g / 1e6."""
     run = run_of(
@@ -147,6 +149,8 @@ def test_a_motor_turns_from_the_first_step_on_and_over_changes_of_its_target(
             assert run.joints["Rotor/bar"].position[0] == pytest.approx(angle, abs=2e-5)
 
 
+# Takes seconds: make test has springs and motors by their equations.
+@pytest.mark.nightly
 def test_a_target_of_zero_is_a_brake(world: Callable[..., World]) -> None:
     held = run_of(world(ROTOR, MOTOR + f"    max_effort: {2 * WEIGHT}\n    min_effort: {-2 * WEIGHT}"), 10.0)
     assert abs(held.joints["Rotor/bar"].position[0]) < 1e-5
@@ -466,6 +470,8 @@ def test_a_range_without_a_mate_is_reported(world: Callable[..., World]) -> None
         world(ROTOR, stop.replace("[rail, rail]", "hinge.connectors"))
 
 
+# Takes seconds: make test has springs and motors by their equations.
+@pytest.mark.nightly
 def test_a_motor_without_a_limit_rests_at_a_hard_range(world: Callable[..., World]) -> None:
     ends = "    connectors: hinge.connectors\n    start: -0.5\n    end: 0.5"
     stop = f"\nstop is Physics3D.Interactions.RotationalRange:\n{ends}"

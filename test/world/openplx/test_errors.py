@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nightly import only
 
 from sim_node.extensions.openplx import objects
 from sim_node.world import WorldError, WorldWarning, load
@@ -229,6 +230,8 @@ def test_every_fault_of_a_file_is_reported_at_once(write: Callable[..., Path]) -
 # What would take long or much memory
 
 
+# Takes seconds: make test has values that lead on, below or above.
+@pytest.mark.nightly
 def test_a_value_that_leads_on_and_on(write: Callable[..., Path]) -> None:
     lines = "".join(f"    x{i} is Real: x{i + 1}\n" for i in range(5000))
     found = reported(write, f"{S}:\n{lines}    x5000 is Real: 1\n")
@@ -240,6 +243,8 @@ def test_values_that_were_worked_out_before_lead_on_as_long_as_they_like(write: 
     load(write(f"{S}:\n    x0 is Real: 0\n{lines}", "w.openplx"))
 
 
+# Takes seconds: make test has values that lead on, below or above.
+@pytest.mark.nightly
 def test_a_model_that_multiplies(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten of the next in each, eight deep: a hundred million objects. A tenth of the limit is reached as well."""
     monkeypatch.setattr(objects, "MAX_OBJECTS", objects.MAX_OBJECTS // 10)
@@ -267,7 +272,7 @@ def test_a_file_that_is_too_long(write: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1" + " + 1" * 20_000, "-" * 20_000 + "1", "a" + ".b" * 20_000, "[" + "1, " * 20_000 + "]"]
+    "text", only(["1" + " + 1" * 20_000, "-" * 20_000 + "1", "a" + ".b" * 20_000, "[" + "1, " * 20_000 + "]"], 1)
 )
 def test_long_expressions_need_no_stack(write: Callable[..., Path], text: str) -> None:
     part = "    part is Physics3D.Bodies.RigidBody:\n        inertia.mass: x * x + a * a\n"

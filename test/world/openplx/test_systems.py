@@ -101,6 +101,8 @@ def test_the_hands_of_the_clock_turn_once_in_twelve_hours_an_hour_and_a_minute()
         assert drives[f"Clock/{name}#0"].target * period == pytest.approx(2 * math.pi)
 
 
+# Takes seconds: make test has the angles of these hands, above.
+@pytest.mark.nightly
 def test_the_hands_of_the_running_clock() -> None:
     """Fifteen seconds on, the second hand points from half to a quarter to; its motor holds its speed."""
     simulation = Simulation(load("clock"))
