@@ -43,6 +43,8 @@ class BagGhost:
         BagError: The bag cannot be read, or has no transforms.
     """
 
+    lives = stale = False
+
     def __init__(self, path: str | Path, report: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
         self._name, self._report = Path(path).resolve().name, report
         with ExitStack() as opened:
