@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.spatial.tree import Extrapolation, TransformError, TransformTree
+from sim_node.spatial.tree import TransformError, TransformTree
 from sim_node.viewing.messages.frames import MAP
 from sim_node.world import FrameTable
 from sim_node.world.frame_table import table_of
@@ -49,22 +49,12 @@ class LiveFrames:
         self.table = table_of(parents, dynamic)
         self.poses = np.tile(pose_math.IDENTITY, (len(self.table), 1))
 
-    def read(self, stamp_ns: int | None = None) -> None:
-        """Read the poses.
-
-        Args:
-            stamp_ns: The time, ns, of frames that are known then; of others, and without a time, the newest.
-        """
+    def read(self) -> None:
+        """Read the newest poses."""
         names = self.table.names
         for row, parent in enumerate(self.table.parents.tolist()):
             if parent >= 0:
                 try:
-                    self.poses[row] = self._pose(names[parent], names[row], stamp_ns)
+                    self.poses[row] = self._tree.lookup(names[parent], names[row])
                 except TransformError:
                     continue
-
-    def _pose(self, parent: str, name: str, stamp_ns: int | None) -> FloatArray:
-        try:
-            return self._tree.lookup(parent, name, stamp_ns)
-        except Extrapolation:
-            return self._tree.lookup(parent, name)

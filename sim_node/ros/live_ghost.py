@@ -19,7 +19,7 @@ from sim_node.world import FrameTable
 class LiveGhost:
     """The frames of the graph, with the shapes that the page has on frames of the same names.
 
-    They are where the graph has them at the time of the page, or else now: also while the page stands.
+    They are where the graph has them now, whatever the time of the page: its clock is another one, or it was recorded.
 
     Args:
         report: Called with messages for the user.
@@ -60,8 +60,8 @@ class LiveGhost:
         return GhostScene(self._frames.table, self._frames.poses.copy(), None)
 
     def poses(self, instant: Instant, since_ns: int) -> FloatArray:
-        """Return the poses (N, 7) at an instant of the page, else the newest."""
-        self._frames.read(instant.time_ns if instant.posed_ns is None else instant.posed_ns)
+        """Return the newest poses (N, 7)."""
+        self._frames.read()
         return self._frames.poses
 
     def close(self) -> None:

@@ -252,6 +252,8 @@ class Viewer:
                 self._plots.clear()
                 if self.panels is not None:
                     self.panels.clear()
+            elif back and self.ghosts.live:  # they are elsewhere than when the page had this time
+                self._plots.clear()
             scene.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
