@@ -27,7 +27,8 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for step in range(21):
         at_s = 0.1 * step
         grey = a("std_msgs/ColorRGBA", r=0.57, g=0.59, b=0.58, a=1.0)
-        ground = marker(0, CUBE, (0.0, 0.0, -0.0005), scale=point(50.0, 50.0, 0.001, "Vector3"), color=grey, ns="shapes")
+        plane = {"scale": point(50.0, 50.0, 0.001, "Vector3"), "color": grey, "ns": "shapes"}
+        ground = marker(0, CUBE, (0.0, 0.0, -0.0005), **plane)
         cart = marker(1, CUBE, (0.1, 0.0, 0.3), scale=point(0.8, 0.4, 0.6, "Vector3"), header=header("cart/base_link"))
         lines.append(("/tf", at_s, transforms("map", "cart/base_link", (0.0, 0.0, 0.0), at_s)))
         lines.append(("/markers", at_s, a("visualization_msgs/MarkerArray", markers=[ground, cart])))

@@ -200,6 +200,26 @@ def test_a_recording_of_the_graph_and_a_bag_meet_by_their_stamps(
     assert found == pytest.approx([1.0, 2.5, 0.7], abs=1e-6)
 
 
+def test_a_jump_in_a_recording_of_a_slow_simulation_is_not_read_from_its_start(tmp_path: Path) -> None:
+    """At times of today, a quarter as fast as the wall clock, with a message each 0.16 s; paused for ten minutes."""
+    begin_s, pause_s = 1_795_000_000.0, 600.0
+
+    def recorded_at(t: float) -> float:
+        return begin_s + 4.0 * t + (pause_s if t > 20.0 else 0.0)
+
+    times = [0.04 * k for k in range(1001)]
+    lines = [("/tf", recorded_at(t), transforms("map", "drone", (t, 0.0, 0.0), t)) for t in times]
+    ghost = BagGhost(written(tmp_path / "slow", lines), print)
+    for seconds in (35.01, 0.5, 19.99, 20.5, 39.9):
+        stamp_ns = round(1e9 * seconds)
+        assert ghost.poses(Instant(stamp_ns, np.zeros((0, 7)), {}), 0)[1, 0] == pytest.approx(seconds, abs=1e-6)
+        beginnings = np.array(ghost._beginnings()) / 1e9
+        assert (beginnings <= recorded_at(seconds)).all()
+        # A margin of 0.2 s of stamps, between two messages, and the resolution of the bisection.
+        assert recorded_at(max(seconds - 0.2, 0.0)) - beginnings[0] < 0.16 + 0.2
+    ghost.close()
+
+
 def test_a_ghost_without_a_world_looks_like_the_page(tmp_path: Path, bags: tuple[Path, Path], viewer: Viewer) -> None:
     lines = [("/tf", t, transforms("map", "drone/base_link", (0.0, t, 0.0), t)) for t in (0.0, 1.0)]
     viewer.ghosts.sources = [BagGhost(written(tmp_path / "bare", lines), print)]
