@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 # Longest text from outside in a message, in characters.
 MAX_SHOWN = 100
@@ -39,6 +39,12 @@ def shown_chain(names: Sequence[str], limit: int = 10) -> str:
         left_out = f"({len(names) - len(first) - len(last)} more)"
         return " -> ".join((*map(shown, first), left_out, *map(shown, last)))
     return " -> ".join(map(shown, names))
+
+
+def some_of(names: Collection[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(shown, [*names][:most])) + more
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError, whole
 from sim_node.cli.parser import add_optional
+from sim_node.packages import how_to_install
 from sim_node.recording.bag import BagError
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import SettingsFault
@@ -42,8 +43,8 @@ def add_look_back(parser: argparse.ArgumentParser) -> None:
 def add_ghost(parser: argparse.ArgumentParser) -> None:
     """--ghost BAG, --ghost TOPIC."""
     what = (
-        "also show this bag, translucent and at the time of the page; repeat it for several; TOPIC or TOPIC=FRAME: a "
-        "body where the poses of a topic have it"
+        "also show this bag, translucent and at the time of the page; repeat it for several; live: the running graph; "
+        "TOPIC or TOPIC=FRAME: a body where the poses of a topic have it"
     )
     parser.add_argument("--ghost", metavar="BAG", action="append", default=[], help=what)
 
@@ -59,16 +60,29 @@ def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
     found: list[Ghost] = []
     for word in arguments.ghost:
         if word == "live" and not Path(word).exists():
-            raise UsageError(
-                "--ghost: the running graph is no ghost; `view WORLD --live --apart` shows it beside a world, and "
-                "`view --live --ghost BAG` a bag beside it"
-            )
+            found.append(_live_ghost(arguments, report))
+            continue
         topic, _, frame = word.partition("=")
         if topic.startswith("/") and not Path(topic).exists():
             found.append(TopicGhost(topic, frame))
         else:
             found.append(BagGhost(word, report, getattr(arguments, "chunk_limit", MAX_BYTES)))
     return found
+
+
+def _live_ghost(arguments: argparse.Namespace, report: Callable[[str], object]) -> Ghost:
+    """Return the running graph as a ghost, of a page that is not of the graph itself. Raises UsageError."""
+    if getattr(arguments, "live", False):
+        raise UsageError("--ghost live: --live shows the graph itself; give a BAG or a WORLD without --live")
+    if not getattr(arguments, "no_ros", True):
+        raise UsageError("--ghost live: the run moves the frames of the graph itself; add --no-ros")
+    if getattr(arguments, "export", None) is not None:
+        raise UsageError("--ghost live: a page of --export plays without the graph")
+    try:
+        from sim_node.ros.live_ghost import LiveGhost
+    except ImportError as error:
+        raise UsageError(f"--ghost live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
+    return LiveGhost(report)
 
 
 def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:

@@ -19,7 +19,7 @@ from sim_node.world.shapes import Geometry
 MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 # Half the size of a shape over its scale, where that is not 1.
-_HALVES = {"box": np.array([0.5, 0.5, 0.5]), "cylinder": np.array([1.0, 1.0, 0.5])}
+_HALVES = {"box": np.full(3, 0.5), "floor": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5])}
 
 
 class Extent(NamedTuple):

@@ -12,6 +12,7 @@ from sim_node.messages.marker_messages import FrameMarker, MarkerType
 from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, DrawnShape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
@@ -131,6 +132,11 @@ def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
             corners = vertices[faces].reshape(-1, 3)
             drawn = colour if shape.colour == PLAIN else shape.colour
             yield FrameMarker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
+
+
+def is_plane(group: str, scale: FloatArray) -> bool:
+    """Return whether a box of a group, with edges (3,) in m, is how these markers show a plane."""
+    return group == SHAPES and float(scale[2]) == _THIN
 
 
 @marker_group(PATHS)

@@ -51,7 +51,7 @@ class TriangleMesh:
 
 
 # Kinds of shapes that are ground: views are not fitted to them, and they are no walls.
-FLAT = ("plane", "terrain")
+FLAT = ("plane", "floor", "terrain")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,8 @@ class DrawnShape:
 
     Attributes:
         row: Row of its frame.
-        kind: box, sphere, cylinder (along z), plane (normal z), mesh, terrain (a mesh, too) or glb.
+        kind: box, sphere, cylinder (along z), plane (normal z), floor (a box that stands for a plane), mesh, terrain (a
+            mesh, too) or glb.
         pose: (7,) in the frame, m.
         scale: (3,) factor of a cube of edge 1, a sphere of radius 1, a cylinder of radius 1 and length 1, or the units
             of the mesh or file.

@@ -100,20 +100,14 @@ def jpeg(frame: str) -> Any:
 
 
 def marker(number: int, kind: int, at: tuple[float, float, float], action: int = 0, **fields: Any) -> Any:
-    colour = a("std_msgs/ColorRGBA", r=0.0, g=1.0, b=0.0, a=1.0)
-    scale = point(1.0, 2.0, 3.0, "Vector3")
-    return a(
-        "visualization_msgs/Marker",
-        header=header("map"),
-        ns="test",
-        id=number,
-        type=kind,
-        action=action,
-        pose=pose(at),
-        scale=scale,
-        color=colour,
+    given = {
+        "header": header("map"),
+        "ns": "test",
+        "scale": point(1.0, 2.0, 3.0, "Vector3"),
+        "color": a("std_msgs/ColorRGBA", r=0.0, g=1.0, b=0.0, a=1.0),
         **fields,
-    )
+    }
+    return a("visualization_msgs/Marker", id=number, type=kind, action=action, pose=pose(at), **given)
 
 
 def transforms(parent: str, child: str, position: tuple[float, float, float], at_s: float) -> Any:

@@ -12,6 +12,7 @@ from nightly import only
 from page import opened, press, script, told
 from robot_topics import a, stamped, transforms, written
 from scipy.spatial.transform import Rotation
+from sending import sending
 from waiting import until
 
 from sim_node.cli.main import main
@@ -200,6 +201,26 @@ def test_a_recording_of_the_graph_and_a_bag_meet_by_their_stamps(
     assert found == pytest.approx([1.0, 2.5, 0.7], abs=1e-6)
 
 
+def test_a_jump_in_a_recording_of_a_slow_simulation_is_not_read_from_its_start(tmp_path: Path) -> None:
+    """At times of today, a quarter as fast as the wall clock, with a message each 0.16 s; paused for ten minutes."""
+    begin_s, pause_s = 1_795_000_000.0, 600.0
+
+    def recorded_at(t: float) -> float:
+        return begin_s + 4.0 * t + (pause_s if t > 20.0 else 0.0)
+
+    times = [0.04 * k for k in range(1001)]
+    lines = [("/tf", recorded_at(t), transforms("map", "drone", (t, 0.0, 0.0), t)) for t in times]
+    ghost = BagGhost(written(tmp_path / "slow", lines), print)
+    for seconds in (35.01, 0.5, 19.99, 20.5, 39.9):
+        stamp_ns = round(1e9 * seconds)
+        assert ghost.poses(Instant(stamp_ns, np.zeros((0, 7)), {}), 0)[1, 0] == pytest.approx(seconds, abs=1e-6)
+        beginnings = np.array(ghost._beginnings()) / 1e9
+        assert (beginnings <= recorded_at(seconds)).all()
+        # A margin of 0.2 s of stamps, between two messages, and the resolution of the bisection.
+        assert recorded_at(max(seconds - 0.2, 0.0)) - beginnings[0] < 0.16 + 0.2
+    ghost.close()
+
+
 def test_a_ghost_without_a_world_looks_like_the_page(tmp_path: Path, bags: tuple[Path, Path], viewer: Viewer) -> None:
     lines = [("/tf", t, transforms("map", "drone/base_link", (0.0, t, 0.0), t)) for t in (0.0, 1.0)]
     viewer.ghosts.sources = [BagGhost(written(tmp_path / "bare", lines), print)]
@@ -207,7 +228,7 @@ def test_a_ghost_without_a_world_looks_like_the_page(tmp_path: Path, bags: tuple
     assert viewer.scene is not None
     names = [viewer.scene.frames.names[shape.row] for shape in viewer.scene.shapes]
     view.close()
-    assert names.count("ghost/drone/base_link") == names.count("drone/base_link")
+    assert names.count("ghost/ball") == names.count("ball") == 1, "on the body, and unknown to the bag"
 
 
 def test_a_body_is_where_a_topic_estimates_it(tmp_path: Path, viewer: Viewer) -> None:
@@ -240,6 +261,96 @@ def test_a_ghost_of_what_comes_later_is_beside_it(bags: tuple[Path, Path], viewe
     assert [plot.name for plot in viewer._plots._plots] == list(DIFFERENCES)
 
 
+@pytest.mark.usefixtures("ros_domain")
+def test_the_graph_is_a_ghost_that_moves_while_the_page_stands(bags: tuple[Path, Path], viewer: Viewer) -> None:
+    """The camera on the drone has no shape, and comes with the graph."""
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from geometry_msgs.msg import TransformStamped
+    from tf2_msgs.msg import TFMessage
+
+    from sim_node.ros.live_ghost import LiveGhost
+
+    drone, camera = (TransformStamped(child_frame_id=name) for name in ("drone/base_link", "drone/camera"))
+    for transform, parent in ((drone, "map"), (camera, "drone/base_link")):
+        transform.header.frame_id, transform.transform.rotation.w = parent, 1.0
+    drone.transform.translation.y, camera.transform.translation.x = 7.0, 0.5
+    said = list[str]()
+    viewer.ghosts.sources = [LiveGhost(said.append)]
+    view = BagView(bags[0], viewer, said.append)
+    view.start(paused=True)
+    view.seek(10**9)
+    until(partial(is_near, viewer, 1.0), "the bag, before anything of the graph has come")
+    with sending(("/tf", TFMessage(transforms=[drone]), False), ("/tf_static", TFMessage(transforms=[camera]), True)):
+        until(lambda: "ghost/drone/camera" in viewer.scene.frames.names, "the graph")  # type: ignore[union-attr]
+        until(lambda: at(viewer, "ghost/drone/base_link")[1] == 7.0, "its pose")
+        assert at(viewer, "ghost/drone/camera")[:3].tolist() == [0.5, 7.0, 0.0]
+        drone.header.stamp.sec, drone.transform.translation.y = 1, 9.0
+        until(lambda: at(viewer, "ghost/drone/base_link")[1] == 9.0, "where it has gone")
+        assert is_near(viewer, 1.0)
+        names = [viewer.scene.frames.names[shape.row] for shape in viewer.scene.shapes]  # type: ignore[union-attr]
+        assert names.count("ghost/ball") == names.count("ball") == 1, "on the body, and unknown to the graph"
+        view.seek(2 * 10**9)
+        until(partial(is_near, viewer, 2.0), "the bag goes on")
+        view.play()
+        until(lambda: len(plotted(viewer, "Δ position (m)")) > 9, "samples")
+        view.close()
+    time_s, *far = plotted(viewer, "Δ position (m)").T
+    assert np.array(far) == pytest.approx(np.stack([-time_s, 0 * time_s + 9.0, 0 * time_s - 3.0]), abs=0.03)
+    assert said == []
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize(
+    ("child", "why"),
+    [("cart", "has cart, but not ground, drone/base_link, ball of the page"), ("", "has no transforms yet")],
+)
+def test_a_graph_without_the_frames_of_the_page_is_said_once(
+    child: str, why: str, bags: tuple[Path, Path], viewer: Viewer
+) -> None:
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from geometry_msgs.msg import TransformStamped
+    from tf2_msgs.msg import TFMessage
+
+    from sim_node.ros.live_ghost import LiveGhost
+
+    cart = TransformStamped(child_frame_id=child)
+    cart.header.frame_id, cart.transform.rotation.w = "map", 1.0
+    said = list[str]()
+    viewer.ghosts.sources = [LiveGhost(said.append)]
+    with sending(("/tf", TFMessage(transforms=[cart] if child else []), False)):
+        view = BagView(bags[0], viewer, print)
+        view.start()
+        until(lambda: said, "what is missing")
+    view.close()
+    assert said == [f"--ghost live: the graph {why}"]
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize(
+    ("topic", "why"),
+    [
+        ("/filter/pos", "there is no topic /filter/pos yet; did you mean /filter/pose? (drawn can be /filter/pose)"),
+        ("/filter/state", "/filter/state: a std_msgs/msg/String has no pose"),
+    ],
+)
+def test_a_topic_that_the_graph_does_not_have_is_said(topic: str, why: str, viewer: Viewer) -> None:
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    from geometry_msgs.msg import PoseStamped
+    from rcl_interfaces.msg import Log
+    from std_msgs.msg import String
+
+    from sim_node.ros.live_view import LiveView
+
+    viewer.ghosts.sources = [TopicGhost(topic, "")]
+    said = list[str]()
+    with sending(("/filter/pose", PoseStamped(), False), ("/filter/state", String(), False)):
+        live = LiveView(viewer)
+        live._node.create_subscription(Log, "/rosout", lambda line: said.append(line.msg), 10)
+        until(lambda: [line for line in said if "--ghost" in line], "what is missing")
+        live.close()
+    assert next(line for line in said if "--ghost" in line).startswith(f"--ghost: {why}")
+
+
 # Takes seconds: make test has ghosts of bags and of the graph.
 @pytest.mark.nightly
 def test_two_bags_and_a_run_with_a_bag_are_one_command(
@@ -258,7 +369,7 @@ def test_two_bags_and_a_run_with_a_bag_are_one_command(
     [
         (["run", "orbit", "--no-ros", "--ghost", "x"], "--ghost requires --view"),
         (["view", "orbit", "--ghost", "nothing"], "nothing"),
-        (["view", "orbit", "--ghost", "live"], "--ghost: the running graph is no ghost"),
+        (["view", "--live", "--ghost", "live"], "--ghost live: --live shows the graph itself"),
         (["view", "orbit", "--apart"], "--apart"),
     ],
 )

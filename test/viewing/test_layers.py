@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +15,7 @@ from hypothesis import strategies as st
 from page import Page, opened, script, told
 from robot_topics import a, stamped, transforms, written
 from scipy.spatial.transform import Rotation
+from sending import sending
 from waiting import until
 
 from sim_node.assembly import assemble
@@ -164,35 +162,6 @@ def test_a_bag_without_transforms_is_drawn_in_the_frames_of_the_world(world: Wor
         assert page.prop("/world/topics/0/axes", "batched_positions").tolist() == [5.0, 1.0, 0.0]
     view.close()
     assert not any("pad" in report for report in reports)
-
-
-@contextmanager
-def sending(*topics: tuple[str, Any, bool]) -> Iterator[None]:
-    """Another node, which sends messages again and again: topic, message, and whether it is latched."""
-    import rclpy
-    from rclpy.context import Context
-    from rclpy.qos import DurabilityPolicy, QoSProfile
-
-    qos = {latched: QoSProfile(depth=1, durability=DurabilityPolicy(2 - latched)) for latched in (False, True)}
-    context, ended = Context(), threading.Event()
-    rclpy.init(context=context)
-    node = rclpy.create_node("sender", context=context)
-    publishers = [node.create_publisher(type(message), topic, qos[latched]) for topic, message, latched in topics]
-
-    def send() -> None:
-        while not ended.wait(0.1):
-            for publisher, (_, message, _) in zip(publishers, topics, strict=True):
-                publisher.publish(message)
-
-    thread = threading.Thread(target=send)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        node.destroy_node()
-        context.shutdown()
 
 
 @pytest.mark.usefixtures("ros_domain")

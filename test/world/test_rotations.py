@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from nightly import only
 from scipy.spatial.transform import Rotation
 
 from sim_node.world.readers import numbers

@@ -22,7 +22,7 @@ from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh, linear
 @cache
 def solid(kind: str) -> TriangleMesh:
     """Return a cube of edge 1, a sphere of radius 1, or a cylinder of radius 1 and length 1 along z."""
-    if kind == "box":
+    if kind in ("box", "floor"):
         made = trimesh.creation.box((1.0, 1.0, 1.0))
     elif kind == "sphere":
         made = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
@@ -38,6 +38,8 @@ def solid(kind: str) -> TriangleMesh:
 MAX_NODES = 64
 # Factor of shapes that are hidden.
 _HIDDEN = 1e-6
+# A kind of shapes, whose nodes begin with its name: night.js knows them by that.
+FLOOR = "floor"
 # viser's order of a quaternion, as indices of a pose.
 WXYZ = [6, 3, 4, 5]
 # How many walls there are at most: each is an object of its own for the page.
@@ -139,7 +141,8 @@ class Batches:
         if batch is None or batch.made_of != made_of:
             number = next(free) if batch is None else batch.number
             # A node of the same name replaces the one before.
-            handle = _add(self._scene, f"{self._node}/{number}", members, placed)
+            name = FLOOR if members[0].kind == FLOOR else ""
+            handle = _add(self._scene, f"{self._node}/{name}{number}", members, placed)
             batch = self._batches[form] = _Batch(number, handle, made_of)
             self._listen(batch)
         return batch
@@ -166,6 +169,14 @@ class Batches:
             scales = np.array([shape.scale for shape in members], dtype=np.float32)
             scales[hidden[[shape.row for shape in members]]] = _HIDDEN
             batch.handle.batched_scales = scales
+
+    def paint_floors(self, colour: Sequence[float] | None) -> None:
+        """Give all floors a colour in sRGB, 0 to 1; None: their own."""
+        for batch in self._batches.values():
+            members = self._members[batch.number]
+            if members[0].kind == FLOOR:
+                colours = np.array([(colour or shape.colour)[:3] for shape in members])
+                batch.handle.batched_colors = linear(colours)
 
     def nodes(self) -> list[tuple[str, DrawnShape]]:
         """Return the node of each shape that has a batch of its own."""

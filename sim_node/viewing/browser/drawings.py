@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, Wall, place, walls_of
 from sim_node.viewing.browser.overlays import Edges, NameOverlays, PlacedLabel, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
+from sim_node.viewing.extent import points_of
 from sim_node.viewing.meshes import DrawnShape, linear
 from sim_node.viewing.messages.drawing import (
     FIXED,
@@ -82,6 +83,8 @@ class DrawnSource:
         self.place: FloatArray | None = None
         self.visible, self.drew = True, False
         self.walls: list[Wall] = []
+        self._shapes: list[DrawnShape] = []
+        self._floors: Sequence[float] | None = None
         self._pick: Callable[[str, DrawnShape], None] | None = None
 
     def draw(self, drawing: Drawing, at: Mapping[str, FloatArray], standing: Collection[str] = ()) -> None:
@@ -128,6 +131,17 @@ class DrawnSource:
         """Hide its shapes on some frames, and show the others."""
         if self._solids is not None:
             self._solids.hide(np.array([name in frames for name in self._shaped], dtype=bool))
+
+    def paint_floors(self, colour: Sequence[float] | None) -> None:
+        """Give its floors a colour in sRGB, 0 to 1, now and when they come; None: their own."""
+        self._floors = colour
+        if self._solids is not None:
+            self._solids.paint_floors(colour)
+
+    def around(self, frames: Collection[str]) -> FloatArray:
+        """Return points (P, 3) around its shapes on some frames, in the fixed frame, m."""
+        shapes = [shape for shape in self._shapes if self._shaped[shape.row] in frames]
+        return points_of(self._carried, shapes, np.zeros((0, 3)), np.zeros(len(self._carried), dtype=bool))
 
     def on_pick(self, pick: Callable[[str, DrawnShape], None]) -> None:
         """Tell which of its shapes a page's user clicked, and its frame, from now on."""
@@ -226,6 +240,7 @@ class DrawnSource:
         self._carriers = [frame if follows else "" for frame, follows in rows]
         self._carried = np.array([at[frame] for frame, _ in rows]).reshape(-1, 7)
         shapes = [replace(shape, row=index[each.frame, each.follows]) for each in solids for shape in each.shapes]
+        self._shapes = shapes
         moving = np.zeros(len(rows), dtype=bool)
         walls = walls_of(shape for shape in shapes if self._shaped[shape.row] in standing)
         if self._solids is None and shapes:
@@ -236,6 +251,8 @@ class DrawnSource:
             self._solids.change(shapes, moving, self._carried, walls)
             self._solids.show(self._carried)
         if self._solids is not None:
+            if self._floors is not None:
+                self._solids.paint_floors(self._floors)
             self.walls = self._solids.walls(self._carried)
 
     def _draw_pictures(self, pictures: list[Picture], at: Mapping[str, FloatArray]) -> None:
@@ -360,6 +377,7 @@ class Drawings:
         # Frames whose shapes are hidden, and those on which shapes are walls.
         self._unseen: frozenset[str] = frozenset()
         self._standing: frozenset[str] = frozenset()
+        self._floors: Sequence[float] | None = None
         self._pick: Callable[[DrawnShape], None] | None = None
         self._labels: dict[int, Any] = {}
         # Of each label, its anchor, and whether it is shown where nothing hides and shows labels: on exported pages.
@@ -406,6 +424,7 @@ class Drawings:
             )
             source.set_visible(name not in self._hidden)
             source.on_pick(self._picked)
+            source.paint_floors(self._floors)
         source.draw(drawing, at, self._standing)
         if self._unseen:
             source.hide(self._unseen)
@@ -434,6 +453,17 @@ class Drawings:
         self._unseen = frames
         for source in self.sources.values():
             source.hide(frames)
+
+    def paint_floors(self, colour: Sequence[float] | None) -> None:
+        """Give floors a colour in sRGB, 0 to 1, now and when they come; None: their own."""
+        self._floors = colour
+        for source in self.sources.values():
+            source.paint_floors(colour)
+
+    def around(self, frames: Collection[str]) -> FloatArray:
+        """Return points (P, 3) around the shapes of sources on some frames, in the fixed frame, m."""
+        found = [source.around(frames) for source in self.sources.values() if source.visible]
+        return np.concatenate([np.zeros((0, 3)), *found])
 
     def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
         """Tell which shape a page's user clicked, with the row of its frame, from now on."""

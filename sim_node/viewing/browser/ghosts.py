@@ -23,7 +23,8 @@ _TINT, _OPACITY, _LARGER = np.array([0.25, 0.5, 1.0]), 0.45, 1.015
 class GhostScene(NamedTuple):
     """The frames of a ghost by their own names, their first poses (N, 7) in their parents, m, and its shapes.
 
-    Of what does not move, nothing is drawn. Shapes: None for those that the page has on frames of the same names.
+    Of what does not move, nothing is drawn. Shapes: None for those that the page has on frames of the same names, and
+    on what is below these on the page and not among them, which moves as on the page.
     """
 
     frames: FrameTable
@@ -33,6 +34,14 @@ class GhostScene(NamedTuple):
 
 class Ghost(Protocol):
     """A source of a ghost."""
+
+    @property
+    def lives(self) -> bool:
+        """Whether it moves on while the page stands."""
+
+    @property
+    def stale(self) -> bool:
+        """Whether it has other frames by now than `scene` returned."""
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
         """Return what is drawn, given the frames of the page and their poses (N, 7) in their parents, m."""
@@ -55,40 +64,38 @@ class TopicGhost:
         frame: The frame of the body; empty for the first `base_link` in the namespace of the topic, else on the page.
     """
 
+    lives = stale = False
+
     def __init__(self, topic: str, frame: str) -> None:
         self.topic, self._frame = topic, frame
-        self._rows: list[int] = []
         self._pose: FloatArray | None = None
         # Where frames of estimates are that nothing else has, such as `odom` of dead reckoning.
         self._origins: dict[str, FloatArray] = {}
         self.frame = ""
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
-        """Return the body and what is below it, with its shapes."""
+        """Return the body alone: what is below it on the page comes with it."""
         self._frames, body = frames, self._body(frames)
         self.frame = frames.names[body] if body else ""
-        self._rows = [0, *(row for row in range(len(frames)) if body and body in frames.chain(row))]
-        names = tuple(frames.names[row] for row in self._rows)
-        parents = [max(frames.parents[row], 0) for row in self._rows[1:]]
-        above = [-1, *(self._rows.index(parent) if parent in self._rows else 0 for parent in parents)]
-        static = np.array([row != body and bool(frames.static[row]) for row in self._rows])
-        own = poses[self._rows]
-        if body:
-            own[1] = frames.in_root(poses)[body] if self._pose is None else self._pose
-        scales = frames.scales[self._rows]
-        return GhostScene(FrameTable(names, np.array(above, dtype=np.int32), static, scales), own, None)
+        rows = [0, body] if body else [0]
+        parents, static = np.arange(-1, len(rows) - 1, dtype=np.int32), np.arange(len(rows)) == 0
+        table = FrameTable(tuple(frames.names[row] for row in rows), parents, static, frames.scales[rows])
+        return GhostScene(table, self._placed(poses), None)
 
     def poses(self, instant: Instant, since_ns: int) -> FloatArray:
-        """Return the poses at an instant of the page: what is below the body moves as on the page."""
-        own = instant.poses[self._rows]
+        """Return the poses at an instant of the page."""
         drawing, then = instant.measurements.get(self.topic, (None, instant.poses))
         axes = [each for each in drawing.items if isinstance(each, Poses)] if isinstance(drawing, Drawing) else []
         if axes:
             self._pose = pose_math.compose(self._origin(axes[0], then), axes[0].poses[-1])
-        if len(own) > 1:
-            body = self._frames.in_root(instant.poses)[self._rows[1]] if self._pose is None else self._pose
-            own[1] = body
-        return own
+        return self._placed(instant.poses)
+
+    def _placed(self, poses: FloatArray) -> FloatArray:
+        """Return the poses (2, 7) of the root and the body, given those (N, 7) of the page; (1, 7) without a body."""
+        if not self.frame:
+            return poses[:1]
+        body = self._frames.in_root(poses)[self._frames.index(self.frame)] if self._pose is None else self._pose
+        return np.stack([poses[0], body])
 
     def close(self) -> None:
         """Do nothing."""
@@ -115,18 +122,27 @@ class TopicGhost:
 
 
 class _Joined(NamedTuple):
-    """A ghost on the page: its moving rows, and which of them are on what stands, with the poses (T, 7) of that, m."""
+    """A ghost on the page.
+
+    Attributes:
+        source: The ghost.
+        rows: Its moving frames.
+        tops: Which of them are on what stands.
+        mounts: The poses (T, 7) of that, m.
+        below: The frames of the page that are below its own, and move as on the page.
+    """
 
     source: Ghost
     rows: IntArray
     tops: IntArray
     mounts: FloatArray
+    below: list[int]
 
-    def placed(self, poses: FloatArray) -> FloatArray:
-        """Return the poses of its moving frames in their parents on the page."""
+    def placed(self, poses: FloatArray, of_page: FloatArray) -> FloatArray:
+        """Return the poses of its frames in their parents on the page, given its own and those of the page."""
         found = np.array(poses[self.rows])
         found[self.tops] = pose_math.compose(self.mounts, found[self.tops])
-        return found
+        return np.concatenate([found, of_page[self.below]])
 
 
 class Ghosts:
@@ -153,29 +169,47 @@ class Ghosts:
             tops = np.array([place for place, parent in enumerate(above) if parent not in places], dtype=np.intp)
             root = theirs.names[0] if theirs.names[0] in own.names else own.names[0]
             mounts = theirs.in_root(first)[[above[place] for place in tops]]
-            joined = _Joined(source, rows, tops, mounts)
+            at = {theirs.names[row]: place for row, place in places.items()}
+            below: list[int] = []
+            for row in range(1, len(own)) if drawn is None else ():
+                name = own.names[row]
+                if name not in theirs.names and own.parents[row] >= 0 and own.names[own.parents[row]] in at:
+                    at[name] = len(frames) + len(rows) + len(below)
+                    below.append(row)
+            joined = _Joined(source, rows, tops, mounts, below)
+            parents = [places.get(row, own.index(root)) for row in above]
+            parents += [at[own.names[own.parents[row]]] for row in below]
             frames = FrameTable(
-                (*frames.names, *(prefix + theirs.names[row] for row in rows)),
-                np.array([*frames.parents, *(places.get(row, own.index(root)) for row in above)], dtype=np.int32),
-                np.array([*frames.static, *([False] * len(rows))]),
-                np.concatenate([frames.scales, theirs.scales[rows]]),
+                (*frames.names, *(prefix + name for name in at)),
+                np.array([*frames.parents, *parents], dtype=np.int32),
+                np.array([*frames.static, *([False] * len(at))]),
+                np.concatenate([frames.scales, theirs.scales[rows], own.scales[below]]),
             )
-            poses = np.concatenate([poses, joined.placed(first)])
-            if drawn is None:
-                on = {own.index(theirs.names[row]): row for row in places if theirs.names[row] in own.names}
-                drawn = [replace(shape, row=on[shape.row]) for shape in shapes if shape.row in on]
+            poses = np.concatenate([poses, joined.placed(first, poses)])
+            seen, names = (shapes, own.names) if drawn is None else (drawn, theirs.names)
             all_shapes += [
-                ghostly(replace(shape, row=places[shape.row]))
-                for shape in drawn
-                if shape.row in places and shape.kind not in FLAT
+                ghostly(replace(shape, row=at[names[shape.row]]))
+                for shape in seen
+                if names[shape.row] in at and shape.kind not in FLAT
             ]
             self._joined.append(joined)
-            self.of |= {prefix + theirs.names[row]: theirs.names[row] for row in rows if theirs.names[row] in own.names}
+            self.of |= {prefix + name: name for name in at if name in own.names}
         return frames, poses, all_shapes
 
-    def follow(self, topic: str) -> bool:
-        """Return whether one of them follows a topic."""
-        return any(isinstance(each, TopicGhost) and each.topic == topic for each in self.sources)
+    @property
+    def topics(self) -> list[str]:
+        """The topics that they follow."""
+        return [each.topic for each in self.sources if isinstance(each, TopicGhost)]
+
+    @property
+    def live(self) -> bool:
+        """Whether one of them moves on while the page stands."""
+        return any(each.lives for each in self.sources)
+
+    @property
+    def stale(self) -> bool:
+        """Whether one of them has other frames than were joined last."""
+        return any(each.stale for each in self.sources)
 
     def close(self) -> None:
         """Close the sources."""
@@ -202,7 +236,9 @@ class Ghosts:
         return [np.concatenate([each.poses, self._poses(each, since_ns)]) for each in instants]
 
     def _poses(self, instant: Instant, since_ns: int) -> FloatArray:
-        return np.concatenate([each.placed(each.source.poses(instant, since_ns)) for each in self._joined])
+        return np.concatenate(
+            [each.placed(each.source.poses(instant, since_ns), instant.poses) for each in self._joined]
+        )
 
 
 def ghostly(shape: DrawnShape) -> DrawnShape:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.text import MAX_LINE, did_you_mean, shown, some_of
 from sim_node.viewing.browser.messages_tab import MessageReader
 from sim_node.viewing.browser.scene import NO_PLACES
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
@@ -36,8 +36,6 @@ from sim_node.world import FrameTable, World
 from sim_node.world.frame_table import table_of
 from sim_node.world.layout import lay_out
 
-# Names in a message, at most.
-_MOST = 3
 _NO_FRAMES = FrameTable((), np.zeros(0, np.int32), np.zeros(0, np.bool_))
 
 
@@ -141,6 +139,11 @@ class Layer:
     def moves_ghost(self, topic: str) -> bool:
         """Return whether a ghost follows a topic of it."""
         return self._page.viewer.moves_ghost(self.topic(topic))
+
+    def missed_by_ghosts(self, topics: Iterable[str]) -> list[str]:
+        """Return the topics that ghosts follow, and that neither it nor another layer has, given those of it."""
+        others = (name for layer in self._page.layers for name in layer.topics())
+        return self._page.viewer.missed_by_ghosts([*map(self.topic, topics), *others])
 
     def close(self) -> None:
         """Close the page."""
@@ -380,8 +383,7 @@ class _Texts:
 
 
 def _listed(kind: str, names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"the {kind}{'s' if len(names) > 1 else ''} {', '.join(names[:_MOST])}{more}"
+    return f"the {kind}{'s' if len(names) > 1 else ''} {some_of(names)}"
 
 
 def _joined(layers: Sequence[Layer]) -> tuple[dict[str, str], dict[str, Layer]]:

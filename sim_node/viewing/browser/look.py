@@ -162,7 +162,7 @@ class Look:
     def _change_dark(self, event: Any) -> None:
         with self._lock, self._server.atomic():
             self._server.set_dark(self._dark.value)
-            self._scene.surroundings.set_dark(self._dark.value)
+            self._scene.set_dark(self._dark.value)
 
     def _change_trails(self, event: Any) -> None:
         patterns = [pattern.strip() for pattern in self._trails.value.split(",")]

@@ -183,16 +183,14 @@ class Plots:
         self._folder = gui.add_folder("Plots")
         with self._folder:
             self._none = gui.add_markdown("no plots yet: choose a frame or a sensor, and a signal")
-        subject = scene.frames.names[scene.first if scene.followed_first is None else scene.followed_first]
-        for ghost in [name for name, own in ghosts.items() if own == subject]:
-            for name in DIFFERENCES:
-                self._plot(ghost, name)
+        self._plot_ghosts(ghosts)
 
     def change(
         self, sensors: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]], ghosts: Mapping[str, str]
     ) -> None:
         """Follow a change of the scene: plots of what stays go on, others are removed."""
-        before, self._sensors, self._units, self._ghosts = self._sensors, dict(sensors), units, ghosts
+        before, self._sensors, self._units = self._sensors, dict(sensors), units
+        earlier, self._ghosts = self._ghosts, ghosts
         kept = []
         for plot in self._plots:
             name = plot.source
@@ -206,6 +204,15 @@ class Plots:
         if (names := self._names()) != self._source.options:
             self._source.options = names
             self._choose()
+        self._plot_ghosts({name: own for name, own in ghosts.items() if name not in earlier})
+
+    def _plot_ghosts(self, ghosts: Mapping[str, str]) -> None:
+        """Plot how ghosts of what is followed first differ."""
+        scene = self._scene
+        subject = scene.frames.names[scene.first if scene.followed_first is None else scene.followed_first]
+        for ghost in [name for name, own in ghosts.items() if own == subject]:
+            for name in DIFFERENCES:
+                self._plot(ghost, name)
 
     def sample(self, time_ns: int, in_root: FloatArray, measurements: Latest) -> None:
         """Sample all plotted signals: poses (N, 7) in the fixed frame, and measurements by name."""

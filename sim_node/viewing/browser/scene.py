@@ -27,7 +27,7 @@ from sim_node.viewing.browser.overlays import (
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.browser.start import FIELD_OF_VIEW, Opening, opening, start_view, subject_of
-from sim_node.viewing.browser.surroundings import PageSurroundings
+from sim_node.viewing.browser.surroundings import FLOOR_BY_NIGHT, PageSurroundings
 from sim_node.viewing.extent import Extent, around, boxes_of, points_of
 from sim_node.viewing.meshes import FLAT, DrawnShape
 from sim_node.viewing.messages.drawing import FIXED, Drawing
@@ -133,7 +133,7 @@ class PageScene:
         rows = [] if subject is None or row != subject.base else subject.rows
         if row is not None and not rows:
             rows = [below for below in range(len(self.frames)) if row in self.frames.chain(below)]
-        robot = self._around(rows)
+        robot = self._around(rows, self.drawings.around({self.frames.names[each] for each in rows}))
         viewpoint = self._viewpoint if row == self.followed_first else None
         if row is None:
             return opening(np.concatenate([self._points, *self.drawings.reaches.values()]), robot, viewpoint)
@@ -164,12 +164,17 @@ class PageScene:
         """Return the walls, of its own shapes and of those that topics draw, for JSON."""
         return [*self._batches.walls(self.in_root), *self.drawings.walls()]
 
-    def _around(self, rows: list[int]) -> FloatArray:
-        """Return points (P, 3) around the shapes of frames in the fixed frame, m; without shapes, around their axes."""
+    def _around(self, rows: list[int], drawn: FloatArray = NO_PLACES) -> FloatArray:
+        """Return points (P, 3) around frames in the fixed frame, m.
+
+        Around their shapes; without any, these (P, 3) around what topics draw on them; without that, around their axes.
+        """
         shown = points_of(self.in_root, [shape for shape in self.shapes if shape.row in rows], NO_PLACES)
         solid = shown[len(self.in_root) :]
         if len(solid) or not rows:
             return solid
+        if len(drawn):
+            return drawn
         origins = self.in_root[rows, :3]
         reach = _AXES * around(origins).radius
         return np.concatenate([origins - reach, origins + reach])
@@ -285,6 +290,11 @@ class PageScene:
         row = self._followed
         still = np.array(pose_math.IDENTITY)
         return still if row is None else _carried_along(self.in_root[row], turning=self._turning)
+
+    def set_dark(self, dark: bool) -> None:
+        """Set the colours of day or of night."""
+        self.surroundings.set_dark(dark)
+        self.drawings.paint_floors(FLOOR_BY_NIGHT if dark else None)
 
     def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> bool:
         """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.

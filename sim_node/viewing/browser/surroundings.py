@@ -17,7 +17,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.textured import plane_glb
 from sim_node.viewing.extent import Extent
-from sim_node.viewing.meshes import PLAIN, DrawnShape
+from sim_node.viewing.meshes import PLAIN, DrawnShape, linear
 from sim_node.world.scene import Sky
 
 # The sky is outside /world: it stays when the page follows a frame.
@@ -46,6 +46,8 @@ class SkyAndGround(NamedTuple):
     bold_lines: Sequence[float]
 
 
+# Floors of topics by night. As solids are lit, and grids are not, they are darker than the ground.
+FLOOR_BY_NIGHT = (0.19, 0.20, 0.21)
 LIGHT = SkyAndGround(ZENITH, HORIZON, (0.80, 0.80, 0.77), (0.72, 0.72, 0.70), (0.60, 0.61, 0.60))
 DARK = SkyAndGround((0.06, 0.08, 0.12), (0.20, 0.22, 0.26), (0.26, 0.27, 0.29), (0.32, 0.33, 0.35), (0.42, 0.43, 0.45))
 
@@ -144,14 +146,15 @@ class PageSurroundings:
 
 
 def night() -> dict[str, Any]:
-    """Return what a page without a server needs to become dark, for JSON: properties of viser's grids, and of the sky.
+    """Return what a page without a server needs to become dark, for JSON: properties of viser's grids, floors and sky.
 
     The colours of night replace those of any world.
     """
     sky = dome(*(np.array(colour) for colour in (DARK.zenith, DARK.horizon, DARK.ground)))
     grid = {"plane_color": DARK.ground, "cell_color": DARK.lines, "section_color": DARK.bold_lines}
     colours = {name: _bytes(colour) for name, colour in grid.items()}
-    return {"grid": colours, "sky": base64.b64encode(sky).decode(), "sky_node": SKY}
+    floor = linear(np.array(FLOOR_BY_NIGHT)).tolist()
+    return {"grid": colours, "floor": floor, "sky": base64.b64encode(sky).decode(), "sky_node": SKY}
 
 
 def dome(zenith: FloatArray, horizon: FloatArray, ground: FloatArray) -> bytes:

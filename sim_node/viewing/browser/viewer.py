@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -104,6 +105,9 @@ class Viewer:
         self._closed = False
         self._noted: deque[Mark] = deque(maxlen=MAX_MARKS)
         self._instant: Instant | None = None
+        # Sets the scene again with these poses, as when a ghost has other frames; of this world, if it is of a run.
+        self._again: Callable[[FloatArray], None]
+        self._world: World | None = None
         self._last_ns = self._first_ns = 0
         self._slow_due = 0.0
         self._edit: EditTab | None = None
@@ -153,6 +157,18 @@ class Viewer:
             WorldError: The schematic names what does not exist.
         """
         look, labels, topic_views, sources = look or world, labels or {}, topic_views or {}, sources or {}
+        self._again = partial(
+            self.set_scene,
+            frames,
+            shapes=shapes,
+            places=places,
+            topic_views=topic_views,
+            labels=labels,
+            sources=sources,
+            world=world,
+            plans=plans,
+            look=look,
+        )
         own = len(frames)
         frames, poses, shapes = self.ghosts.join(frames, poses, shapes)
         in_root = frames.in_root(poses)
@@ -173,12 +189,13 @@ class Viewer:
             else:
                 self._instant = None
                 scene.change(content)
-                if world is not None:
+                if world is not None and world is not self._world:
                     self.note("note", "the world changed")
                 self._plots.change(labels, units, self.ghosts.of)
                 for tab in (self._look, self._switches, self._lookup, self._drive):
                     if tab is not None:
                         tab.change()
+            self._world = world
             self._picked.change(look)
             if self.panels is None:
                 self.panels = Panels(
@@ -211,8 +228,10 @@ class Viewer:
         Args:
             instant: Its arrays may change after the next call.
         """
+        assert self.scene is not None, "set_scene comes before show"
+        if self.ghosts.stale:
+            self._again(instant.poses)
         scene = self.scene
-        assert scene is not None, "set_scene comes before show"
         back, self._last_ns = instant.time_ns < self._last_ns, instant.time_ns
         self._first_ns = self._first_ns or instant.time_ns
         since_ns = self._first_ns
@@ -233,6 +252,8 @@ class Viewer:
                 self._plots.clear()
                 if self.panels is not None:
                     self.panels.clear()
+            elif back and self.ghosts.live:  # they are elsewhere than when the page had this time
+                self._plots.clear()
             scene.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
@@ -285,11 +306,25 @@ class Viewer:
         Returns:
             Whether its messages move a ghost.
         """
-        return self.ghosts.follow(topic)
+        return topic in self.ghosts.topics
+
+    def missed_by_ghosts(self, topics: Iterable[str]) -> list[str]:
+        """Return the topics that ghosts follow, and that there are not.
+
+        Args:
+            topics: Those that there are.
+
+        Returns:
+            The names of the others.
+        """
+        return [topic for topic in self.ghosts.topics if topic not in {*topics}]
 
     def idle(self) -> None:
-        """Update the panel while nothing new arrives."""
+        """Update the panel, and ghosts that move on, while nothing new arrives."""
         with self.lock:
+            if self.ghosts.live and self._instant is not None and self.scene is not None:
+                own = self._instant.poses[: self.scene.own].copy()
+                self.show(self._instant._replace(poses=own, measurements={}, passed=None))
             if self.panels is not None:
                 self.panels.idle()
             self._show_slowly()

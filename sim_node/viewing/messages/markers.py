@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.markers import SHAPES
+from sim_node.viewing.markers import SHAPES, is_plane
 from sim_node.viewing.meshes import DrawnShape, TriangleMesh
 from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, TextLabel, strip
 from sim_node.viewing.messages.mesh_files import mesh_shapes
@@ -67,7 +67,10 @@ def items_of(marker: Any) -> Iterator[Item]:
         raise ValueError(f"marker {marker.ns}/{marker.id} is not finite")
     look, follows = DrawnShape(0, "mesh", pose, colour=colour), bool(marker.frame_locked)
     if kind in (_CUBE, _SPHERE, _CYLINDER):
-        yield Solids(frame, (_sized(look, _SOLIDS[kind], scale),), follows)
+        solid = _sized(look, _SOLIDS[kind], scale)
+        if kind == _CUBE and is_plane(marker.ns, scale):
+            solid = replace(solid, kind="floor")
+        yield Solids(frame, (solid,), follows)
     elif kind in (_CUBES, _SPHERES):
         rgba = _colours(marker, len(points)) / 255.0
         turned = np.concatenate([points, np.tile(pose[3:], (len(points), 1))], axis=1)
