@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "page.html"
 
 
+def pictures(page: Any) -> Iterator[Image.Image]:
+    """It plays again and again: what it is sent at first comes anew each time."""
+    page.wait_for_function(
+        "Object.keys(window.__viserMutable?.nodeRefFromName ?? {}).some((name) => name.startsWith('/world/shapes/'))"
+    )
+    for _ in range(2):
+        page.wait_for_timeout(1500)
+        yield Image.open(io.BytesIO(page.screenshot()))
+
+
 # The address says the other than the browser: both are read.
 @pytest.mark.parametrize(
     ("preferred", "query", "dark"),
@@ -48,12 +59,18 @@ def test_it_is_dark_where_the_browser_or_the_address_says_so(
     page.set_default_timeout(1000.0 * PATIENCE)
     page.goto(f"{exported.as_uri()}{query}")
     page.wait_for_selector(f'html[data-mantine-color-scheme="{"dark" if dark else "light"}"]', state="attached")
-    # It plays again and again: what it is sent at first comes anew each time.
-    page.wait_for_function(
-        "Object.keys(__viserMutable?.nodeRefFromName ?? {}).some((name) => name.startsWith('/world/shapes/'))"
-    )
-    for _ in range(2):
-        page.wait_for_timeout(1500)
-        pixels = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("L")).astype(float)
+    for shown in pictures(page):
+        pixels = np.asarray(shown.convert("L")).astype(float)
         for part in (pixels[:12, 100:380], pixels[220:240, 100:380]):
             assert (part.mean() < 100.0) == dark, part.mean()
+
+
+def test_what_is_turned_from_the_sun_is_lit_without_a_graphics_card(browser: Any, exported: Path) -> None:
+    """The lower half of the ball, which is followed."""
+    page = browser.new_page(viewport={"width": 480, "height": 300})
+    page.set_default_timeout(1000.0 * PATIENCE)
+    page.goto(f"{exported.as_uri()}?quality=low")
+    for shown in pictures(page):
+        red, green, _ = np.asarray(shown.convert("RGB"))[140:155, 230:250].astype(float).transpose(2, 0, 1)
+        assert green.max() < 0.4 * red.min(), "the ball"
+        assert red.min() > 120.0

@@ -107,8 +107,11 @@ window.simQuality = (() => {
     if (low) {
       if (page.scene.children.some((each) => each.isDirectionalLight && each.castShadow))
         say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: false });
-      if (!page.nodeRefFromName[FILL.name])
+      const fill = page.nodeRefFromName[FILL.name];
+      if (!fill)
         say(page, { ...FILL, type: "AmbientLightMessage", virtual: false, props: { color: [255, 255, 255], intensity: AMBIENT } });
+      // A recording that is sought, or begins again, hides all that it does not show anew.
+      else Object.defineProperty(fill, "visible", { get: () => true, set() {}, configurable: true });
       lit = false;
     } else {
       say(page, { type: "EnableLightsMessage", enabled: true, cast_shadow: shadows() }, { ...FILL, type: "RemoveSceneNodeMessage" });
