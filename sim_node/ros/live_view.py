@@ -93,7 +93,7 @@ class LiveView:
             if topic in types:
                 text = f"{topic}: a {types[topic]} has no pose"
             else:
-                there = f" (drawn can be {some_of(drawn)})" if drawn else ""
+                there = f" (topics that can be drawn: {some_of(drawn)})" if drawn else ""
                 text = f"there is no topic {topic} yet{did_you_mean(topic, drawn)}{there}"
             self._node.get_logger().warning(shown(f"--ghost: {text}", MAX_LINE))
 

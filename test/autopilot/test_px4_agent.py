@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from dialect_messages import installed, typestore
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import all as mavlink
 from test_px4_names import TILTED, Heard, attitude, heartbeat
@@ -179,6 +179,7 @@ def test_commands_come_back_as_they_were_sent_and_those_about_mavlink_are_answer
 
 
 @given(st.lists(st.floats(), min_size=8, max_size=8), st.integers(0, 255))
+@example([1.8e305] * 8, 1)
 def test_any_numbers_become_frames_or_nothing(numbers: list[float], small: int) -> None:
     """PX4 publishes NaN and infinities where it knows nothing."""
     outputs = FmuOutputs()

@@ -10,7 +10,7 @@ import pytest
 
 from sim_node import Simulation
 from sim_node.world import World, load
-from sim_node.world.problems import WorldWarning
+from sim_node.world.problems import WorldError, WorldWarning
 
 WALK = (
     '<script><trajectory id="0" type="walk"><waypoint><time>0</time><pose>0 0 0 0 0 0</pose></waypoint>'
@@ -99,3 +99,15 @@ def test_what_is_not_drawn_is_said(tmp_path: Path, inside: str, message: str) ->
     with pytest.warns(WorldWarning, match=message):
         world = world_of(tmp_path, inside + WALK)
     assert [each.frame for each in world.motions] == ["walker"]
+
+
+@pytest.mark.parametrize("time", ["1e300", "inf", "-3e9"])
+def test_times_that_no_stamp_has_are_refused(time: str, tmp_path: Path) -> None:
+    walk = WALK.replace("<time>2</time>", f"<time>{time}</time>").replace(
+        "<script>", f"<script><delay_start>{time}</delay_start>"
+    )
+    with pytest.raises(WorldError) as error:
+        world_of(tmp_path, walk)
+    told = [str(each) for each in error.value.problems]
+    assert len(told) == 2
+    assert all("is out of range; allowed: -2147483647 to 2147483647" in each for each in told)

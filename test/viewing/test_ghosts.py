@@ -329,7 +329,10 @@ def test_a_graph_without_the_frames_of_the_page_is_said_once(
 @pytest.mark.parametrize(
     ("topic", "why"),
     [
-        ("/filter/pos", "there is no topic /filter/pos yet; did you mean /filter/pose? (drawn can be /filter/pose)"),
+        (
+            "/filter/pos",
+            "there is no topic /filter/pos yet; did you mean /filter/pose? (topics that can be drawn: /filter/pose)",
+        ),
         ("/filter/state", "/filter/state: a std_msgs/msg/String has no pose"),
     ],
 )

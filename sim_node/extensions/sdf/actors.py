@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,9 @@ from sim_node.extensions.sdf.mechanism import FIXED_FRAME, SdfMechanism, recordi
 from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, own_pose
 from sim_node.extensions.sdf.shapes import Shapes
 from sim_node.extensions.sdf.surroundings import elements_of
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.model import Motion
 from sim_node.world.readers.xml_elements import Element
 
@@ -55,17 +56,27 @@ def _bodies(reading: SdfReading, actor: Element, world: SdfScope, motion: Motion
     return bodies
 
 
+def _nanoseconds(reading: SdfReading, element: Element, tag: str) -> int:
+    """Return a time in ns, which ROS has a stamp for; 0 if there is none, or with a fault recorded."""
+    seconds, most = reading.number(element, tag, default=0.0), MAX_STAMP_NS // 10**9
+    if abs(seconds) <= most:
+        return round(seconds * 1e9)
+    reading.error(child(element, tag) or element, f"{seconds:g} s is out of range; allowed: -{most} to {most}")
+    return 0
+
+
 def _motion(reading: SdfReading, actor: Element) -> Motion:
     """Return the way of an actor through its waypoints, or where it stands."""
-    rows = []
+    rows: list[tuple[int, FloatArray]] = []
     script = child(actor, "script")
     at = reading.pose(child(actor, "pose"))
     trajectories = [] if script is None else script.all("trajectory")
     for trajectory in trajectories[:1]:
         trajectory.get("type"), trajectory.get("id")
-        for waypoint in trajectory.all("waypoint"):
-            time = reading.number(waypoint, "time", default=0.0)
-            rows.append((round(time * 1e9) if math.isfinite(time) else 0, reading.pose(child(waypoint, "pose"))))
+        rows = [
+            (_nanoseconds(reading, waypoint, "time"), reading.pose(child(waypoint, "pose")))
+            for waypoint in trajectory.all("waypoint")
+        ]
     for more in trajectories[1:]:
         reading.leave_out(more, "only the first trajectory of an actor is read")
     place = place_of(actor)
@@ -75,8 +86,8 @@ def _motion(reading: SdfReading, actor: Element) -> Motion:
         rows = [(0, at)]
     loops = script is None or reading.flag(script, "loop", default=True)
     if script is not None:
-        start = reading.number(script, "delay_start", default=0.0)
-        rows = [(time + round(max(start, 0.0) * 1e9), pose) for time, pose in rows] if math.isfinite(start) else rows
+        start = max(_nanoseconds(reading, script, "delay_start"), 0)
+        rows = [(time + start, pose) for time, pose in rows]
         reading.flag(script, "auto_start", default=True)
     return Motion(
         frame_name(actor.get("name")),

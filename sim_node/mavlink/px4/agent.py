@@ -228,7 +228,8 @@ OUTPUTS: Mapping[str, Output] = {
 
 
 def _whole(value: float, factor: float, unknown: int) -> int:
-    return round(value * factor) if math.isfinite(value) and value >= 0.0 else unknown
+    scaled = value * factor
+    return round(scaled) if math.isfinite(scaled) and scaled >= 0.0 else unknown
 
 
 def _int16(value: float) -> int:
