@@ -107,11 +107,12 @@ def point(position: FloatArray) -> Properties:
 
 
 def _orbit(extent: Extent) -> Properties:
+    radius = extent.radius + 0.001  # the numbers of the file are rounded
     return {
         "Class": f"{PLUGINS}/Orbit",
         "Name": "Whole world",
         "Target Frame": FIXED_FRAME,
-        "Distance": round(extent.radius / math.sin(FIELD_OF_VIEW / 2.0), 3),
+        "Distance": round(radius / math.sin(FIELD_OF_VIEW / 2.0), 3),
         "Focal Point": point(extent.centre),
         "Pitch": PITCH,
         "Yaw": YAW,
@@ -210,7 +211,8 @@ def rviz_config(
         WorldError: The world is invalid.
     """
     layout = lay_out(world)
-    extent = around(places_of(world, layout))
+    # rviz draws the axes of frames without shapes, too.
+    extent = around(np.concatenate([places_of(world, layout), layout.frames.in_root(layout.poses)[:, :3]]))
     robots = robots_of(world, layout.frames, prefix)
     displays = [
         grid(extent),
