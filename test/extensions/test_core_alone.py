@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -35,6 +36,13 @@ for found in pkgutil.walk_packages(sim_node.__path__, "sim_node.", lambda name: 
                 raise
 """
 
+# Of the installed package: what it needs is in messages, and where it adds to registries.
+PRINT_METADATA = """
+import importlib.metadata, json
+found = importlib.metadata.distribution("sim_node")
+print(json.dumps([found.read_text(name) for name in ("METADATA", "entry_points.txt")]))
+"""
+
 
 def without(tmp_path: Path, *gone: str) -> dict[str, str]:
     """Return the environment of a tree without some extensions, and without their entry points."""
@@ -45,16 +53,9 @@ def without(tmp_path: Path, *gone: str) -> dict[str, str]:
         shutil.rmtree(tmp_path / "sim_node" / "extensions" / name)
     metadata = tmp_path / "sim_node-0.1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sim_node\nVersion: 0.1.0\n")
-    installed = subprocess.check_output(
-        [
-            sys.executable,
-            "-c",
-            "import importlib.metadata as m; print(m.distribution('sim_node').read_text('entry_points.txt'))",
-        ],
-        text=True,
-    )
-    kept = [line for line in installed.splitlines() if not any(f".extensions.{name}" in line for name in gone)]
+    about, entries = json.loads(subprocess.check_output([sys.executable, "-c", PRINT_METADATA], text=True))
+    (metadata / "METADATA").write_text(about)
+    kept = [line for line in entries.splitlines() if not any(f".extensions.{name}" in line for name in gone)]
     (metadata / "entry_points.txt").write_text("\n".join(kept))
     return {**os.environ, "PYTHONPATH": str(tmp_path)}
 
