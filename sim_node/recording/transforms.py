@@ -57,8 +57,8 @@ class BagTransforms:
         if not names:
             raise BagError(f"the bag has no transforms: no topic of {TYPE}")
         self._bag, self._read = bag, read
-        self._static = [name for name in names if name.endswith("tf_static")]
-        self._dynamic = [name for name in names if name not in self._static]
+        self._dynamic = moving_topics(bag)
+        self._static = [name for name in names if name not in self._dynamic]
         self._reader = TfMessageReader()
         self.tree = TransformTree(cache_duration=_KEPT_S, static_patterns=())
         self.refused: list[str] = []
@@ -77,7 +77,7 @@ class BagTransforms:
             The tree with the transforms up to that time; of moving frames the last half minute is kept.
         """
         for message in self._messages():
-            if until_ns is not None and self._stamp(message) > until_ns:
+            if until_ns is not None and _stamp(self._reader, message) > until_ns:
                 break
             self._store(message, static=False)
         return self.tree
@@ -152,17 +152,9 @@ class BagTransforms:
     def _first(self) -> tuple[int, int]:
         if not self._dynamic:
             return self._bag.start_ns, self._bag.end_ns
-        stamps = (self._stamp(message) for message in self._bag.messages(self._dynamic))
-        first = next((stamp for stamp in stamps if stamp >= 0), self._bag.start_ns)
+        first = first_stamp(self._bag)
+        first = self._bag.start_ns if first is None else first
         return first, first
-
-    def _stamp(self, message: BagMessage) -> int:
-        """Return the first stamp in a message, -1 if it has none."""
-        try:
-            stamps = self._reader.read(message.data).stamps_ns
-        except ValueError:
-            return -1
-        return int(stamps.min()) if len(stamps) else -1
 
     def _store(self, message: BagMessage, static: bool) -> None:
         try:
@@ -172,3 +164,32 @@ class BagTransforms:
             self.tree.set_transforms(names.parents, names.children, stamps, poses, static)
         except (InvalidTransform, ValueError) as error:
             self.refused.append(f"{self._bag.topics[message.topic].name} at {message.time_ns / 1e9:.3f} s: {error}")
+
+
+def moving_topics(bag: Bag) -> list[str]:
+    """Return the topics with transforms of moving frames in a bag."""
+    return [topic.name for topic in bag.topics if topic.type == TYPE and not topic.name.endswith("tf_static")]
+
+
+def first_stamp(bag: Bag, from_ns: int | None = None) -> int | None:
+    """Return the first stamp, ns, of moving frames.
+
+    Args:
+        bag: The bag.
+        from_ns: The time of the bag from which on it was recorded; None for its start.
+
+    Returns:
+        The stamp; None if there is none.
+    """
+    topics, reader = moving_topics(bag), TfMessageReader()
+    stamps = (_stamp(reader, message) for message in (bag.messages(topics, from_ns) if topics else ()))
+    return next((stamp for stamp in stamps if stamp >= 0), None)
+
+
+def _stamp(reader: TfMessageReader, message: BagMessage) -> int:
+    """Return the first stamp in a message, -1 if it has none."""
+    try:
+        stamps = reader.read(message.data).stamps_ns
+    except ValueError:
+        return -1
+    return int(stamps.min()) if len(stamps) else -1

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
-from sim_node.messages.tf_message_reader import TfMessageReader, Unreadable
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
-from sim_node.recording.transforms import TYPE, BagTransforms
+from sim_node.recording.transforms import BagTransforms, first_stamp
 from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_world import shapes_on
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -69,7 +69,7 @@ class BagGhost:
         self._now_ns = -(2**63)
         self._found: Iterator[FloatArray] = iter(())
         # The first stamps from times of the bag on.
-        self._stamps: dict[int, int] = {}
+        self._stamps: dict[int, int | None] = {}
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
         """Return what is drawn: the shapes of the recorded world and of described robots, else those of the page."""
@@ -117,24 +117,13 @@ class BagGhost:
         while last_ns - first_ns > SHORT_NS:
             middle_ns = (first_ns + last_ns) // 2
             if middle_ns not in self._stamps:
-                self._stamps[middle_ns] = self._stamp_after(middle_ns)
-            if self._stamps[middle_ns] <= stamp_ns:
+                self._stamps[middle_ns] = first_stamp(self._bag, middle_ns)
+            found_ns = self._stamps[middle_ns]
+            if found_ns is not None and found_ns <= stamp_ns:
                 first_ns = middle_ns
             else:
                 last_ns = middle_ns
         return first_ns
-
-    def _stamp_after(self, time_ns: int) -> int:
-        """Return the first stamp of moving frames that was recorded from a time of the bag on, ns."""
-        reader = TfMessageReader()
-        topics = [
-            topic.name for topic in self._bag.topics if topic.type == TYPE and not topic.name.endswith("tf_static")
-        ]
-        for message in self._bag.messages(topics, time_ns) if topics else ():
-            with suppress(ValueError):  # reported when the frames were found
-                if len(stamps_ns := reader.read(message.data).stamps_ns):
-                    return int(stamps_ns.min())
-        return 2**63 - 1
 
     def _search(self, begin_ns: int) -> FloatArray:
         """Return the poses (F, 7) of moving frames by the transforms from a time of the bag on, else NaN."""
