@@ -138,7 +138,7 @@ def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | 
             report.warnings.extend(each for kind in PARTS.values() for each in kind.remarks(world))
             report.warnings.extend(unused(report.settings, world))
     if world is None or report.errors:
-        raise WorldError(_in_file_order([*report.errors, *report.late]))
+        raise WorldError(_in_file_order([*report.errors, *(each for late in report.late for each in late())]))
     for line in shown_lines(_in_file_order(report.warnings)):
         warnings.warn(WorldWarning(line), stacklevel=3)
     return replace(world, files=tuple(report.read))

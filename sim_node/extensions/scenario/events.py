@@ -89,7 +89,7 @@ class Actions(Plain):
         if not found:
             value.error("is empty; an event needs an action")
         for action in found:
-            value.report.late.extend(_action_problems(action, lambda at, _, message: at.problem(message)))
+            value.report.late.append(partial(_action_problems, action, lambda at, _, message: at.problem(message)))
         return found
 
     def settled(self, found: Any, owner: str, key: str) -> tuple[ScenarioAction, ...]:
@@ -107,8 +107,8 @@ class EventCondition(Text):
     def read(self, value: Value, context: Any) -> str:
         """Read a text."""
         text = super().read(value, context)
-        if text and (fault := _formula_fault(text)):
-            value.report.late.append(value.place.problem(fault))
+        if text:
+            value.report.late.append(partial(_formula_problems, value.place, text))
         return text
 
 
@@ -293,6 +293,11 @@ def _formula_fault(text: str) -> str:
     except FormulaError as error:
         return str(error)
     return ""
+
+
+def _formula_problems(place: Place, text: str) -> Iterator[Problem]:
+    if fault := _formula_fault(text):
+        yield place.problem(fault)
 
 
 def _condition_fault(run: Any, text: str) -> str:

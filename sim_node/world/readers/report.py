@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,17 +17,17 @@ WHOLE_FILE = (0, 0)
 class Report:
     """Faults and other results of reading a file. All files of a world share the lists.
 
-    errors make the world invalid, warnings do not; late: faults that the checks of a whole world tell, which are not
-    done if there are errors; files: each world file that was opened, in order; missing: includes
-    that could not be read, without which the tree cannot be checked; read: every file whose content is in the world;
-    settings: what any of the files sets for the world as a whole; roots: what marks which of its parts were read, of
-    each file that does; effects: what parts do other than what they say.
+    errors make the world invalid, warnings do not; late: what finds faults that the checks of a whole world tell, which
+    are not done if there are errors; files: each world file that was opened, in order; missing: includes that could not
+    be read, without which the tree cannot be checked; read: every file whose content is in the world; settings: what
+    any of the files sets for the world as a whole; roots: what marks which of its parts were read, of each file that
+    does; effects: what parts do other than what they say.
     """
 
     file: str
     errors: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
-    late: list[Problem] = field(default_factory=list)
+    late: list[Callable[[], Iterable[Problem]]] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     read: list[Path] = field(default_factory=list)
