@@ -8,6 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, as_rows
 from sim_node.world.bounds import MAX_STAMP_NS
 
@@ -58,11 +59,14 @@ def from_euler(angles: npt.ArrayLike, axes: str = RPY) -> FloatArray:
     `axes` is s for the fixed axes of the parent or r for the rotating axes of the child, then the axis of each angle.
     Raises ValueError for an infinite angle.
     """
-    from transforms3d.euler import euler2quat
-
     angles = as_rows(angles, 3, "angles")
     _check_finite(angles)
-    wxyz = np.array([euler2quat(*row, axes) for row in angles.reshape(-1, 3).tolist()]).reshape(-1, 4)
+    rows = angles.reshape(-1, 3).tolist()
+    if axes == RPY:
+        return np.array([quaternions.from_rpy(*row) for row in rows]).reshape(*angles.shape[:-1], 4)
+    from transforms3d.euler import euler2quat
+
+    wxyz = np.array([euler2quat(*row, axes) for row in rows]).reshape(-1, 4)
     return wxyz[:, _XYZW].reshape(*angles.shape[:-1], 4)
 
 
