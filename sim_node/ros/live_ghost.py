@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from sim_node.ros.live_frames import LiveFrames
 from sim_node.ros.live_graph import LiveGraph
-from sim_node.ros.live_topics import GRACE_S, POLL_S
+from sim_node.ros.live_topics import POLL_S, Grace
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown, some_of
 from sim_node.viewing.browser.ghosts import GhostScene
@@ -35,7 +35,7 @@ class LiveGhost:
         self._frames = LiveFrames(self._opened.enter_context(LiveGraph("sim_node_ghost")).tree)
         self._shown, self._due = self._frames.edges(), 0.0
         self._page: Sequence[str] = ()
-        self._missed_at: float | None = time.monotonic() + GRACE_S
+        self._grace = Grace()
 
     @property
     def stale(self) -> bool:
@@ -44,7 +44,7 @@ class LiveGhost:
         if now < self._due:
             return False
         self._due = now + POLL_S
-        self._tell_missing(now)
+        self._tell_missing()
         return self._frames.edges() != self._shown
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
@@ -68,11 +68,10 @@ class LiveGhost:
         """Leave the graph."""
         self._opened.close()
 
-    def _tell_missing(self, now: float) -> None:
+    def _tell_missing(self) -> None:
         """Report once, after a while, that the graph has nothing of what moves on the page."""
-        if self._missed_at is None or now < self._missed_at:
+        if not self._grace.ends():
             return
-        self._missed_at = None
         names = self._frames.edges()[0]
         if not names:
             self._report("--ghost live: the graph has no transforms yet")

@@ -94,7 +94,7 @@ def follow_estimates(node: Node, drawings: TopicDrawings) -> None:
 
 # Minimum time between two shown messages of a topic, s.
 APART_S = 0.05
-# How long to wait for the transform of a frame before it is placed without one, s.
+# How long to wait for the transform of a frame before it is placed without one, and for what a user has named, s.
 GRACE_S = 3.0
 # Our simulations' markers of robots and of names, which the page has by itself, and of fields of view, which would
 # make all else small.
@@ -210,6 +210,20 @@ class LiveDrawings:
             self._descriptions += 1
 
 
+class Grace:
+    """The time that a graph has to come up, before it is said what is missing in it."""
+
+    def __init__(self) -> None:
+        self._until: float | None = time.monotonic() + GRACE_S
+
+    def ends(self) -> bool:
+        """Return whether it has ended since this was asked before."""
+        if self._until is None or time.monotonic() < self._until:
+            return False
+        self._until = None
+        return True
+
+
 class LiveFields:
     """Subscribes to the topics that formulas name, now or when they come.
 
@@ -226,7 +240,7 @@ class LiveFields:
         self._topics = TopicSubscriptions(node)
         wanted = () if schematic is None else schematic.topics()
         self.fields = TopicFields(wanted, node.get_logger().warning, later=True)
-        self._missed_at: float | None = time.monotonic() + GRACE_S
+        self._grace = Grace()
 
     def subscribe(self) -> None:
         """Subscribe to topics that formulas name and that were not there before."""
@@ -245,9 +259,8 @@ class LiveFields:
 
     def tell_missing(self, elsewhere: Collection[str]) -> None:
         """Report once, after a while, which topics are not there yet; those of other sources are not missed."""
-        if self._missed_at is None or time.monotonic() < self._missed_at:
+        if not self._grace.ends():
             return
-        self._missed_at = None
         known = {*self.fields.types(), *self._topics.refused, *elsewhere}
         names = [name for name, _ in self._node.get_topic_names_and_types()]
         for name in self.fields.wanted:

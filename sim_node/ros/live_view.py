@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.graph_clock import GraphClock
 from sim_node.ros.live_frames import LiveFrames
-from sim_node.ros.live_topics import GRACE_S, POLL_S, LiveDrawings, LiveFields, LiveMessages
+from sim_node.ros.live_topics import POLL_S, Grace, LiveDrawings, LiveFields, LiveMessages
 from sim_node.ros.participant import participant, spinning
 from sim_node.ros.tf2 import Buffer, TransformListener
 from sim_node.spatial.tree import TransformTree
@@ -46,7 +46,7 @@ class LiveView:
         self._reported: set[str] = set()
         self._sources: dict[str, str] = {}
         self._frames = LiveFrames(tree)
-        self._missed_at: float | None = time.monotonic() + GRACE_S
+        self._grace = Grace()
         self._fields = LiveFields(self._node, viewer.schematic)
         viewer.fields = self._fields.fields
         self._messages = viewer.texts = LiveMessages(self._node)
@@ -84,9 +84,8 @@ class LiveView:
 
     def _tell_missing(self) -> None:
         """Report once, after a while, which topics of ghosts are not there yet, or have no pose."""
-        if self._missed_at is None or time.monotonic() < self._missed_at:
+        if not self._grace.ends():
             return
-        self._missed_at = None
         types = {name: kinds[0] for name, kinds in sorted(self._node.get_topic_names_and_types())}
         drawn = [name for name, kind in types.items() if kind in READERS]
         for topic in self._viewer.missed_by_ghosts(drawn):
