@@ -91,9 +91,11 @@ def figure(name: str, value: float, unit: str, *, target: float | None = None, l
     """Print a row of one figure with its target or limit; return whether it reaches the one and keeps the other."""
     if limit is not None:
         text, held = f"limit {limit:g}", value <= limit
+    elif target is not None:
+        text, held = f"target {target:g}", value >= target
     else:
-        text, held = f"target {target:g}", target is None or value >= target
-    print(f"{name:<44}{value:>12,.4g} {unit}{aim(text, held)}", flush=True)
+        text, held = "", True
+    print(f"{name:<44}{value:>12,.4g} {unit}{aim(text, held) if text else ''}", flush=True)
     return held
 
 
