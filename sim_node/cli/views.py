@@ -57,6 +57,7 @@ def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
         from sim_node.session.bag_ghost import BagGhost
         from sim_node.viewing.browser.ghosts import TopicGhost
     report = partial(print, flush=True)
+    later = getattr(arguments, "live", False)  # frames of the graph come when they do
     found: list[Ghost] = []
     for word in arguments.ghost:
         if word == "live" and not Path(word).exists():
@@ -64,7 +65,7 @@ def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
             continue
         topic, _, frame = word.partition("=")
         if topic.startswith("/") and not Path(topic).exists():
-            found.append(TopicGhost(topic, frame))
+            found.append(TopicGhost(topic, frame, None if later else report))
         else:
             found.append(BagGhost(word, report, getattr(arguments, "chunk_limit", MAX_BYTES)))
     return found

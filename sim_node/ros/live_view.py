@@ -83,7 +83,7 @@ class LiveView:
             self._viewer.show(Instant(self._clock.now_ns() or 0, poses, measurements))
 
     def _tell_missing(self) -> None:
-        """Report once, after a while, which topics of ghosts are not there yet, or have no pose."""
+        """Report once, after a while, which topics and frames of ghosts are not there yet, or have no pose."""
         if not self._grace.ends():
             return
         types = {name: kinds[0] for name, kinds in sorted(self._node.get_topic_names_and_types())}
@@ -95,6 +95,8 @@ class LiveView:
                 there = f" (topics that can be drawn: {some_of(drawn)})" if drawn else ""
                 text = f"there is no topic {topic} yet{did_you_mean(topic, drawn)}{there}"
             self._node.get_logger().warning(shown(f"--ghost: {text}", MAX_LINE))
+        for stray in self._viewer.ghosts.strays:
+            self._node.get_logger().warning(stray)
 
     def _update_scene(self) -> None:
         """Put a new scene on the page if frames, topics or robots have changed."""

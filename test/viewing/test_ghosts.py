@@ -327,31 +327,50 @@ def test_a_graph_without_the_frames_of_the_page_is_said_once(
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize(
-    ("topic", "why"),
+    ("topic", "frame", "why"),
     [
         (
             "/filter/pos",
-            "there is no topic /filter/pos yet; did you mean /filter/pose? (topics that can be drawn: /filter/pose)",
+            "",
+            ": there is no topic /filter/pos yet; did you mean /filter/pose? (topics that can be drawn: /filter/pose)",
         ),
-        ("/filter/state", "/filter/state: a std_msgs/msg/String has no pose"),
+        ("/filter/state", "", ": /filter/state: a std_msgs/msg/String has no pose"),
+        (
+            "/filter/pose",
+            "drone/base_lnk",
+            " /filter/pose=drone/base_lnk: there is no frame 'drone/base_lnk'; did you mean ",
+        ),
     ],
 )
-def test_a_topic_that_the_graph_does_not_have_is_said(topic: str, why: str, viewer: Viewer) -> None:
+def test_a_topic_or_frame_that_the_graph_does_not_have_is_said(
+    topic: str, frame: str, why: str, viewer: Viewer
+) -> None:
     pytest.importorskip("rclpy", reason="no ROS 2 here")
-    from geometry_msgs.msg import PoseStamped
+    from geometry_msgs.msg import PoseStamped, TransformStamped
     from rcl_interfaces.msg import Log
     from std_msgs.msg import String
+    from tf2_msgs.msg import TFMessage
 
     from sim_node.ros.live_view import LiveView
 
-    viewer.ghosts.sources = [TopicGhost(topic, "")]
+    viewer.ghosts.sources = [TopicGhost(topic, frame)]
     said = list[str]()
-    with sending(("/filter/pose", PoseStamped(), False), ("/filter/state", String(), False)):
+    drone = TransformStamped(child_frame_id="drone/base_link")
+    drone.header.frame_id, drone.transform.rotation.w = "map", 1.0
+    sent = ("/filter/pose", PoseStamped(), False), ("/filter/state", String(), False)
+    with sending(*sent, ("/tf", TFMessage(transforms=[drone]), False)):
         live = LiveView(viewer)
         live._node.create_subscription(Log, "/rosout", lambda line: said.append(line.msg), 10)
         until(lambda: [line for line in said if "--ghost" in line], "what is missing")
         live.close()
-    assert next(line for line in said if "--ghost" in line).startswith(f"--ghost: {why}")
+    assert next(line for line in said if "--ghost" in line).startswith(f"--ghost{why}")
+
+
+def test_a_frame_that_a_page_does_not_have_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", "orbit", "--no-ros", "--view", "0", "--duration", "0.1", "--speed", "max"]
+    assert main([*arguments, "--ghost", "/cart/pose=drone/base_lnk"]) == 0
+    said = "--ghost /cart/pose=drone/base_lnk: there is no frame 'drone/base_lnk'; "
+    assert capsys.readouterr().out.count(said) == 1
 
 
 # Takes seconds: make test has ghosts of bags and of the graph.
@@ -373,6 +392,7 @@ def test_two_bags_and_a_run_with_a_bag_are_one_command(
         (["run", "orbit", "--no-ros", "--ghost", "x"], "--ghost requires --view"),
         (["view", "orbit", "--ghost", "nothing"], "nothing"),
         (["view", "--live", "--ghost", "live"], "--ghost live: --live shows the graph itself"),
+        (["run", "orbit", "--view", "0", "--ghost", "live"], "moves the frames of the graph itself; add --no-ros"),
         (["view", "orbit", "--apart"], "--apart"),
     ],
 )
@@ -386,6 +406,11 @@ def test_a_topic_that_a_bag_does_not_have_is_named_with_the_nearest(
 ) -> None:
     assert main(["view", str(bags[0]), "--port", "0", "--ghost", "/tff"]) == 2
     assert "did you mean /tf?" in capsys.readouterr().err
+
+
+def test_an_exported_page_has_no_graph(bags: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", str(bags[0]), "--ghost", "live", "--export", "page.html"]) == 2
+    assert "--ghost live: a page of --export plays without the graph" in capsys.readouterr().err
 
 
 def test_a_bag_without_transforms_is_no_ghost(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.text import MAX_LINE, did_you_mean, shown, some_of
 from sim_node.viewing.browser.start import BASES
 from sim_node.viewing.browser.stream import Instant, Latest
 from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh, parts_of
@@ -62,12 +63,13 @@ class TopicGhost:
     Args:
         topic: The topic, whose messages are drawn as axes.
         frame: The frame of the body; empty for the first `base_link` in the namespace of the topic, else on the page.
+        report: Called once if the page does not have that frame; None where frames come later, as `stray` says.
     """
 
     lives = stale = False
 
-    def __init__(self, topic: str, frame: str) -> None:
-        self.topic, self._frame = topic, frame
+    def __init__(self, topic: str, frame: str, report: Callable[[str], object] | None = None) -> None:
+        self.topic, self._frame, self._report = topic, frame, report
         self._pose: FloatArray | None = None
         # Where frames of estimates are that nothing else has, such as `odom` of dead reckoning.
         self._origins: dict[str, FloatArray] = {}
@@ -77,10 +79,22 @@ class TopicGhost:
         """Return the body alone: what is below it on the page comes with it."""
         self._frames, body = frames, self._body(frames)
         self.frame = frames.names[body] if body else ""
+        if self._report is not None and self.stray:
+            self._report(self.stray)
+            self._report = None
         rows = [0, body] if body else [0]
         parents, static = np.arange(-1, len(rows) - 1, dtype=np.int32), np.arange(len(rows)) == 0
         table = FrameTable(tuple(frames.names[row] for row in rows), parents, static, frames.scales[rows])
         return GhostScene(table, self._placed(poses), None)
+
+    @property
+    def stray(self) -> str:
+        """What is said of a frame that was asked for and that the page does not have; empty if there is none."""
+        if not self._frame or self.frame:
+            return ""
+        names = self._frames.names[1:]
+        hint = did_you_mean(self._frame, names) or (f"; there are {some_of(names)}" if names else "")
+        return shown(f"--ghost {self.topic}={self._frame}: there is no frame {self._frame!r}{hint}", MAX_LINE)
 
     def poses(self, instant: Instant, since_ns: int) -> FloatArray:
         """Return the poses at an instant of the page."""
@@ -200,6 +214,11 @@ class Ghosts:
     def topics(self) -> list[str]:
         """The topics that they follow."""
         return [each.topic for each in self.sources if isinstance(each, TopicGhost)]
+
+    @property
+    def strays(self) -> list[str]:
+        """What is said of frames that were asked for and that the page does not have."""
+        return [each.stray for each in self.sources if isinstance(each, TopicGhost) and each.stray]
 
     @property
     def live(self) -> bool:
