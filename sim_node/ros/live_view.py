@@ -95,7 +95,7 @@ class LiveView:
                 there = f" (topics that can be drawn: {some_of(drawn)})" if drawn else ""
                 text = f"there is no topic {topic} yet{did_you_mean(topic, drawn)}{there}"
             self._node.get_logger().warning(shown(f"--ghost: {text}", MAX_LINE))
-        for stray in self._viewer.ghosts.strays:
+        for stray in self._viewer.stray_ghosts():
             self._node.get_logger().warning(stray)
 
     def _update_scene(self) -> None:

@@ -145,6 +145,10 @@ class Layer:
         others = (name for layer in self._page.layers for name in layer.topics())
         return self._page.viewer.missed_by_ghosts([*map(self.topic, topics), *others])
 
+    def stray_ghosts(self) -> list[str]:
+        """Return what is said of frames of ghosts that the page does not have."""
+        return self._page.viewer.stray_ghosts()
+
     def close(self) -> None:
         """Close the page."""
         self._page.viewer.close()

@@ -319,6 +319,10 @@ class Viewer:
         """
         return [topic for topic in self.ghosts.topics if topic not in {*topics}]
 
+    def stray_ghosts(self) -> list[str]:
+        """Return what is said of frames of ghosts that the page does not have."""
+        return self.ghosts.strays
+
     def idle(self) -> None:
         """Update the panel, and ghosts that move on, while nothing new arrives."""
         with self.lock:
