@@ -185,7 +185,7 @@ class _Writer:
     def _shape(self, path: str, shape: DrawnShape, static: bool = False) -> None:
         quaternion, colour = [shape.pose[3:]], (np.array(shape.colour) * 255.0).round().astype(np.uint8)
         common = {"centers": [shape.pose[:3]], "quaternions": quaternion, "colors": [colour], "fill_mode": "solid"}
-        if shape.kind in ("box", "floor"):
+        if shape.kind == "box":
             self._to.log(path, rr.Boxes3D(half_sizes=[0.5 * shape.scale], **common), static=static)
         elif shape.kind == "sphere":
             self._to.log(path, rr.Ellipsoids3D(half_sizes=[shape.scale], **common), static=static)

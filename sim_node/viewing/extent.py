@@ -9,9 +9,9 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import FLAT, DrawnShape
+from sim_node.viewing.meshes import DrawnShape, are_sheets
 from sim_node.viewing.plans import sampled
-from sim_node.world import World
+from sim_node.world import Body, World
 from sim_node.world.layout import Layout
 from sim_node.world.shapes import Geometry
 
@@ -19,7 +19,7 @@ from sim_node.world.shapes import Geometry
 MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 # Half the size of a shape over its scale, where that is not 1.
-_HALVES = {"box": np.full(3, 0.5), "floor": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5])}
+_HALVES = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5])}
 
 
 class Extent(NamedTuple):
@@ -37,7 +37,7 @@ def points_of(
     rows (N,): the frames whose origins count.
     """
     corners = [in_root[rows, :3], places]
-    solid = [shape for shape in shapes if shape.kind not in FLAT]
+    solid = [shape for shape in shapes if not shape.is_ground]
     # A landscape is looked at only if there is nothing else.
     solid = solid or [shape for shape in shapes if shape.kind == "terrain"]
     if solid:
@@ -51,7 +51,7 @@ def boxes_of(frames: int, shapes: Sequence[DrawnShape]) -> FloatArray:
     """Return the corners (N, 8, 3) of boxes around the shapes of frames, in their axes, m; NaN where there are none."""
     lows, highs = np.full((frames, 3), np.inf), np.full((frames, 3), -np.inf)
     for shape in shapes:
-        if shape.kind not in FLAT:
+        if not shape.is_ground:
             corners = poses.apply(shape.pose, box_of(shape))
             lows[shape.row] = np.minimum(lows[shape.row], corners.min(axis=0))
             highs[shape.row] = np.maximum(highs[shape.row], corners.max(axis=0))
@@ -93,7 +93,7 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
             reach[top] = max(reach[top], lengths[row])
     for body in world.bodies:
         row = frames.index(body.name)
-        for size, part in ((_size(part), part) for part in body.shapes):
+        for size, part in ((_size(part), part) for part in _solid(body, stands=bool(frames.still[row]))):
             if size > 0.0 and known[row]:
                 half = _half(part)
                 corners = poses.compose(ways[:, place[row]], part.pose)[:, None]
@@ -143,6 +143,11 @@ def _around(places: FloatArray, radius: float) -> FloatArray:
     """Return the ends of the axes of spheres around places: the box around them is the spheres'."""
     axes = radius * np.concatenate([np.eye(3), -np.eye(3)])
     return np.asarray((np.atleast_2d(places)[:, None] + axes).reshape(-1, 3))
+
+
+def _solid(body: Body, *, stands: bool) -> list[Geometry]:
+    """Return the shapes of a body without those that stand for planes."""
+    return [part for part in body.shapes if not (stands and part.shape == "box" and are_sheets(part.size))]
 
 
 def _size(part: Geometry) -> float:

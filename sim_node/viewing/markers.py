@@ -13,7 +13,7 @@ from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, DrawnShape, parts_of, uri
+from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, SHEET, DrawnShape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import in_urdf
@@ -50,8 +50,8 @@ def all_marks(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
 
 # The namespaces of markers, as rviz lists them. Those of ROBOTS are also shown by robot_description.
 SHAPES, ROBOTS, PATHS, MISSIONS = "shapes", "robots", "keyframes", "missions"
-# Half the edge of an infinite plane (m), unless the world is larger, and its thickness.
-_PLANE, _THIN = 25.0, 0.001
+# Half the edge of an infinite plane (m), unless the world is larger.
+_PLANE = 25.0
 _GROUND = (0.57, 0.59, 0.58, 1.0)
 _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
 # Vertices of a curve between two keyframes, and of a whole path.
@@ -111,8 +111,8 @@ def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
         yield FrameMarker(frame, group, MarkerType.CYLINDER, shape.pose, size, shape.colour)
     elif shape.kind == "plane":
         # A thin box whose upper side is the plane.
-        size = np.array([*np.where(scale[:2] > 0.0, scale[:2], 2.0 * _PLANE), _THIN])
-        below = poses.compose(shape.pose, [0.0, 0.0, -0.5 * _THIN, 0.0, 0.0, 0.0, 1.0])
+        size = np.array([*np.where(scale[:2] > 0.0, scale[:2], 2.0 * _PLANE), SHEET])
+        below = poses.compose(shape.pose, [0.0, 0.0, -0.5 * SHEET, 0.0, 0.0, 0.0, 1.0])
         colour = _GROUND if shape.colour == PLAIN else shape.colour
         yield FrameMarker(frame, group, MarkerType.CUBE, below, size, colour)
     elif shape.mesh is not None:
@@ -136,7 +136,7 @@ def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
 
 def is_plane(group: str, scale: FloatArray) -> bool:
     """Return whether a box of a group, with edges (3,) in m, is how these markers show a plane."""
-    return group == SHAPES and float(scale[2]) == _THIN
+    return group == SHAPES and float(scale[2]) == SHEET
 
 
 @marker_group(PATHS)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.spatial.geometry import poses
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.finishes import Finish, of_cap
 
 # Default colour.
@@ -50,8 +50,13 @@ class TriangleMesh:
         return corners.reshape(-1, 3), normals.reshape(-1, 3), uv.reshape(-1, 2)
 
 
-# Kinds of shapes that are ground: views are not fitted to them, and they are no walls.
-FLAT = ("plane", "floor", "terrain")
+# Thickness of a box that stands for a plane, and the least length of its edges, m.
+SHEET, _WIDE = 1e-3, 1.0
+
+
+def are_sheets(edges: FloatArray) -> BoolArray:
+    """Return which boxes with edges (..., 3), m, stand for planes if they stand still: thin and wide ones."""
+    return np.asarray((edges[..., 2] <= SHEET) & (edges[..., :2].min(axis=-1) >= _WIDE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +65,7 @@ class DrawnShape:
 
     Attributes:
         row: Row of its frame.
-        kind: box, sphere, cylinder (along z), plane (normal z), floor (a box that stands for a plane), mesh, terrain (a
-            mesh, too) or glb.
+        kind: box, sphere, cylinder (along z), plane (normal z), mesh, terrain (a mesh, too) or glb.
         pose: (7,) in the frame, m.
         scale: (3,) factor of a cube of edge 1, a sphere of radius 1, a cylinder of radius 1 and length 1, or the units
             of the mesh or file.
@@ -71,6 +75,7 @@ class DrawnShape:
         collides: Whether it makes contact.
         mass: Of the body that it is on, kg; None if that is unknown.
         finish: How its surface looks besides its colour, which is the mean of that; None for nothing else.
+        sheet: Whether it is a box that stands for a plane.
     """
 
     row: int
@@ -83,6 +88,12 @@ class DrawnShape:
     collides: bool = True
     mass: float | None = None
     finish: Finish | None = None
+    sheet: bool = False
+
+    @property
+    def is_ground(self) -> bool:
+        """Whether views are not fitted to it, and it is no wall."""
+        return self.sheet or self.kind in ("plane", "terrain")
 
 
 def capsule(shape: DrawnShape, radius: float, length: float) -> Iterator[DrawnShape]:

@@ -14,9 +14,18 @@ import numpy.typing as npt
 
 from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.mujoco_model import compile_model
-from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
-from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, DrawnShape, FilePart, TriangleMesh, capsule, coloured, parts_of
+from sim_node.viewing.meshes import (
+    FIRST_HIDDEN_GROUP,
+    DrawnShape,
+    FilePart,
+    TriangleMesh,
+    are_sheets,
+    capsule,
+    coloured,
+    parts_of,
+)
 from sim_node.world.image_textures import add_flat, add_material, downwards
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -92,6 +101,12 @@ def add_drawn_mesh(
 _GEOM = mujoco.mjtGeom
 
 
+def sheets_of(model: mujoco.MjModel) -> BoolArray:
+    """Return which geoms (G,) stand for a plane with an end, as those of SDF do."""
+    stands = model.body_weldid[model.geom_bodyid] == 0
+    return np.asarray((model.geom_type == _GEOM.mjGEOM_BOX) & stands & are_sheets(2.0 * model.geom_size))
+
+
 def geoms_of(world: World, layout: Layout) -> Iterator[DrawnShape]:
     """Yield the visible geoms of a world with bodies or models, on the frames of their bodies."""
     compiled = compile_model(world, layout)
@@ -115,7 +130,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[DrawnShape]:
     for row, body in enumerate(compiled.solids.tolist()):
         rows.setdefault(body, row)
     meshes: dict[int, TriangleMesh] = {}
-    finishes = Finishes(model)
+    finishes, sheets = Finishes(model), sheets_of(model)
     for geom in geoms:
         pose = np.concatenate([model.geom_pos[geom], model.geom_quat[geom][[1, 2, 3, 0]]])
         look = DrawnShape(
@@ -131,7 +146,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[DrawnShape]:
         if kind == _GEOM.mjGEOM_PLANE:
             yield replace(look, kind="plane", scale=np.array([2.0 * size[0], 2.0 * size[1], 1.0]))
         elif kind == _GEOM.mjGEOM_BOX:
-            yield replace(look, kind="box", scale=2.0 * size)
+            yield replace(look, kind="box", scale=2.0 * size, sheet=bool(sheets[geom]))
         elif kind == _GEOM.mjGEOM_SPHERE:
             yield replace(look, kind="sphere", scale=np.full(3, size[0]))
         elif kind == _GEOM.mjGEOM_ELLIPSOID:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh
+from sim_node.viewing.meshes import DrawnShape, TriangleMesh
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import lay_out
 from sim_node.world.mujoco_source import need_mujoco
@@ -119,7 +119,7 @@ def _triangles(world: World, *, moving: bool) -> Iterator[FloatArray]:
     robots = set(_robots(world, frames))
     below = {row for row in range(len(frames)) if robots & set(frames.chain(row))}
     for shape in geoms_of(world, layout):
-        if shape.kind in FLAT or shape.row in below:
+        if shape.is_ground or shape.row in below:
             continue
         if not (moving or frames.still[shape.row]) or shape.colour[3] <= 0.0:
             continue

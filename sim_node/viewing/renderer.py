@@ -14,7 +14,7 @@ from sim_node.simulation.physics.scene import HORIZON, own_lights, set_headlight
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP
-from sim_node.viewing.mujoco_shapes import add_shown
+from sim_node.viewing.mujoco_shapes import add_shown, sheets_of
 from sim_node.viewing.shapes import DISC, THICKNESS, discs_of
 from sim_node.viewing.view import View
 from sim_node.world.layout import Layout
@@ -101,8 +101,8 @@ class Renderer:
         self._shape_rows = self._rows[bodies]
         self._shape_offsets = poses.compose(offsets[bodies], local)
         drawn = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < FIRST_HIDDEN_GROUP)
-        # A landscape is looked at only if there is nothing else.
-        apart = drawn & (self.model.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD)
+        # Ground with an end is looked at only if there is nothing else.
+        apart = drawn & (self.model.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD) & ~sheets_of(self.model)
         self._solid = apart if apart.any() else drawn
         self.is_bare = not self._solid.any()
         self._added_ground = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, "sim_node/ground")

@@ -9,6 +9,7 @@ from sim_node.session import Session
 from sim_node.spatial.geometry import quaternions
 from sim_node.viewing.browser.overlays import bare_rows, main_rows
 from sim_node.viewing.browser.start import PAGE, SHARE, opening, subject_of
+from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable, Viewpoint, WorldError, load, loads
 from sim_node.world.frame_table import table_of
@@ -123,3 +124,25 @@ bodies: [{name: ball, parent: drone, geometry: [{sphere: 0.4}]}]
         places = {label.text: place for label, place, _ in session.viewer.scene.names.placed()}
     assert places["drone"] == pytest.approx([1.0, 2.0, 3.4], abs=0.1)
     assert places["drone"][2] > 3.4
+
+
+def test_views_are_fitted_to_what_stands_on_a_ground_that_ends() -> None:
+    """As SDF has it: a plane of 100 m, which is a thin box. The ball is within 0.4 m of the places at both ends."""
+    text = """
+world: w
+bodies:
+  - {name: ground, geometry: [{box: [100, 100, 0.001], pose: {position: [0, 0, -0.0005]}}]}
+  - {name: ball, joint: free, pose: {position: [1, 2, 0.4]}, geometry: [{sphere: 0.4, mass: 1}]}
+physics: {gravity: [0, 0, 0]}
+"""
+    world = loads(text)
+    with Session(world, view=0) as session:
+        session.run(0.01)
+        assert session.viewer is not None
+        corners = np.array(session.viewer.opening()["points"])
+    assert (np.abs(corners).max(axis=0) < [1.5, 2.5, 1.3]).all()
+    layout = lay_out(world)
+    renderer = Renderer(world, layout, (64, 48))
+    seen, _ = renderer.corners(layout.frames.in_root(layout.poses)[None])
+    assert seen.reshape(-1, 3).min(axis=0) == pytest.approx([0.6, 1.6, 0.0])
+    assert seen.reshape(-1, 3).max(axis=0) == pytest.approx([1.4, 2.4, 0.8])

@@ -16,13 +16,13 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
 from sim_node.viewing.extent import bounds_of
-from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh, linear
+from sim_node.viewing.meshes import DrawnShape, TriangleMesh, linear
 
 
 @cache
 def solid(kind: str) -> TriangleMesh:
     """Return a cube of edge 1, a sphere of radius 1, or a cylinder of radius 1 and length 1 along z."""
-    if kind in ("box", "floor"):
+    if kind == "box":
         made = trimesh.creation.box((1.0, 1.0, 1.0))
     elif kind == "sphere":
         made = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
@@ -38,7 +38,7 @@ def solid(kind: str) -> TriangleMesh:
 MAX_NODES = 64
 # Factor of shapes that are hidden.
 _HIDDEN = 1e-6
-# A kind of shapes, whose nodes begin with its name: night.js knows them by that.
+# What the nodes of sheets begin with: night.js knows them by that.
 FLOOR = "floor"
 # viser's order of a quaternion, as indices of a pose.
 WXYZ = [6, 3, 4, 5]
@@ -141,7 +141,7 @@ class Batches:
         if batch is None or batch.made_of != made_of:
             number = next(free) if batch is None else batch.number
             # A node of the same name replaces the one before.
-            name = FLOOR if members[0].kind == FLOOR else ""
+            name = FLOOR if members[0].sheet else ""
             handle = _add(self._scene, f"{self._node}/{name}{number}", members, placed)
             batch = self._batches[form] = _Batch(number, handle, made_of)
             self._listen(batch)
@@ -171,10 +171,10 @@ class Batches:
             batch.handle.batched_scales = scales
 
     def paint_floors(self, colour: Sequence[float] | None) -> None:
-        """Give all floors a colour in sRGB, 0 to 1; None: their own."""
+        """Give all sheets a colour in sRGB, 0 to 1; None: their own. Those with textures keep these."""
         for batch in self._batches.values():
             members = self._members[batch.number]
-            if members[0].kind == FLOOR:
+            if members[0].sheet and members[0].finish is None:
                 colours = np.array([(colour or shape.colour)[:3] for shape in members])
                 batch.handle.batched_colors = linear(colours)
 
@@ -218,7 +218,7 @@ class Batches:
 
 def walls_of(shapes: Iterable[DrawnShape]) -> list[DrawnShape]:
     """Return the largest of the shapes that stand: pages look through those that are in front of what they show."""
-    solid = [shape for shape in shapes if shape.kind not in FLAT]
+    solid = [shape for shape in shapes if not shape.is_ground]
     return sorted(solid, key=_size, reverse=True)[:MAX_WALLS]
 
 
@@ -237,7 +237,7 @@ def _form(shape: DrawnShape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     """Return what the shapes of a batch share besides sizes, colours and frames. digests: of meshes so far, by id."""
     mesh = shape.mesh
     if mesh is None:
-        return shape.kind, shape.file, *_finish(shape, digests)
+        return shape.kind, shape.sheet, shape.file, *_finish(shape, digests)
     if id(mesh) not in digests:
         hashed = blake2b(np.ascontiguousarray(mesh.vertices).data)
         hashed.update(np.ascontiguousarray(mesh.faces).data)

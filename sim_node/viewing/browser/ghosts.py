@@ -13,7 +13,7 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import MAX_LINE, did_you_mean, shown, some_of
 from sim_node.viewing.browser.start import BASES
 from sim_node.viewing.browser.stream import Instant, Latest
-from sim_node.viewing.meshes import FLAT, DrawnShape, TriangleMesh, parts_of
+from sim_node.viewing.meshes import DrawnShape, TriangleMesh, parts_of
 from sim_node.viewing.messages.drawing import Drawing, Poses
 from sim_node.world import FrameTable
 
@@ -204,7 +204,7 @@ class Ghosts:
             all_shapes += [
                 ghostly(replace(shape, row=at[names[shape.row]]))
                 for shape in seen
-                if names[shape.row] in at and shape.kind not in FLAT
+                if names[shape.row] in at and not shape.is_ground
             ]
             self._joined.append(joined)
             self.of |= {prefix + name: name for name in at if name in own.names}

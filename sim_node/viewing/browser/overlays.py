@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray, IntArray
 from sim_node.viewing.browser.batches import MAX_NODES, WXYZ, place
-from sim_node.viewing.meshes import FLAT, DrawnShape, linear
+from sim_node.viewing.meshes import DrawnShape, linear
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, in_one_colour, strip
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable
@@ -140,7 +140,7 @@ class AxesOverlay:
 def bare_rows(frames: FrameTable, shapes: Sequence[DrawnShape]) -> BoolArray:
     """Return which frames (N,) nothing shows but axes: neither they nor what carries them, nor others, have shapes."""
     shown = np.zeros(len(frames), dtype=bool)
-    shown[[shape.row for shape in shapes if shape.row and shape.kind not in FLAT]] = True
+    shown[[shape.row for shape in shapes if shape.row and not shape.is_ground]] = True
     for row, parent in enumerate(frames.parents.tolist()):
         shown[row] |= parent > 0 and shown[parent]
     return ~shown

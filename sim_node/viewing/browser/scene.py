@@ -29,7 +29,7 @@ from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.browser.start import FIELD_OF_VIEW, Opening, opening, start_view, subject_of
 from sim_node.viewing.browser.surroundings import FLOOR_BY_NIGHT, PageSurroundings
 from sim_node.viewing.extent import Extent, around, boxes_of, points_of
-from sim_node.viewing.meshes import FLAT, DrawnShape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
 from sim_node.world.scene import Sky, Viewpoint
@@ -294,7 +294,9 @@ class PageScene:
     def set_dark(self, dark: bool) -> None:
         """Set the colours of day or of night."""
         self.surroundings.set_dark(dark)
-        self.drawings.paint_floors(FLOOR_BY_NIGHT if dark else None)
+        floors = FLOOR_BY_NIGHT if dark else None
+        self._batches.paint_floors(floors)
+        self.drawings.paint_floors(floors)
 
     def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> bool:
         """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.
@@ -325,7 +327,7 @@ class PageScene:
 
 def _seen_rows(content: Content) -> BoolArray:
     """Return the frames (N,) that a view of everything shows: where there are shapes, not those that mark a place."""
-    solid = [shape.row for shape in content.shapes if shape.kind not in FLAT]
+    solid = [shape.row for shape in content.shapes if not shape.is_ground]
     rows = ~content.frames.still if solid else np.ones(len(content.frames), dtype=bool)
     rows[[*solid, *(content.frames.index(each.frame) for each in content.topic_views.values())]] = True
     return rows

@@ -69,7 +69,7 @@ def items_of(marker: Any) -> Iterator[Item]:
     if kind in (_CUBE, _SPHERE, _CYLINDER):
         solid = _sized(look, _SOLIDS[kind], scale)
         if kind == _CUBE and is_plane(marker.ns, scale):
-            solid = replace(solid, kind="floor")
+            solid = replace(solid, sheet=True)
         yield Solids(frame, (solid,), follows)
     elif kind in (_CUBES, _SPHERES):
         rgba = _colours(marker, len(points)) / 255.0
