@@ -25,6 +25,7 @@ from waiting import until
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.mavlink.ports import is_locked, px4_lock
 from sim_node.simulation import Simulation
+from sim_node.simulation.pacing import Pacer
 from sim_node.spatial.frames.altitudes import coarse_geoid_undulation
 from sim_node.spatial.geometry import poses
 from sim_node.world import load
@@ -70,6 +71,15 @@ class Estimate(NamedTuple):
 class Flight:
     """A run whose vehicle `v` one of them flies.
 
+    Args:
+        kind: Which, and of what vehicle.
+        folder: For its files.
+        sensors: Of the vehicle, as in its world.
+        more: Further lines of the world.
+        seed: Of the run.
+        parameters: Of the autopilot.
+        speed: Of real time, at most: what it sends comes by the wall clock, later in a quicker simulation. 0 for any.
+
     Attributes:
         time: Simulated time (s).
         texts: All that it said.
@@ -86,7 +96,9 @@ class Flight:
         more: str = "",
         seed: int = 0,
         parameters: Mapping[str, float] = MappingProxyType({}),
+        speed: float = 0.0,
     ) -> None:
+        self._pacer = Pacer(speed)
         # A PX4 outside of these tests holds its instance.
         self.kind = kind
         self.instance = next(each for each in range(100) if not (kind.is_px4 and is_locked(px4_lock(each))))
@@ -135,6 +147,7 @@ class Flight:
         """
         # It starts in its own time, by the wall clock: until then a step now and then keeps the run young.
         until(self._connected, f"{self.kind.name} in lockstep", 0.02)
+        self._pacer.anchor(self.simulation.snapshot().time_ns)
         if not self.kind.is_px4:
             self._link.mav.request_data_stream_send(self._system, 1, mavlink.MAV_DATA_STREAM_ALL, 10, 1)
         self.until(lambda: "GPS_RAW_INT" in self.latest, 60.0, "sending")
@@ -219,7 +232,9 @@ class Flight:
         end = self.time + seconds
         while self.time < end - 1e-6:
             self.simulation.step(round(_LOOK / self.kind.step))
-            self.time = self.simulation.snapshot().time_ns * 1e-9
+            now_ns = self.simulation.snapshot().time_ns
+            time.sleep(max(self._pacer.wait(now_ns), 0.0))
+            self.time = now_ns * 1e-9
             self._look()
 
     def until(self, fits: Callable[[], Any], seconds: float, what: str) -> float:

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("autopilots")]
 def seconds_to_arm(folder: Path, **settings: Any) -> float:
     """From the first fix that PX4 reports until it is armed, simulated."""
     folder.mkdir()
-    with flight(PX4, folder, **settings) as flown:
+    with flight(PX4, folder, speed=2.0, **settings) as flown:
         flown.until(lambda: flown.latest["GPS_RAW_INT"].fix_type >= mavlink.GPS_FIX_TYPE_3D_FIX, 20.0, "a fix")
         return flown.time_to_arm()
 
