@@ -177,6 +177,16 @@ def test_a_material_without_a_colour_leaves_the_default_one() -> None:
     assert colours[0] == colours[1]
 
 
+def test_a_light_ground_keeps_its_shade_in_a_bright_sun() -> None:
+    """By Lambert: 0.8 of the sun's 1.0 from above and of the least light from everywhere, 0.15, of 255."""
+    ground = Geometry("box", np.array([20.0, 20.0, 0.1]), colour=np.array([0.8, 0.8, 0.8, 1.0]), only="visual")
+    sun = Light("directional", direction=np.array([0.0, 0.0, -1.0]), colour=np.ones(3))
+    world = World("w", bodies=(Body("ground", "map", geometry=(ground,)),), lights=(sun,))
+    assert picture(world, "-6,0,2@0,0,0,60", frames=())[110:130, 140:180].mean() == pytest.approx(
+        255 * 0.8 * 1.15, abs=4.0
+    )
+
+
 def test_lights_shine_where_they_point() -> None:
     """A white wall, lit from its front or from behind it; then by a spot on its left side."""
     wall = Geometry("box", np.array([0.1, 8, 8]), pose=np.array([2, 0, 2, *LEVEL]), colour=np.ones(4))

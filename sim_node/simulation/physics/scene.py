@@ -18,6 +18,8 @@ ZENITH, HORIZON = [0.36, 0.56, 0.82], [0.86, 0.91, 0.96]
 _FLAT, _DEPTH = 1e-3, 10.0
 # Edge of a side of the sky, in pixels.
 _SKY = 128
+# How bright what faces the sun is at most, for light grounds to keep their shade, and the least light in its shadow.
+_BRIGHT, _DIM = 1.15, 0.15
 _LIGHTS = {
     "directional": mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
     # MuJoCo draws no point lights: a cone to all sides is one.
@@ -96,12 +98,13 @@ def own_lights(spec: mujoco.MjSpec) -> list[mujoco.MjsLight]:
 def set_headlight(spec: mujoco.MjSpec, ambient: list[float], diffuse: list[float]) -> None:
     """Set the light from everywhere and that at the camera: what the world gives, else `ambient` and `diffuse` (3,).
 
-    A world with lights of its own has none at the camera.
+    A world with lights of its own has none at the camera, and less from everywhere where these are bright.
     """
     given = next((numeric.data[0] for numeric in spec.numerics if numeric.name == AMBIENT), None)
-    light = spec.visual.headlight
-    light.ambient = ambient if given is None else [given] * 3
-    light.diffuse = [0.0] * 3 if own_lights(spec) else diffuse
+    light, own = spec.visual.headlight, own_lights(spec)
+    room = max(_BRIGHT - sum(max(sun.diffuse) for sun in own if sun.type == _LIGHTS["directional"]), _DIM)
+    light.ambient = [min(each, room) for each in ambient] if given is None else [given] * 3
+    light.diffuse = [0.0] * 3 if own else diffuse
 
 
 def _add_light(spec: mujoco.MjSpec, light: Light, name: str) -> None:
