@@ -6,7 +6,6 @@ import atexit
 import os
 import sys
 import threading
-import warnings
 import weakref
 from typing import Any
 
@@ -36,10 +35,8 @@ class Framebuffer:
 
     def __enter__(self) -> Framebuffer:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # GLFW warns before it fails
-                self._gl = _kept_context()
-                self._gl.make_current()
+            self._gl = _kept_context()
+            self._gl.make_current()
         except Exception as error:  # PyOpenGL raises various errors if a library is missing
             raise _no_opengl(error) from None
         return self
@@ -116,6 +113,8 @@ def _context() -> Any:
     if os.environ.get(VARIABLE) or sys.platform != "linux":
         if not hasattr(mujoco, "GLContext"):
             raise RuntimeError("it is disabled")
+        if (glfw := sys.modules.get("glfw")) is not None:
+            glfw.__dict__["ERROR_REPORTING"] = False  # it would warn of what then fails
         return mujoco.GLContext(16, 16)
     from mujoco.egl import GLContext
 

@@ -73,7 +73,7 @@ WORDS = {
     "computer": "computer stop",
     "trigger": "trigger now",
     "test": "test field_flight --list",
-    "map": "map orbit -o hall.yaml",
+    "map": "map lidar_room -o hall.yaml",
     "fly": "fly px4",
     "new": "new world mine",
     "worlds": "worlds",
@@ -98,7 +98,7 @@ GRAPH = {
     *REQUESTS.shipped(),
 }
 # What they refuse has nothing to do with limits.
-REFUSED = {"teleop", "build"}
+REFUSED = {"teleop", "build", "fly"}
 
 
 # Those that open most; the night has each command that is registered.

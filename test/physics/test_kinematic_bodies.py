@@ -176,6 +176,7 @@ Reader = Callable[[str], World]
 @pytest.fixture
 def read(tmp_path: Path) -> Reader:
     """The world of a model of OpenPLX, about which nothing is reported."""
+    pytest.importorskip("sim_node.extensions.openplx", reason="these tests run without extensions, too")
 
     def read(text: str) -> World:
         path = tmp_path / "rig.openplx"
