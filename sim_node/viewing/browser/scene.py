@@ -14,7 +14,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, Wall, place, walls_of
-from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
+from sim_node.viewing.browser.drawings import Drawings, DrawnSource, Located, frame_poses, locate
 from sim_node.viewing.browser.overlays import (
     AxesOverlay,
     NameOverlays,
@@ -108,7 +108,7 @@ class PageScene:
         self._begin(content)
         frames, in_root, shapes = self.frames, content.in_root, self.shapes
         self.plans = DrawnSource(scene, f"{ROOT}/plans", "", self.extent.radius)
-        self.plans.draw(planned(content.plans), _FIXED)
+        self.plans.draw(locate(planned(content.plans), _FIXED))
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root, alone=self._walls())
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
@@ -188,7 +188,7 @@ class PageScene:
         self.names.choose("none", self.in_root)
         self.axes.remove()
         self._begin(content)
-        self.plans.draw(planned(content.plans), _FIXED)
+        self.plans.draw(locate(planned(content.plans), _FIXED))
         self._batches.change(self.shapes, self.frames.still, self.in_root, self._walls())
         self._overlay(self.frames, self.in_root, self.shapes)
         self._set_views(content.topic_views)
@@ -248,7 +248,7 @@ class PageScene:
                 self._sensors[name] = _Sensor(number, topic, view, source)
                 drawing = Drawing(topic.frame, view.before)
                 at = {frame: self.in_root[self.frames.index(frame)] for frame in drawing.frames}
-                source.draw(drawing, {**at, **_FIXED})
+                source.draw(locate(drawing, {**at, **_FIXED}))
 
     def carriers(self) -> list[int]:
         """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
@@ -296,25 +296,42 @@ class PageScene:
         self.surroundings.set_dark(dark)
         self.drawings.paint_floors(FLOOR_BY_NIGHT if dark else None)
 
-    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> bool:
-        """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.
+    def located(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> dict[str, Located]:
+        """Return what is drawn of measurements, by name. Large clouds take long: pages should not wait for them.
+
+        measurements: the values, and the poses (N, 7) of frames in their parents at that time.
+        """
+        found = {}
+        for name, (values, poses) in measurements.items():
+            if isinstance(values, Drawing):
+                if not self.drawings.has(name):
+                    continue
+                drawing = values
+            elif name in self._sensors:
+                _, topic, view, _ = self._sensors[name]
+                drawing = Drawing(topic.frame, tuple(view.items(values)))
+            else:
+                continue
+            found[name] = locate(drawing, frame_poses(drawing, self.frames, poses))
+        return found
+
+    def show_measurements(self, measured: Mapping[str, Located]) -> bool:
+        """Send what is drawn of measurements, by name.
 
         Returns:
             Whether more is drawn than before, so that pages begin elsewhere, or other walls or frames have shapes.
         """
-        for name, (values, poses) in measurements.items():
-            if isinstance(values, Drawing):
-                if self.drawings.has(name):
-                    self.drawings.show(name, values, poses)
-            elif name in self._sensors:
-                _, topic, view, source = self._sensors[name]
-                drawing = Drawing(topic.frame, tuple(view.items(values)))
-                source.draw(drawing, frame_poses(drawing, self.frames, poses))
+        for name, each in measured.items():
+            if name in self._sensors:
+                self._sensors[name][-1].draw(each)
+            else:
+                self.drawings.show(name, each)
         reaches = list(self.drawings.reaches.values())
         before, self._drawn = self._drawn, (len(reaches), self.drawings.carriers(), self.drawings.walls())
         if self._drawn[0] != before[0]:
             self.view = start_view(np.concatenate([self._points, *reaches]))
             self.drawings.arrange(self.view, self.names)
+        self.drawings.label()
         return self._drawn != before
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
