@@ -14,6 +14,7 @@ from page import Page, camera, opened
 from robot_topics import GRID, ORIGIN, a, header, jpeg, marker, pose, robot, stamped, transforms, written
 from waiting import PATIENCE
 
+from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser import drawings
 from sim_node.viewing.browser.drawings import THINNED
@@ -218,6 +219,26 @@ def test_a_bag_that_begins_paused_shows_its_first_messages(tmp_path: Path) -> No
         page.until(lambda page: any(m.get("props", {}).get("text") == "/goal · odom" for m in page.messages))
         assert np.asarray(page.prop("/world/topics/0/axes", "batched_positions")).tolist() == [0.0, 0.0, 0.0]
     view.close()
+
+
+def test_axes_of_topics_are_no_larger_than_the_robot_beside_them(tmp_path: Path) -> None:
+    """Of a drone that is 0.9 m wide, in a scene of 24 m."""
+    with Session("quadrotor", record=tmp_path / "run", real_time_factor=0.0) as session:
+        session.run(1.0)
+    view = BagView(tmp_path / "run", viewer := Viewer(0, "test"), print)
+    view.start(paused=True)
+    view.seek(view.span[1])
+    scales: list[float] = []
+
+    def drawn(page: Page) -> bool:
+        axes = (m for m in page.all("BatchedAxesMessage") if m["name"].startswith("/world/topics/"))
+        scales[:] = [length for m in axes for length in np.ravel(m["props"]["batched_scales"])]
+        return len(scales) >= 2
+
+    with opened(viewer.url) as page:
+        page.until(drawn)
+    view.close()
+    assert max(scales) <= 0.45
 
 
 def read(message: Any) -> Any:

@@ -43,7 +43,7 @@ _MOST_CELLS, _FEW_CELLS = 2048, 512
 _TOGETHER, _MOST_LETTERS = 0.03, 60
 # Below the names of frames, which are above their places, if there is room.
 _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
-# Points are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
+# Points and axes are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
 _ROBOTS = 6.0
 # How many points of larger clouds quality.js shows while something moves, where there is no graphics card.
 THINNED = 100_000
@@ -100,12 +100,14 @@ class DrawnSource:
         node: Its node.
         name: Its name, on its label.
         radius: Of the scene, m.
-        robot: Radius of the robot that the page begins with, m: points are smaller beside a small one.
+        robot: Radius of the robot that the page begins with, m: what is drawn is smaller beside a small one.
     """
 
     def __init__(self, scene: Any, node: str, name: str, radius: float, robot: float = math.inf) -> None:
-        self._scene, self._node, self.name, self._radius = scene, node, name, radius
-        self._dot, self._frustum = dot(min(radius, _ROBOTS * robot)), 0.06 * min(radius, 2.0 * _ROBOTS * robot)
+        self._scene, self._node, self.name = scene, node, name
+        reach = min(radius, _ROBOTS * robot)
+        self._dot, self._axes, self._attitude = dot(reach), _AXES * reach, _ATTITUDE * reach
+        self._frustum = 0.06 * min(radius, 2.0 * _ROBOTS * robot)
         self._root = scene.add_frame(node, show_axes=False)
         self._handles: dict[str, Any] = {}
         self._frustums: list[tuple[str, tuple[tuple[float, float], bool], Frustum]] = []
@@ -240,10 +242,10 @@ class DrawnSource:
         for item in items:
             if isinstance(item, Poses):
                 placed.append(pose_math.compose(at[item.frame], item.poses))
-                lengths.append(np.full(len(item.poses), _AXES * self._radius))
+                lengths.append(np.full(len(item.poses), self._axes))
             elif isinstance(item, Attitude):
                 placed.append(np.concatenate([at[item.frame][:3], item.quaternion])[None])
-                lengths.append(np.array([_ATTITUDE * self._radius]))
+                lengths.append(np.array([self._attitude]))
         poses, scales = np.concatenate(placed).astype(np.float32), np.concatenate(lengths).astype(np.float32)
         handle = self._handles.get("axes")
         if handle is not None and len(handle.batched_positions) == len(poses):
@@ -397,7 +399,7 @@ class Drawings:
         self.arrange(view, names)
         self.sources: dict[str, DrawnSource] = {}
         self._frames: FrameTable | None = None
-        self._radius = 1.0
+        self._radius, self._robot = 1.0, math.inf
         self._numbers: dict[str, int] = {}
         self._hidden: frozenset[str] = frozenset()
         # Frames whose shapes are hidden, and those on which shapes are walls.
@@ -411,16 +413,24 @@ class Drawings:
         self._labelled = True
         self.reaches: dict[str, FloatArray] = {}
 
-    def change(self, frames: FrameTable, radius: float, names: Iterable[str], standing: Collection[str] = ()) -> None:
+    def change(
+        self,
+        frames: FrameTable,
+        radius: float,
+        robot: float,
+        names: Iterable[str],
+        standing: Collection[str] = (),
+    ) -> None:
         """Set the frames, and the sources that there are. What stays is not sent again.
 
         Args:
             frames: The frames.
             radius: Of the scene, m.
+            robot: Radius of the robot that the page begins with, m.
             names: Of the sources.
             standing: The frames on which shapes are walls.
         """
-        self._frames, self._radius, names = frames, radius, tuple(names)
+        self._frames, self._radius, self._robot, names = frames, radius, robot, tuple(names)
         self._standing = frozenset((*standing, FIXED))
         for name in set(self.sources) - set(names):
             self.sources.pop(name).remove()
@@ -443,7 +453,7 @@ class Drawings:
         source = self.sources.get(name)
         if source is None:
             source = self.sources[name] = DrawnSource(
-                self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius
+                self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius, self._robot
             )
             source.set_visible(name not in self._hidden)
             source.on_pick(self._picked)

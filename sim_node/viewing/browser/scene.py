@@ -114,7 +114,7 @@ class PageScene:
         self._overlay(frames, in_root, shapes)
         self._set_views(content.topic_views)
         self.drawings = Drawings(scene, f"{ROOT}/topics", self.view, self.names)
-        self.drawings.change(frames, self.extent.radius, content.sources, self._standing())
+        self.drawings.change(frames, self.extent.radius, self._robot(), content.sources, self._standing())
         self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
         self.names.choose(self.names.first, in_root)
         self.show(in_root)
@@ -192,7 +192,7 @@ class PageScene:
         self._batches.change(self.shapes, self.frames.still, self.in_root, self._walls())
         self._overlay(self.frames, self.in_root, self.shapes)
         self._set_views(content.topic_views)
-        self.drawings.change(self.frames, self.extent.radius, content.sources, self._standing())
+        self.drawings.change(self.frames, self.extent.radius, self._robot(), content.sources, self._standing())
         self.drawings.arrange(self.view, self.names)
 
     def _begin(self, content: Content) -> None:
@@ -224,8 +224,7 @@ class PageScene:
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
-        if self._subject is not None:
-            sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
+        sizes = np.minimum(sizes, _AXES * self._robot())
         bare = bare_rows(frames, shapes)
         self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare, in_root)
         self.axes.choose("main")
@@ -234,13 +233,17 @@ class PageScene:
             self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self._of_robots(), self.view, self.own
         )
 
+    def _robot(self) -> float:
+        """Return the radius of the robot that the page begins with, m; inf if there is none."""
+        return math.inf if self._subject is None else around(self._around(self._subject.rows)).radius
+
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""
         for name in [name for name, each in self._sensors.items() if not _is_same(topic_views.get(name), each.topic)]:
             self._sensors.pop(name).source.remove()
         used = {each.number for each in self._sensors.values()}
         free = (number for number in count() if number not in used)
-        robot = math.inf if self._subject is None else around(self._around(self._subject.rows)).radius
+        robot = self._robot()
         for name, topic in topic_views.items():
             if name not in self._sensors:
                 number, view = next(free), VIEWS[topic.type](topic.frame, topic.fields)

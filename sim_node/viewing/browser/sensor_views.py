@@ -25,6 +25,8 @@ _COLOURS = np.stack(
 ).astype(np.uint8)
 # Depth shown as the lightest grey, m.
 _DEPTH = 10.0
+# Colour of frustums, which is seen by day and by night.
+_EDGES = (105, 119, 142)
 # Columns of an image on a frustum, at most.
 _COLUMNS = 320
 
@@ -91,7 +93,7 @@ class Frustum:
             scale=size,
             thickness=1.5,
             thickness_units="screen",
-            color=(70, 80, 95),
+            color=_EDGES,
             cast_shadow=False,
             receive_shadow=False,
             format="jpeg",
