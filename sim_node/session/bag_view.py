@@ -157,10 +157,12 @@ class BagView(PlaybackTarget):
         self._stream: Stream = stream(len(self._era.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
-        """Start to play, or pause at the start."""
+        """Start to play, or pause at the start, whose messages are shown."""
         if paused:
             self._player.pause()
         self._player.start()
+        if paused:
+            self.reset()
 
     def close(self) -> None:
         """End the player and the page."""

@@ -613,6 +613,7 @@ def test_marks_lead_to_what_the_log_says_and_a_bag_ends_where_it_does_not_loop(b
         shown_time(page, lambda time_s, _: time_s == 4.0)
         loop = page.get_by_role("button", name="Loop")
         assert loop.get_attribute("aria-pressed") == "true"
+        assert page.locator("#foot .total").inner_text() == "6.00 s"
         loop.click()
         page.wait_for_selector('button[aria-label="Loop"][aria-pressed="false"]')
         assert viewer.stop(signal.SIGINT) == 0, viewer.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,20 @@ import pymap3d
 import pytest
 from page import Page, camera, opened
 from robot_topics import GRID, ORIGIN, a, header, jpeg, marker, pose, robot, stamped, transforms, written
+from waiting import PATIENCE
 
+from sim_node.session import Session
 from sim_node.session.bag_view import BagView
+from sim_node.viewing.browser import drawings
+from sim_node.viewing.browser.drawings import THINNED
+from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.messages.drawing import Drawing, Points
 from sim_node.viewing.messages.readers import READERS, ReaderContext
 from sim_node.viewing.schematic import read_schematic
+from sim_node.world.frame_table import table_of
 
+AT_HOME = np.array([[0.0, 0, 0, 0, 0, 0, 1]])
 AWAY = (30.0, 40.0, 12.0)
 DRAWN = ["/camera/compressed", "/fix", "/goal", "/imu", "/map", "/markers", "/odom", "/particles", "/plan", "/points"]
 
@@ -95,7 +104,7 @@ def test_poses_paths_and_arrays(shown: Shown) -> None:
 def test_a_grid_lies_where_its_origin_says(shown: Shown) -> None:
     """3 x 2 cells of half a metre from (-1, -2)."""
     node = f"{shown.node('/map')}/raster/0"
-    [image] = shown.page.all("ImageMessage", name=node)
+    *_, image = shown.page.all("ImageMessage", name=node)
     assert (image["props"]["render_width"], image["props"]["render_height"]) == (1.5, 1.0)
     [at] = [m["position"] for m in shown.page.all("SetPositionMessage", name=node)][-1:]
     assert at == pytest.approx([-0.25, -1.5, 0.0])
@@ -143,6 +152,93 @@ def test_a_bag_without_transforms_is_shown_in_the_frames_that_it_names(tmp_path:
         page.until(lambda page: any(m.get("props", {}).get("text") == "/goal · odom" for m in page.messages))
     view.close()
     assert reports == ["no transform has the frame 'odom': drawn at map"]
+
+
+@pytest.mark.parametrize("names", [("/a", "/b"), ("/b", "/a")])
+def test_labels_say_the_same_in_whatever_order_topics_arrive(names: tuple[str, str], tmp_path: Path) -> None:
+    poses = [(name, 0.5 * number, stamped("odom", (1, 2, 3))) for number, name in enumerate(names)]
+    view = BagView(written(tmp_path / "poses", poses), viewer := Viewer(0, "test"), print)
+    try:
+        view.start(paused=True)
+        view.seek(view.span[1])
+        with opened(viewer.url) as page:
+            texts: list[str] = []
+
+            def joined(page: Page) -> bool:
+                texts[:] = [m["props"]["text"] for m in page.all("LabelMessage") if ", " in m["props"]["text"]]
+                return bool(texts)
+
+            page.until(joined)
+        assert texts[-1] == "/a · odom, /b · odom"
+    finally:
+        view.close()
+
+
+def shown_points(count: int) -> tuple[Viewer, Instant]:
+    """A page with a topic of points, and the first instant that has them."""
+    viewer = Viewer(0, "test")
+    viewer.set_scene(table_of({}, set(), ["map"]), AT_HOME, sources={"/points": "sensor_msgs/msg/PointCloud2"})
+    drawing = Drawing("map", (Points("map", np.zeros((count, 3))),))
+    return viewer, Instant(0, AT_HOME, {"/points": (drawing, AT_HOME)})
+
+
+def test_labels_come_with_what_they_are_about() -> None:
+    viewer, instant = shown_points(1)
+    viewer.show(instant)
+    with opened(viewer.url) as page:
+        page.until(lambda page: any(m.get("props", {}).get("text") == "/points · map" for m in page.messages))
+    viewer.close()
+
+
+def test_pages_are_sent_what_there_is_while_a_large_cloud_is_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a lidar with a million points got no pictures: one cloud followed the other."""
+    viewer, instant = shown_points(THINNED + 1)
+    arrived = threading.Event()
+
+    def placing(count: int) -> Any:
+        viewer.server.scene.add_frame("/meanwhile")
+        assert arrived.wait(PATIENCE)
+        return np.arange(count)
+
+    monkeypatch.setattr(drawings, "spread", placing)
+    shows = threading.Thread(target=viewer.show, args=(instant,))
+    with opened(viewer.url) as page:
+        shows.start()
+        page.until(lambda page: any(m.get("name") == "/meanwhile" for m in page.messages))
+        arrived.set()
+        page.until(lambda page: any(m.get("props", {}).get("text") == "/points · map" for m in page.messages))
+    shows.join()
+    viewer.close()
+
+
+def test_a_bag_that_begins_paused_shows_its_first_messages(tmp_path: Path) -> None:
+    bag = written(tmp_path / "poses", [("/goal", float(at_s), stamped("odom", (at_s, 0, 0))) for at_s in (0, 1)])
+    view = BagView(bag, viewer := Viewer(0, "test"), print)
+    view.start(paused=True)
+    with opened(viewer.url) as page:
+        page.until(lambda page: any(m.get("props", {}).get("text") == "/goal · odom" for m in page.messages))
+        assert np.asarray(page.prop("/world/topics/0/axes", "batched_positions")).tolist() == [0.0, 0.0, 0.0]
+    view.close()
+
+
+def test_axes_of_topics_are_no_larger_than_the_robot_beside_them(tmp_path: Path) -> None:
+    """Of a drone that is 0.9 m wide, in a scene of 24 m."""
+    with Session("quadrotor", record=tmp_path / "run", real_time_factor=0.0) as session:
+        session.run(1.0)
+    view = BagView(tmp_path / "run", viewer := Viewer(0, "test"), print)
+    view.start(paused=True)
+    view.seek(view.span[1])
+    scales: list[float] = []
+
+    def drawn(page: Page) -> bool:
+        axes = (m for m in page.all("BatchedAxesMessage") if m["name"].startswith("/world/topics/"))
+        scales[:] = [length for m in axes for length in np.ravel(m["props"]["batched_scales"])]
+        return len(scales) >= 2
+
+    with opened(viewer.url) as page:
+        page.until(drawn)
+    view.close()
+    assert max(scales) <= 0.45
 
 
 def read(message: Any) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
@@ -19,6 +20,7 @@ from sim_node.viewing.meshes import DrawnShape, linear
 from sim_node.viewing.messages.drawing import (
     FIXED,
     Attitude,
+    Colours,
     Drawing,
     Item,
     Lines,
@@ -41,12 +43,46 @@ _MOST_CELLS, _FEW_CELLS = 2048, 512
 _TOGETHER, _MOST_LETTERS = 0.03, 60
 # Below the names of frames, which are above their places, if there is room.
 _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
-# Points are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
+# Points and axes are as in a scene no larger than this many of its robots, and frustums as in one twice as large.
 _ROBOTS = 6.0
 # How many points of larger clouds quality.js shows while something moves, where there is no graphics card.
 THINNED = 100_000
 # Texts of a source; each is an element of the page.
 _MOST_TEXTS = 100
+
+
+class Located(NamedTuple):
+    """A drawing, where it was measured.
+
+    Attributes:
+        drawing: The drawing.
+        at: Poses (7,) of all its frames in the fixed frame, m.
+        points: Those of its clouds (n, 3) in the fixed frame, m; the first ones of many are evenly among all.
+        colours: Of the points (n, 3), in sRGB.
+    """
+
+    drawing: Drawing
+    at: Mapping[str, FloatArray]
+    points: npt.NDArray[np.float32]
+    colours: Colours
+
+
+def locate(drawing: Drawing, at: Mapping[str, FloatArray]) -> Located:
+    """Return a drawing where its frames are at poses (7,) in the fixed frame. Of large clouds, this takes long."""
+    clouds = [each for each in drawing.items if isinstance(each, Points)]
+    if not clouds:
+        return Located(drawing, at, np.zeros((0, 3), np.float32), np.zeros((0, 3), np.uint8))
+    points = np.concatenate([pose_math.apply(at[each.frame], each.positions) for each in clouds]).astype(np.float32)
+    colours = np.concatenate(
+        [
+            by_distance(np.linalg.norm(each.positions, axis=-1)) if each.colours is None else each.colours
+            for each in clouds
+        ]
+    )
+    if len(points) > THINNED:
+        order = spread(len(points))
+        points, colours = points.take(order, axis=0), colours.take(order, axis=0)
+    return Located(drawing, at, points, colours)
 
 
 class DrawnSource:
@@ -64,12 +100,14 @@ class DrawnSource:
         node: Its node.
         name: Its name, on its label.
         radius: Of the scene, m.
-        robot: Radius of the robot that the page begins with, m: points are smaller beside a small one.
+        robot: Radius of the robot that the page begins with, m: what is drawn is smaller beside a small one.
     """
 
     def __init__(self, scene: Any, node: str, name: str, radius: float, robot: float = math.inf) -> None:
-        self._scene, self._node, self.name, self._radius = scene, node, name, radius
-        self._dot, self._frustum = dot(min(radius, _ROBOTS * robot)), 0.06 * min(radius, 2.0 * _ROBOTS * robot)
+        self._scene, self._node, self.name = scene, node, name
+        reach = min(radius, _ROBOTS * robot)
+        self._dot, self._axes, self._attitude = dot(reach), _AXES * reach, _ATTITUDE * reach
+        self._frustum = 0.06 * min(radius, 2.0 * _ROBOTS * robot)
         self._root = scene.add_frame(node, show_axes=False)
         self._handles: dict[str, Any] = {}
         self._frustums: list[tuple[str, tuple[tuple[float, float], bool], Frustum]] = []
@@ -87,16 +125,16 @@ class DrawnSource:
         self._floors: Sequence[float] | None = None
         self._pick: Callable[[str, DrawnShape], None] | None = None
 
-    def draw(self, drawing: Drawing, at: Mapping[str, FloatArray], standing: Collection[str] = ()) -> None:
+    def draw(self, located: Located, standing: Collection[str] = ()) -> None:
         """Replace what is shown.
 
         Args:
-            drawing: What is shown.
-            at: Poses (7,) of all frames of the drawing in the fixed frame, m.
+            located: What is shown.
             standing: The frames on which shapes are walls.
         """
+        drawing, at = located.drawing, located.at
         items = drawing.items
-        self._draw_points([each for each in items if isinstance(each, Points)], at)
+        self._draw_points(located.points, located.colours)
         self._draw_lines([each for each in items if isinstance(each, Lines)], at)
         self._draw_axes(items, at)
         self._draw_solids([each for each in items if isinstance(each, Solids)], at, standing)
@@ -165,30 +203,20 @@ class DrawnSource:
     def _following(self) -> set[str]:
         return {frame for frame, _, _ in self._frustums} | {frame for frame in self._carriers if frame}
 
-    def _draw_points(self, clouds: list[Points], at: Mapping[str, FloatArray]) -> None:
-        placed = [pose_math.apply(at[each.frame], each.positions) for each in clouds]
-        colours = [
-            by_distance(np.linalg.norm(each.positions, axis=-1)) if each.colours is None else each.colours
-            for each in clouds
-        ]
-        points = np.concatenate(placed).astype(np.float32) if placed else np.zeros((0, 3), np.float32)
-        coloured = np.concatenate(colours) if colours else np.zeros((0, 3), np.uint8)
-        if len(points) > THINNED:
-            order = spread(len(points))
-            points, coloured = points[order], coloured[order]
+    def _draw_points(self, points: npt.NDArray[np.float32], colours: Colours) -> None:
         handle = self._handles.get("points")
         if handle is None and len(points):
             handle = self._handles["points"] = self._scene.add_point_cloud(
                 f"{self._node}/points",
                 points,
-                coloured,
+                colours,
                 point_size=self._dot,
                 precision="float32",
                 point_shape="circle",
             )
         elif handle is not None:
             handle.points = points
-            handle.colors = coloured
+            handle.colors = colours
 
     def _draw_lines(self, lines: list[Lines], at: Mapping[str, FloatArray]) -> None:
         ends = [pose_math.apply(at[each.frame], each.ends.reshape(-1, 3)).reshape(-1, 2, 3) for each in lines]
@@ -214,10 +242,10 @@ class DrawnSource:
         for item in items:
             if isinstance(item, Poses):
                 placed.append(pose_math.compose(at[item.frame], item.poses))
-                lengths.append(np.full(len(item.poses), _AXES * self._radius))
+                lengths.append(np.full(len(item.poses), self._axes))
             elif isinstance(item, Attitude):
                 placed.append(np.concatenate([at[item.frame][:3], item.quaternion])[None])
-                lengths.append(np.array([_ATTITUDE * self._radius]))
+                lengths.append(np.array([self._attitude]))
         poses, scales = np.concatenate(placed).astype(np.float32), np.concatenate(lengths).astype(np.float32)
         handle = self._handles.get("axes")
         if handle is not None and len(handle.batched_positions) == len(poses):
@@ -371,7 +399,7 @@ class Drawings:
         self.arrange(view, names)
         self.sources: dict[str, DrawnSource] = {}
         self._frames: FrameTable | None = None
-        self._radius = 1.0
+        self._radius, self._robot = 1.0, math.inf
         self._numbers: dict[str, int] = {}
         self._hidden: frozenset[str] = frozenset()
         # Frames whose shapes are hidden, and those on which shapes are walls.
@@ -385,16 +413,24 @@ class Drawings:
         self._labelled = True
         self.reaches: dict[str, FloatArray] = {}
 
-    def change(self, frames: FrameTable, radius: float, names: Iterable[str], standing: Collection[str] = ()) -> None:
+    def change(
+        self,
+        frames: FrameTable,
+        radius: float,
+        robot: float,
+        names: Iterable[str],
+        standing: Collection[str] = (),
+    ) -> None:
         """Set the frames, and the sources that there are. What stays is not sent again.
 
         Args:
             frames: The frames.
             radius: Of the scene, m.
+            robot: Radius of the robot that the page begins with, m.
             names: Of the sources.
             standing: The frames on which shapes are walls.
         """
-        self._frames, self._radius, names = frames, radius, tuple(names)
+        self._frames, self._radius, self._robot, names = frames, radius, robot, tuple(names)
         self._standing = frozenset((*standing, FIXED))
         for name in set(self.sources) - set(names):
             self.sources.pop(name).remove()
@@ -412,24 +448,21 @@ class Drawings:
         """Return whether a source is shown; topics of ghosts in a run are not."""
         return name in self._numbers
 
-    def show(self, name: str, drawing: Drawing, poses: FloatArray) -> None:
-        """Show a source's drawing; poses (N, 7): of all frames in their parents when it was measured."""
-        frames = self._frames
-        assert frames is not None
-        at = frame_poses(drawing, frames, poses)
+    def show(self, name: str, located: Located) -> None:
+        """Show a source's drawing."""
         source = self.sources.get(name)
         if source is None:
             source = self.sources[name] = DrawnSource(
-                self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius
+                self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius, self._robot
             )
             source.set_visible(name not in self._hidden)
             source.on_pick(self._picked)
             source.paint_floors(self._floors)
-        source.draw(drawing, at, self._standing)
+        source.draw(located, self._standing)
         if self._unseen:
             source.hide(self._unseen)
         if name not in self.reaches:
-            found = reach(drawing, at)
+            found = reach(located.drawing, located.at)
             if len(found):
                 self.reaches[name] = found
 
@@ -438,7 +471,6 @@ class Drawings:
         if self._frames is not None:
             for source in self.sources.values():
                 source.carry(self._frames, in_root)
-            self._label()
 
     def carriers(self) -> frozenset[str]:
         """Return the frames that have shapes of sources."""
@@ -480,20 +512,21 @@ class Drawings:
         self._hidden, self._labelled = frozenset(hidden), labelled
         for name, source in self.sources.items():
             source.set_visible(name not in self._hidden)
-        self._label()
+        self.label()
 
     def placed(self) -> list[PlacedLabel]:
         """Return the labels of sources, and then their texts; names of what moves go before these."""
         labels = [PlacedLabel(label, np.asarray(label.position)) for label in self._labels.values()]
-        return [*labels, *(text for source in self.sources.values() for text in source.placed())]
+        return [*labels, *(text for _, source in sorted(self.sources.items()) for text in source.placed())]
 
-    def _label(self) -> None:
+    def label(self) -> None:
         """Label the sources, in front of what would cut labels; those at one place share one.
 
-        Those that would be on others where a page begins are hidden, until there is room for them on a page.
+        Those that would be on others where a page begins are hidden, until there is room for them on a page. What they
+        say, and which are hidden, is the same in whatever order messages came.
         """
         texts: list[tuple[FloatArray, str]] = []
-        for source in self.sources.values() if self._labelled else ():
+        for _, source in sorted(self.sources.items()) if self._labelled else ():
             if source.place is None or not source.visible:
                 continue
             # Where the origin is makes labels longer than a phone is wide: the tab of sources has it.

@@ -33,6 +33,7 @@ window.simFoot = (() => {
     #foot .state.running::before { color: #2f9e44; } #foot .state.paused::before { color: #e08600; }
     #foot .state.lost::before { color: #d6352f; } #foot .state.slow::before { color: #e08600; }
     #foot .time { min-width: 62px; text-align: right; font-weight: 600; }
+    #foot .total { color: var(--dim); white-space: nowrap; } #foot .total:empty { display: none; }
     #foot .line { position: relative; flex: 1; min-width: 40px; height: 30px; }
     #foot .line input { position: absolute; inset: 0; width: 100%; margin: 0; accent-color: var(--blue); background: none; }
     #foot .mark { position: absolute; z-index: 1; padding: 0; border: 0; cursor: pointer; top: 1px; width: 3px; height: 8px; margin-left: -1px; border-radius: 1px;
@@ -48,7 +49,7 @@ window.simFoot = (() => {
       :root { --foot: 98px; } :root:has(#foot.more) { --foot: 130px; } #keys { width: 92vw; box-sizing: border-box; }
       #foot { flex-wrap: wrap; gap: 0 4px; padding: 2px 8px; align-content: space-evenly; } #foot:not(.more) .wide { display: none; }
       #foot .wide { order: 2; flex: 1; } #foot .narrow { display: block; order: 1; }
-      #foot .line { order: -1; flex: 0 0 100%; } #foot .line[style*="hidden"] { display: none; } #foot .time { min-width: 0; }
+      #foot .line { order: -1; flex: 0 0 100%; } #foot .line[style*="hidden"] { display: none; } #foot .time { min-width: 0; } #foot .total { display: none; }
       #foot .state { order: 1; flex: 0 0 calc(100% - 36px); box-sizing: border-box; padding-left: 6px; white-space: normal; max-height: 28px; font-size: 12px; line-height: 14px; }
       #foot .name { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
     }
@@ -89,6 +90,7 @@ window.simFoot = (() => {
   const slider = element("input", { type: "range", min: 0, max: 1, step: 0.001, value: 0 });
   slider.setAttribute("aria-label", "Time");
   const marks = element("div"), line = element("div", { className: "line" }, marks, slider);
+  const total = element("span", { className: "total" });
   const speed = element("select", { title: "Speed (< >)", onchange: () => act("speed", Number(speed.value)) });
   speed.setAttribute("aria-label", "Speed");
   const live = element("button", { type: "button", title: "To what is happening now (l)", onclick: () => act("live") }, "Live");
@@ -115,7 +117,7 @@ window.simFoot = (() => {
   const more = element("button", { type: "button", title: "More", className: "narrow", onclick: () => more.setAttribute("aria-expanded", foot.classList.toggle("more")) }, "⋯");
   more.setAttribute("aria-label", "More");
   more.setAttribute("aria-expanded", false);
-  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, loop, live, speed, told, more, quality, follow, shot, filmed, tile, help);
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, total, loop, live, speed, told, more, quality, follow, shot, filmed, tile, help);
 
   slider.oninput = () => {
     dragging = true;
@@ -176,6 +178,8 @@ window.simFoot = (() => {
       toggle.replaceChildren(picture((toggle.dataset.word = word)));
     }
     time.textContent = `${(state.time - state.zero).toFixed(2)} s`;
+    // How long a bag is; of what goes on, the time line ends now.
+    total.textContent = state.live === null && state.end > state.start ? `${(state.end - state.zero).toFixed(2)} s` : "";
     if (!dragging) {
       slider.max = Math.max(state.end - state.start, 0.001);
       slider.value = state.time - state.start;

@@ -14,7 +14,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, Wall, place, walls_of
-from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
+from sim_node.viewing.browser.drawings import Drawings, DrawnSource, Located, frame_poses, locate
 from sim_node.viewing.browser.overlays import (
     AxesOverlay,
     NameOverlays,
@@ -108,13 +108,13 @@ class PageScene:
         self._begin(content)
         frames, in_root, shapes = self.frames, content.in_root, self.shapes
         self.plans = DrawnSource(scene, f"{ROOT}/plans", "", self.extent.radius)
-        self.plans.draw(planned(content.plans), _FIXED)
+        self.plans.draw(locate(planned(content.plans), _FIXED))
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root, alone=self._walls())
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
         self._set_views(content.topic_views)
         self.drawings = Drawings(scene, f"{ROOT}/topics", self.view, self.names)
-        self.drawings.change(frames, self.extent.radius, content.sources, self._standing())
+        self.drawings.change(frames, self.extent.radius, self._robot(), content.sources, self._standing())
         self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
         self.names.choose(self.names.first, in_root)
         self.show(in_root)
@@ -188,11 +188,11 @@ class PageScene:
         self.names.choose("none", self.in_root)
         self.axes.remove()
         self._begin(content)
-        self.plans.draw(planned(content.plans), _FIXED)
+        self.plans.draw(locate(planned(content.plans), _FIXED))
         self._batches.change(self.shapes, self.frames.still, self.in_root, self._walls())
         self._overlay(self.frames, self.in_root, self.shapes)
         self._set_views(content.topic_views)
-        self.drawings.change(self.frames, self.extent.radius, content.sources, self._standing())
+        self.drawings.change(self.frames, self.extent.radius, self._robot(), content.sources, self._standing())
         self.drawings.arrange(self.view, self.names)
 
     def _begin(self, content: Content) -> None:
@@ -224,8 +224,7 @@ class PageScene:
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
-        if self._subject is not None:
-            sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
+        sizes = np.minimum(sizes, _AXES * self._robot())
         bare = bare_rows(frames, shapes)
         self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare, in_root)
         self.axes.choose("main")
@@ -234,13 +233,17 @@ class PageScene:
             self._scene, f"{ROOT}/names", frames, self.main, self._boxes, above, self._of_robots(), self.view, self.own
         )
 
+    def _robot(self) -> float:
+        """Return the radius of the robot that the page begins with, m; inf if there is none."""
+        return math.inf if self._subject is None else around(self._around(self._subject.rows)).radius
+
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""
         for name in [name for name, each in self._sensors.items() if not _is_same(topic_views.get(name), each.topic)]:
             self._sensors.pop(name).source.remove()
         used = {each.number for each in self._sensors.values()}
         free = (number for number in count() if number not in used)
-        robot = math.inf if self._subject is None else around(self._around(self._subject.rows)).radius
+        robot = self._robot()
         for name, topic in topic_views.items():
             if name not in self._sensors:
                 number, view = next(free), VIEWS[topic.type](topic.frame, topic.fields)
@@ -248,7 +251,7 @@ class PageScene:
                 self._sensors[name] = _Sensor(number, topic, view, source)
                 drawing = Drawing(topic.frame, view.before)
                 at = {frame: self.in_root[self.frames.index(frame)] for frame in drawing.frames}
-                source.draw(drawing, {**at, **_FIXED})
+                source.draw(locate(drawing, {**at, **_FIXED}))
 
     def carriers(self) -> list[int]:
         """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
@@ -298,25 +301,42 @@ class PageScene:
         self._batches.paint_floors(floors)
         self.drawings.paint_floors(floors)
 
-    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> bool:
-        """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.
+    def located(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> dict[str, Located]:
+        """Return what is drawn of measurements, by name. Large clouds take long: pages should not wait for them.
+
+        measurements: the values, and the poses (N, 7) of frames in their parents at that time.
+        """
+        found = {}
+        for name, (values, poses) in measurements.items():
+            if isinstance(values, Drawing):
+                if not self.drawings.has(name):
+                    continue
+                drawing = values
+            elif name in self._sensors:
+                _, topic, view, _ = self._sensors[name]
+                drawing = Drawing(topic.frame, tuple(view.items(values)))
+            else:
+                continue
+            found[name] = locate(drawing, frame_poses(drawing, self.frames, poses))
+        return found
+
+    def show_measurements(self, measured: Mapping[str, Located]) -> bool:
+        """Send what is drawn of measurements, by name.
 
         Returns:
             Whether more is drawn than before, so that pages begin elsewhere, or other walls or frames have shapes.
         """
-        for name, (values, poses) in measurements.items():
-            if isinstance(values, Drawing):
-                if self.drawings.has(name):
-                    self.drawings.show(name, values, poses)
-            elif name in self._sensors:
-                _, topic, view, source = self._sensors[name]
-                drawing = Drawing(topic.frame, tuple(view.items(values)))
-                source.draw(drawing, frame_poses(drawing, self.frames, poses))
+        for name, each in measured.items():
+            if name in self._sensors:
+                self._sensors[name][-1].draw(each)
+            else:
+                self.drawings.show(name, each)
         reaches = list(self.drawings.reaches.values())
         before, self._drawn = self._drawn, (len(reaches), self.drawings.carriers(), self.drawings.walls())
         if self._drawn[0] != before[0]:
             self.view = start_view(np.concatenate([self._points, *reaches]))
             self.drawings.arrange(self.view, self.names)
+        self.drawings.label()
         return self._drawn != before
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:

@@ -241,32 +241,34 @@ class Viewer:
         passed = None if instant.passed is None else self.ghosts.passed(instant.passed, since_ns)
         instant = self.ghosts.extended(instant, since_ns)
         in_root = scene.frames.in_root(instant.poses)
-        with self.lock, self.server.atomic():
-            if passed is not None:
-                scene.trails.restart(scene.frames.in_root(np.array([*passed, instant.poses])))
-            elif back:
-                scene.trails.clear(in_root)
-            if back and (self.transport is None or self.transport.live):
-                self._noted.clear()
-                self.note("note", "reset")
-                self._plots.clear()
+        with self.lock:
+            measured = scene.located(instant.measurements)
+            with self.server.atomic():
+                if passed is not None:
+                    scene.trails.restart(scene.frames.in_root(np.array([*passed, instant.poses])))
+                elif back:
+                    scene.trails.clear(in_root)
+                if back and (self.transport is None or self.transport.live):
+                    self._noted.clear()
+                    self.note("note", "reset")
+                    self._plots.clear()
+                    if self.panels is not None:
+                        self.panels.clear()
+                elif back and self.ghosts.live:  # they are elsewhere than when the page had this time
+                    self._plots.clear()
+                scene.show(in_root)
+                if scene.show_measurements(measured):
+                    self._begin_at(scene)
+                    self._switches.change()
+                self._plots.sample(instant.time_ns, in_root, instant.measurements)
+                if self._images.content is not None:
+                    self._images.content.update(instant.time_ns, instant.measurements)
                 if self.panels is not None:
-                    self.panels.clear()
-            elif back and self.ghosts.live:  # they are elsewhere than when the page had this time
-                self._plots.clear()
-            scene.show(in_root)
-            if scene.show_measurements(instant.measurements):
-                self._begin_at(scene)
-                self._switches.change()
-            self._plots.sample(instant.time_ns, in_root, instant.measurements)
-            if self._images.content is not None:
-                self._images.content.update(instant.time_ns, instant.measurements)
-            if self.panels is not None:
-                self.panels.show(instant.time_ns, in_root, instant.measurements)
-            if self._readouts.content is not None:
-                self._readouts.content.update(instant.measurements)
-            self._instant = instant
-            self._show_slowly()
+                    self.panels.show(instant.time_ns, in_root, instant.measurements)
+                if self._readouts.content is not None:
+                    self._readouts.content.update(instant.measurements)
+                self._instant = instant
+                self._show_slowly()
 
     def note(self, kind: str, text: str) -> None:
         """Mark the time that is shown on the time line.
