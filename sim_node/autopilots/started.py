@@ -79,7 +79,7 @@ class StartedAutopilot:
         self._supervisor = Supervisor(patience_s=0.0)
         self._folder: Path | None = None
         self._now_ns, self._offset_ns, self._awaited_ns = -1, 0, 0
-        self._begun = self._flies_mission = self._sends_mission = self._killed = False
+        self._begun = self._flies_mission = self._sends_mission = self._killed = self._sent = False
         self._lost = 0  # how often its connection ended for a reason
         rate = inner.sample_source(simulation, vehicle).rate if vehicle.pilot is not None else 0.0
         self._mission = (
@@ -123,6 +123,10 @@ class StartedAutopilot:
         elif self._killed:  # it boots while the vehicle is where it is
             self._start()
         self._now_ns = sample.time_ns
+        # A reset exchanges at the start, too; a run that begins, from its first step on. Both are the same flight.
+        self._sent = sample.time_ns > 0
+        if not self._sent:
+            return
         pilot = self._vehicle.pilot
         if pilot is not None and not self._flies_mission and sample.time_ns >= round(pilot.wait * 1e9):
             self._fly_mission()
@@ -130,6 +134,8 @@ class StartedAutopilot:
 
     def receive(self) -> Commands | None:
         """Wait for its commands, and hear what it says. Raises RunFailed if it is gone: that is no verdict on it."""
+        if not self._sent:
+            return None
         commands = self._inner.receive()
         if self.wait.lost > self._lost and not self.wait.stop.is_set():
             self._fail(f"has ended, or has been silent for {PATIENCE_S:g} s")
