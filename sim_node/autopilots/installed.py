@@ -101,11 +101,12 @@ class Installed:
         return Process(name, tuple(command), "${STATE_DIR}", (), "on-failure")
 
     def _parameter_files(self, vehicle: Vehicle, world: World, defaults: Sequence[str]) -> list[Path]:
-        """Return ArduPilot's files of parameters: its own, or ours for a program alone, and that of a rangefinder."""
+        """Return ArduPilot's files of parameters: its own, or ours for a program alone, and ours for all."""
         package = share(PACKAGE)
         config = Path() if package is None else package / "config"
         frame = _ARDUPILOT_FRAMES.get(len(vehicle.rotors), ()) if isinstance(vehicle, Multirotor) else ()
-        found = [(self.data or config / ARDUPILOT) / each for each in (*defaults, *frame)]
+        found = [config / ARDUPILOT / "log.parm"]
+        found += [(self.data or config / ARDUPILOT) / each for each in (*defaults, *frame)]
         if any(sensor.type == "rangefinder" for sensor in sensors_on(world, vehicle.body)):
             found.append(config / "worlds" / "ardupilot.parm")
         # Of ours, copter.parm is for an X, and there are none for rovers.

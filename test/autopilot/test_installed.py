@@ -97,9 +97,10 @@ def test_an_arducopter_alone_gets_parameters_of_ours(tmp_path: Path) -> None:
     [(vehicle, autopilot)] = autopiloted(world)
     command = found.process(vehicle, autopilot, world).command
     files = [Path(each) for each in command[command.index("--defaults") + 1].split(",")]
-    assert [each.name for each in files] == ["copter.parm", "ardupilot.parm"]
+    assert [each.name for each in files] == ["log.parm", "copter.parm", "ardupilot.parm"]
     given = dict(line.split() for each in files for line in each.read_text().splitlines() if not line.startswith("#"))
     assert (given["FRAME_TYPE"], given["RNGFND1_TYPE"]) == ("1", "100")  # an X; the rangefinder of the world
+    assert given["LOG_DISARMED"] == "1"  # AP_Logger_File.cpp, PrepForArming_start_logging: else arming waits for a file
     world = load("config/scenarios/motor_out.yaml")
     [(vehicle, autopilot)] = autopiloted(world)
     command = found.process(vehicle, autopilot, world).command
