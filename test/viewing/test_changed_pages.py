@@ -105,12 +105,13 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
 def test_plots_of_what_stays_go_on(run: tuple[Loop, Viewer]) -> None:
     loop, viewer = run
     with opened(viewer.url) as page:
-        for frame in ("ball", "load"):
+        for count, frame in enumerate(("ball", "load"), 1):
             choose(page, "Plot", frame)
             page.send(
                 {"type": "GuiUpdateMessage", "uuid": page.element("Add plot")["uuid"], "updates": {"value": True}}
             )
-        page.until(lambda page: len(list(page.all("GuiUplotMessage"))) == 2)
+            # Presses are answered in threads: the next choice would be that of this one.
+            page.until(lambda page, count=count: len(list(page.all("GuiUplotMessage"))) == count)
         plots = [message["uuid"] for message in page.all("GuiUplotMessage")]
         loop.change(yard("arm"))
         page.until(lambda page: page.has("GuiRemoveMessage", uuid=plots[1]))
