@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,10 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
         assert node(page, YELLOW) is not None
 
 
+def has_plots(count: int, page: Page) -> bool:
+    return len(list(page.all("GuiUplotMessage"))) == count
+
+
 def test_plots_of_what_stays_go_on(run: tuple[Loop, Viewer]) -> None:
     loop, viewer = run
     with opened(viewer.url) as page:
@@ -111,7 +116,7 @@ def test_plots_of_what_stays_go_on(run: tuple[Loop, Viewer]) -> None:
                 {"type": "GuiUpdateMessage", "uuid": page.element("Add plot")["uuid"], "updates": {"value": True}}
             )
             # Presses are answered in threads: the next choice would be that of this one.
-            page.until(lambda page, count=count: len(list(page.all("GuiUplotMessage"))) == count)
+            page.until(partial(has_plots, count))
         plots = [message["uuid"] for message in page.all("GuiUplotMessage")]
         loop.change(yard("arm"))
         page.until(lambda page: page.has("GuiRemoveMessage", uuid=plots[1]))
