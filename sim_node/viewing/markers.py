@@ -13,14 +13,14 @@ from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, SHEET, DrawnShape, parts_of, uri
+from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, DrawnShape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import in_urdf
 from sim_node.world import FrameTable, World
 from sim_node.world.model import CURVED, STILL, Motion
 from sim_node.world.problems import WorldWarning
-from sim_node.world.shapes import Geometry
+from sim_node.world.shapes import SHEET, Geometry
 
 # Creates the markers of an assembled world, in their own frames.
 Marks = Callable[[World, FrameTable], Iterable[FrameMarker]]

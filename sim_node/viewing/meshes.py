@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.finishes import Finish, of_cap
+from sim_node.world.shapes import SHEET
 
 # Default colour.
 PLAIN = (0.62, 0.65, 0.70, 1.0)
@@ -50,8 +51,8 @@ class TriangleMesh:
         return corners.reshape(-1, 3), normals.reshape(-1, 3), uv.reshape(-1, 2)
 
 
-# Thickness of a box that stands for a plane, and the least length of its edges, m.
-SHEET, _WIDE = 1e-3, 1.0
+# The least length of the edges of a box that stands for a plane, m.
+_WIDE = 1.0
 
 
 def are_sheets(edges: FloatArray) -> BoolArray:

@@ -60,6 +60,9 @@ TRIANGLE_KEYS = Keys(
     required=("vertices", "faces"),
 )
 
+# Thickness of a box that stands for a plane with an end, m.
+SHEET = 1e-3
+
 
 class Mesh(FileOf):
     """The file of a mesh, or its triangles."""

@@ -31,14 +31,12 @@ from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.problems import quoted
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.xml_elements import Element
-from sim_node.world.shapes import Geometry
+from sim_node.world.shapes import SHEET, Geometry
 from sim_node.world.surfaces import DEFAULT_LAYER, Material, Surface
 from sim_node.world.triangles import Triangles, hull_of
 
 # Sides of a cone, which is a mesh here.
 SIDES = 32
-# Thickness of a plane with an end, which is a box here, m.
-SHEET = 1e-3
 ALL_BITS = 0xFFFF
 # Of shapes with a radius, their sizes and the defaults of these, m.
 ROUND = {

@@ -218,7 +218,7 @@ class Ghosts:
     @property
     def strays(self) -> list[str]:
         """What is said of frames that were asked for and that the page does not have."""
-        return [each.stray for each in self.sources if isinstance(each, TopicGhost) and each.stray]
+        return [text for each in self.sources if isinstance(each, TopicGhost) and (text := each.stray)]
 
     @property
     def live(self) -> bool:
