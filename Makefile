@@ -204,9 +204,9 @@ clean:
 	@touch $@
 
 .venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock requirements/elodin.lock requirements/elodin1.lock \
-		requirements/learn.lock requirements/mcp.lock \
+		requirements/film.lock requirements/learn.lock requirements/mcp.lock \
 		$(wildcard test/plugin/*.toml test/plugin/*/*.py)
-	@$(PYTHON) tools/bootstrap.py elodin learn mcp test
+	@$(PYTHON) tools/bootstrap.py elodin film learn mcp test
 	@touch .venv/.ready $@
 
 # .venv was made for this folder and for the ROS 2 of the shell; in another one it is made anew.

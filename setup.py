@@ -39,6 +39,8 @@ EXTRAS: "dict[str, list[str]]" = {
         "catkin-pkg==1.1.1",
         "cmake>=3.22",
     ],
+    # Films: FFmpeg, which a hundred megabytes bring.
+    "film": ["av>=12"],
     # Real autopilots: serial lines; heights above mean sea level from a finer geoid than the one that is included.
     "autopilot": ["pyserial>=3.5", "egm96>=0.2; python_version >= '3.12'"],
     # Environments, datasets and sweeps, on clusters too; the search for runs that fail.
@@ -80,13 +82,12 @@ CORE = [
     # Bags.
     "mcap>=1.2",
     "rosbags>=0.11.2",
-    # The browser viewer, plots, pictures, films.
+    # The browser viewer, plots, pictures.
     "viser>=1.1.1",
     "msgspec>=0.18",
     "trimesh>=4",
     "pillow>=10.1",
     "matplotlib>=3.8",
-    "av>=12",
 ]
 
 

@@ -117,9 +117,10 @@ def test_without_any_ros_a_run_publishes_nothing_and_says_so() -> None:
 
 # Takes seconds: make test has requirements of the commands, and what a node says that lacks one.
 @pytest.mark.nightly
-@pytest.mark.parametrize("module", only(["mujoco", "PIL", "av"], 0))
-def test_rendering_names_what_is_missing(module: str, tmp_path: Path) -> None:
-    ran = _run_without(module, COMMAND.format(words=["render", "orbit", "-o", str(tmp_path / "picture.png")]))
+@pytest.mark.parametrize(("module", "wanted"), only([("mujoco", "-o"), ("PIL", "-o"), ("av", "--video")], 0))
+def test_rendering_names_what_is_missing(module: str, wanted: str, tmp_path: Path) -> None:
+    file = tmp_path / ("film.mp4" if wanted == "--video" else "picture.png")
+    ran = _run_without(module, COMMAND.format(words=["render", "orbit", wanted, str(file), "--size", "64x64"]))
     assert ran.returncode == 2
     assert missing_message(module) in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
@@ -214,6 +215,7 @@ def test_doctor_names_what_is_missing(module: str, code: int) -> None:
         ("gymnasium", "pip install 'sim_node[learn]'"),
         ("serial", "pip install 'sim_node[autopilot]'"),
         ("rerun", "pip install 'sim_node[export]'"),
+        ("av", "pip install 'sim_node[film]'"),
     ],
 )
 def test_what_installs_a_module(module: str, line: str) -> None:

@@ -14,6 +14,7 @@ lock uv
 lock core
 # lark-parser is an earlier lark: both have the folder lark, and what is installed last wins.
 lock ros -c core.lock --no-emit-package lark-parser
+lock film -c core.lock
 lock elodin -c core.lock
 lock learn -c core.lock -c elodin.lock
 lock mcp -c core.lock -c elodin.lock

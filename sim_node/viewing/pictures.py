@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import av
 from PIL import Image
 
 from sim_node.registry import Registry
@@ -108,6 +107,8 @@ def write_film(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path
 @film(".mp4")
 def write_mp4(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
     """Write H.264 for all browsers; the index comes first, so that playback can start while loading."""
+    import av  # of the extra `film`
+
     pictures = iter(pictures)
     first = next(pictures)
     height, width, _ = first.shape
@@ -123,6 +124,8 @@ def write_mp4(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path)
 @film(".webp")
 def write_animated_webp(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
     """Write an endless animation, for pages that play no films."""
+    import av
+
     pictures = iter(pictures)
     first = next(pictures)
     height, width, _ = first.shape
@@ -146,12 +149,14 @@ def write_gif(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path)
 
 def _encode(pictures: Iterable[Pixels], container: Any, stream: Any, size: tuple[int, int]) -> None:
     """Encode in YUV, with the colour space declared."""
+    from av import VideoFrame
+
     stream.width, stream.height = size
     stream.pix_fmt = "yuv420p"
     codec = stream.codec_context
     codec.color_primaries = codec.color_trc = codec.colorspace = _BT709
     codec.color_range = _LIMITED
     for pixels in pictures:
-        frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
+        frame = VideoFrame.from_ndarray(pixels, format="rgb24")
         container.mux(stream.encode(frame.reformat(format="yuv420p", dst_colorspace=_BT709)))
     container.mux(stream.encode())
