@@ -20,10 +20,9 @@ FILES = {
 WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
 PUBLIC = "public(__name__)"
 BUILTIN = "sim_node.autopilots.builtin"
-# Circles of types that are left: missions act on the flight, commands on the autopilot, of which they are parts.
+# Circles of types that are left: missions and failsafes act on the flight of which they are parts.
 PARTS_OF = {
     f"{BUILTIN}.flight": [f"{BUILTIN}.failsafe", f"{BUILTIN}.mission"],
-    f"{BUILTIN}.autopilot": [f"{BUILTIN}.commands"],
 }
 
 

@@ -174,6 +174,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.autopilots": ("sim_node.autopilots.lockstep.autopilot", "sim_node.world.vehicles"),
     "sim_node.builtin": (
         "sim_node.autopilots.builtin.streams",
+        "sim_node.autopilots.builtin.ground_messages",
         "sim_node.autopilots.builtin.commands",
         "sim_node.autopilots.builtin.mission",
         "sim_node.autopilots.builtin.dialect",

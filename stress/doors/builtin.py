@@ -20,6 +20,7 @@ from typing import Any
 from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
 from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import Dialect, Mode
+from sim_node.autopilots.builtin.ground_messages import handle
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.mavlink.codec import frame_bytes
@@ -128,7 +129,9 @@ class Running:
         self.told: list[str] = []
         simulator = self._server.getsockname()
         listeners = [connection] if quiet else ()
-        self.autopilot = BuiltinAutopilot(craft, dialect, SYSTEM, simulator, [connection], None, self._keep, listeners)
+        self.autopilot = BuiltinAutopilot(
+            craft, dialect, SYSTEM, simulator, [connection], handle, None, self._keep, listeners
+        )
         self.failure: list[BaseException] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.autopilots.builtin.answers import Received
 from sim_node.autopilots.builtin.autopilot import TICK_NS, BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import Dialect, Mode
 from sim_node.autopilots.builtin.flight import Flight
+from sim_node.autopilots.builtin.ground_messages import handle
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.mavlink.codec import MavlinkMessage, frame_bytes, kind_named
@@ -88,7 +90,7 @@ class Commanded(Flown):
         self._link = Connection(endpoint_of(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(1, 1))
         self._parser = Parser(datagrams=True)
         self.autopilot = BuiltinAutopilot(
-            parameters, dialect, 1, ("127.0.0.1", 9), [self._link], None, self.said.append
+            parameters, dialect, 1, ("127.0.0.1", 9), [self._link], handle, None, self.said.append
         )
         self.autopilot.tick(0)
         return self.autopilot.flight
@@ -108,7 +110,7 @@ class Commanded(Flown):
         known = kind_named(name).fields._fields
         fields |= {field: 1 for field in ("target_system", "target_component", "target") if field in known}
         [message] = Parser(datagrams=True).feed(frame_bytes(name, fields, 255, 190, 0))
-        self.autopilot.handle(message, self._link, self._ground.getsockname(), self.now_ns)
+        handle(self.autopilot, Received(message, self._link, self._ground.getsockname(), self.now_ns))
         return self.answers()
 
     def command(self, number: int, *params: float) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import selectors
 import socket
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,62 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilots.builtin import mission_protocol, parameters, setpoints
-from sim_node.autopilots.builtin.answers import Answers, answer
-from sim_node.autopilots.builtin.commands import obey
+from sim_node.autopilots.builtin import mission_protocol
+from sim_node.autopilots.builtin.answers import Received
 from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.flight import Flight
 from sim_node.autopilots.builtin.memory import Memory, restore
 from sim_node.autopilots.builtin.mission_protocol import MissionProtocol
-from sim_node.autopilots.builtin.parameters import ParameterLists, answer_parameters
+from sim_node.autopilots.builtin.parameters import ParameterLists
 from sim_node.autopilots.builtin.setpoints import Setpoints, Sticks
 from sim_node.autopilots.builtin.settings import Settings
 from sim_node.autopilots.builtin.simulator import PAUSE_S, link_to
-from sim_node.autopilots.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
+from sim_node.autopilots.builtin.streams import MESSAGES, Streams
 from sim_node.autopilots.builtin.tasks import Task, Tilt
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.connection import Connection
-from sim_node.mavlink.links import Address
 from sim_node.spatial.geometry.arrays import FloatArray
-
-# Sequence, session, opcode, size, requested opcode, burst complete, padding, offset.
-_HEADER = struct.Struct("<HBBBBBBI")
-_SIZE = 251
-_NONE, _TERMINATE, _RESET, _LIST, _OPEN, _BURST_OPEN = 0, 1, 2, 3, 4, 15
-_ACK, _NAK = 128, 129
-_NOT_FOUND, _UNKNOWN_COMMAND = 10, 7
-
-
-def refuse_file_transfer(payload: Sequence[int]) -> bytes:
-    """Return the payload that answers a request: sessions end with an ACK, all else gets a NAK."""
-    sequence, session, opcode, *_ = _HEADER.unpack_from(bytes(payload[: _HEADER.size]).ljust(_HEADER.size, b"\0"))
-    sequence = (sequence + 1) & 0xFFFF
-    if opcode in (_NONE, _TERMINATE, _RESET):
-        return _HEADER.pack(sequence, session, _ACK, 0, opcode, 0, 0, 0).ljust(_SIZE, b"\0")
-    error = _NOT_FOUND if opcode in (_LIST, _OPEN, _BURST_OPEN) else _UNKNOWN_COMMAND
-    answer = _HEADER.pack(sequence, session, _NAK, 1, opcode, 0, 0, 0) + bytes([error])
-    return answer.ljust(_SIZE, b"\0")
-
 
 HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
 # A connected simulator that sends nothing for so long is reported once.
 SILENT_NS = 2_000_000_000
 _TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
 
-# Messages that have no acknowledgement, of what is not done here; each is refused once by a text.
-_NOT_DONE = {
-    "FENCE_POINT": "upload geofences by the mission protocol",
-    "MANUAL_CONTROL": "no mode of this vehicle is flown by sticks",
-    "RALLY_POINT": "upload rally points by the mission protocol",
-    "RC_CHANNELS_OVERRIDE": "there is no RC input; rovers take MANUAL_CONTROL in the mode MANUAL",
-    "SET_ACTUATOR_CONTROL_TARGET": "no mode leaves the actuators to others",
-    "SET_GPS_GLOBAL_ORIGIN": "the origin is that of the world",
-    "SET_HOME_POSITION": "send MAV_CMD_DO_SET_HOME",
-}
 Show = Callable[[str], None]
-_GROUND_STATION = 6  # MAV_TYPE
+# Carries out and answers a message from the ground.
+Handle = Callable[["BuiltinAutopilot", Received], None]
 
 
 class BuiltinAutopilot:
@@ -89,19 +58,20 @@ class BuiltinAutopilot:
         system: int,
         simulator: tuple[str, int] | None,
         connections: Sequence[Connection],
+        handle: Handle,
         memory: Memory | None = None,
         show: Show = lambda line: None,
         quiet: Sequence[Connection] = (),
     ) -> None:
         self.parameters, self.dialect, self.system = parameters, dialect, system
         self.connections, self._quiet = list(connections), set(quiet)
-        self.streams, self._parameter_lists = Streams(dialect.name), ParameterLists()
+        self.streams, self.parameter_lists = Streams(dialect.name), ParameterLists()
         self.link = link_to(simulator, system, self._step, self._publish, lambda: self.flight.armed, self._order)
-        self._memory, self._show = memory or Memory(-1), show
+        self._handle, self._memory, self._show = handle, memory or Memory(-1), show
         self._texts = 0
         self.flight = self._new_flight()
         remembered = self._memory.load()
-        self._setpoints, self._sticks, self._missions = (
+        self.setpoints, self.sticks, self.missions = (
             Setpoints(),
             Sticks(),
             MissionProtocol(self.flight, self.send_to_all),
@@ -115,7 +85,7 @@ class BuiltinAutopilot:
         self._watched: dict[object, int] = {}
         self._beat_ns = self._tick_ns = self._received_ns = 0
         self._reported_silent = self._reported_invalid = False
-        self._refused_names = set[str]()
+        self.refused = set[str]()
         if remembered is not None:
             restore(self.flight, remembered)
         _rehearse(parameters)
@@ -229,11 +199,11 @@ class BuiltinAutopilot:
             if connection.state == "down" and before == "down" and connection.why:
                 self._complain(connection)
             self._watch(connection, connection.link.fileno())
-        self._setpoints.watch(self.flight, now_ns)
-        self._sticks.watch(self.flight, now_ns)
+        self.setpoints.watch(self.flight, now_ns)
+        self.sticks.watch(self.flight, now_ns)
         self.flight.failsafe.watch_link(self.flight, now_ns)
-        self._missions.tick(now_ns)
-        self._parameter_lists.tick(self.flight)
+        self.missions.tick(now_ns)
+        self.parameter_lists.tick(self.flight)
         self.beat_if_changed()
         if now_ns - self._beat_ns >= HEARTBEAT_NS:
             self._beat_ns = now_ns
@@ -280,7 +250,7 @@ class BuiltinAutopilot:
         if time_us == flight.time_us:
             return flight.commands  # the link broke before the answer was there
         commands = flight.step(time_us, position, attitude, velocity, rate)
-        self._missions.tick(None)
+        self.missions.tick(None)
         return commands
 
     def _publish(self, time_us: int) -> None:
@@ -319,11 +289,11 @@ class BuiltinAutopilot:
 
     def _restart(self, flight: Flight) -> None:
         before, self.flight = self.flight, flight
-        self._missions.flight = flight
+        self.missions.flight = flight
         if self.parameters.mission is None:
             flight.replace_mission(before.mission.items)
         flight.fence, flight.rally = Fence(before.fence.items, flight.places), before.rally
-        self._setpoints, self._reached = Setpoints(), -1
+        self.setpoints, self._reached = Setpoints(), -1
         flight.changed()
 
     def enter(self, mode: Mode) -> None:
@@ -332,11 +302,11 @@ class BuiltinAutopilot:
         if mode is not Mode.GUIDED or not flight.dialect.streams_first:
             flight.set_mode(mode)
             return
-        if not self._setpoints.is_streaming(flight, time.monotonic_ns()):
+        if not self.setpoints.is_streaming(flight, time.monotonic_ns()):
             name = flight.dialect.modes[mode].name
             raise OrderRefused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
         flight.set_mode(mode)
-        self._setpoints.begin(flight)
+        self.setpoints.begin(flight)
 
     # The ground's side
 
@@ -347,7 +317,7 @@ class BuiltinAutopilot:
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
-                    self.handle(message, connection, address, now_ns)
+                    self._handle(self, Received(message, connection, address, now_ns))
                 except (ArithmeticError, ValueError, LookupError) as error:
                     # A value that nobody thought of must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
@@ -360,52 +330,9 @@ class BuiltinAutopilot:
             return
         # It is answered in its place in the lockstep, and nothing that it may order uses the wall clock.
         if name in mission_protocol.NAMES:
-            self._missions.receive(message, self.link, None, None)
+            self.missions.receive(message, self.link, None, None)
         else:
-            self.handle(message, self.link, None, time.monotonic_ns())
-
-    def handle(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int) -> None:
-        """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
-        name, fields = message.name, message.fields
-        target = {"target_system": message.system, "target_component": message.component}
-        if name in ("COMMAND_LONG", "COMMAND_INT", "SET_MODE"):
-            obey(self, message, connection, address)
-        elif name in setpoints.NAMES:
-            self._setpoints.receive(self.flight, name, fields, now_ns)
-        elif name == "MANUAL_CONTROL" and Mode.MANUAL in self.dialect.modes:
-            self._sticks.receive(self.flight, fields, now_ns)
-        elif name in mission_protocol.NAMES:
-            self._missions.receive(message, connection, address, now_ns)
-        elif name in parameters.NAMES:
-            answer_parameters(self.flight, self._parameter_lists, message, connection, address)
-        elif name == "HEARTBEAT":
-            if fields.type == _GROUND_STATION:
-                self.flight.failsafe.ground_station(self.flight, now_ns)
-        elif name == "TIMESYNC" and fields.tc1 == 0:
-            answer("TIMESYNC", {"tc1": self.flight.time_us * 1000, "ts1": fields.ts1}, connection, address)
-        elif name == "PING" and _asks(fields):
-            answer("PING", {"time_usec": fields.time_usec, "seq": fields.seq} | target, connection, address)
-        elif name == "FILE_TRANSFER_PROTOCOL":
-            answer(name, target | {"payload": refuse_file_transfer(fields.payload)}, connection, address)
-        elif name == "REQUEST_DATA_STREAM":
-            self._set_data_stream(fields)
-        elif name == "LOG_REQUEST_LIST":
-            answer("LOG_ENTRY", {}, connection, address)
-        elif name in _NOT_DONE and name not in self._refused_names:
-            self._refused_names.add(name)
-            self.report(WARNING, f"{name} is ignored: {_NOT_DONE[name]}")
-
-    def _set_data_stream(self, fields: Any) -> None:
-        """Set the rates of a group of messages, or of all groups."""
-        asked = DATA_STREAMS.values() if fields.req_stream_id == 0 else [DATA_STREAMS.get(fields.req_stream_id, ())]
-        for name in (name for names in asked for name in names):
-            if MESSAGES[name].dialect in ("", self.dialect.name):
-                self.streams.set_rate(name, min(fields.req_message_rate, MAX_DATA_RATE) if fields.start_stop else 0.0)
-
-
-def _asks(fields: Any) -> bool:
-    """Whether a PING asks, and does not answer."""
-    return not fields.target_system and not fields.target_component
+            self._handle(self, Received(message, self.link, None, time.monotonic_ns()))
 
 
 def _place(address: tuple[str, int]) -> str:

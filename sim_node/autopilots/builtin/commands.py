@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sim_node.autopilots.builtin.answers import Answers, answer
+from sim_node.autopilots.builtin.answers import Answers, Received, answer
+from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.fence import ALL
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, CommandPosition, position_of_ints
+from sim_node.autopilots.builtin.ground_messages import ground_message
 from sim_node.autopilots.builtin.mission import speed_fault, turn_of
 from sim_node.autopilots.builtin.streams import MAX_RATE, MESSAGES, known
 from sim_node.autopilots.builtin.telemetry import AVAILABLE_MODES, available_modes
-from sim_node.mavlink.codec import MavlinkMessage, enum_name
+from sim_node.mavlink.codec import enum_name
 from sim_node.mavlink.links import Address
 from sim_node.registry import Registry
 from sim_node.spatial.frames import Heading, YawNed
 from sim_node.spatial.geometry.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 
 ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED = 0, 1, 2, 3, 4  # MAV_RESULT
 _RESULTS: dict[type[OrderRefused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, Failed: FAILED}
@@ -41,7 +40,7 @@ class Order:
     address: Address
 
 
-Executes = Callable[["BuiltinAutopilot", Order], None]
+Executes = Callable[[BuiltinAutopilot, Order], None]
 COMMANDS: Registry[int, Executes] = Registry(
     "MAV_CMD",
     shipped=("sim_node.autopilots.builtin.commands", "sim_node.autopilots.builtin.injection"),
@@ -51,19 +50,18 @@ COMMANDS: Registry[int, Executes] = Registry(
 command = COMMANDS.add
 
 
-def obey(autopilot: BuiltinAutopilot, message: MavlinkMessage, connection: Answers, address: Address) -> None:
-    """Execute a COMMAND_LONG, COMMAND_INT or SET_MODE and acknowledge it; a refusal is explained by a text before."""
-    number, execute = _ordered(autopilot, message, connection, address)
+@ground_message("COMMAND_LONG", "COMMAND_INT", "SET_MODE")
+def obey(autopilot: BuiltinAutopilot, received: Received) -> None:
+    """Execute a command and acknowledge it; a refusal is explained by a text before."""
+    number, execute = _ordered(autopilot, received)
     result = UNSUPPORTED if execute is None else _result(autopilot, number, execute)
-    to = {"target_system": message.system, "target_component": message.component}
-    answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
+    received.answer("COMMAND_ACK", {"command": number, "result": result} | received.sender)
     autopilot.beat_if_changed()
 
 
-def _ordered(
-    autopilot: BuiltinAutopilot, message: MavlinkMessage, connection: Answers, address: Address
-) -> tuple[int, Callable[[], None] | None]:
+def _ordered(autopilot: BuiltinAutopilot, received: Received) -> tuple[int, Callable[[], None] | None]:
     """Return the MAV_CMD of a message, and what executes it; None for one that is not known."""
+    message, connection, address, _ = received
     fields = message.fields
     if message.name == "SET_MODE":
         # As PX4's receiver, which makes a DO_SET_MODE of it.

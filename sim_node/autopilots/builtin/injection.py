@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.commands import Order, command
 from sim_node.autopilots.builtin.dialect import WARNING, Denied, Unsupported
 from sim_node.autopilots.builtin.injected import (
@@ -24,9 +25,6 @@ from sim_node.autopilots.builtin.injected import (
     WRONG,
 )
 from sim_node.mavlink.codec import enum_name
-
-if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 
 # Which types of failures PX4 1.17 simulates of a unit, and the last instance that it knows of it, or None where it
 # accepts any, without a look at it: SimulatorMavlink.cpp (check_failure_injections), BatterySimulator.cpp

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import DIALECTS, rover
+from sim_node.autopilots.builtin.ground_messages import handle
 from sim_node.autopilots.builtin.memory import Memory
 from sim_node.autopilots.builtin.simulator import MemoryLink
 from sim_node.autopilots.builtin.vehicle_parameters import Chassis, VehicleParameters
@@ -67,7 +68,7 @@ def made_autopilot(
     listeners = [connection for connection in connections if connection.link in quiet]
     name = like or vehicle.like
     dialect = DIALECTS[rover(name) if isinstance(vehicle.airframe, Chassis) else name]
-    return BuiltinAutopilot(vehicle, dialect, identity.system, simulator, connections, memory, show, listeners)
+    return BuiltinAutopilot(vehicle, dialect, identity.system, simulator, connections, handle, memory, show, listeners)
 
 
 def in_process(vehicle: VehicleParameters, instance: int, memory: Memory) -> tuple[BuiltinAutopilot, MemoryLink]:
