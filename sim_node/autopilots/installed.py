@@ -45,7 +45,7 @@ _ARDUPILOT: Mapping[bool, tuple[str, tuple[str, ...]]] = {
 
 
 class NotInstalled(Exception):
-    """An autopilot is not installed. The message says where it was searched, and how to install it."""
+    """An autopilot is not installed. The message says where it was looked for, and how to install it."""
 
 
 @dataclass(frozen=True)

@@ -270,7 +270,10 @@ class Flight:
         return self.fence.breaches(place, self.fences, self.settings)
 
     def refuses_target(self, place: FloatArray) -> str:
-        """Return which limits a target (3,), ENU, breaches; empty for none, or if the geofence only warns."""
+        """Return which limits a target (3,), ENU, breaches; empty for none.
+
+        In a dialect that drops targets, it is empty, too, if the geofence only warns.
+        """
         acts = self.settings.fence_action > Action.WARN or not self.dialect.drops_targets
         return self._outside(place) if acts else ""
 

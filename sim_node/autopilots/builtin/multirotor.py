@@ -26,7 +26,7 @@ class MultirotorCraft:
 
     Attributes:
         flies: Whether the vehicle takes off and lands. One that does not is under way as soon as it is armed.
-        neutral: Normalized pulse width of SERVO_OUTPUT_RAW at command 0.
+        neutral: Normalised pulse width of SERVO_OUTPUT_RAW at command 0.
         hold: Returns the task to brake and stay.
         go: Returns the task to go to a position.
         turn: Returns the task to turn on the spot.

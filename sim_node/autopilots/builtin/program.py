@@ -25,7 +25,7 @@ STATION_PORT = 14550
 def usual_links(instance: int, more: Sequence[Endpoint]) -> tuple[list[Endpoint], list[Endpoint]]:
     """Return the ground links of an instance, and the subset that carries only heartbeats until a peer responds.
 
-    Source ports are fixed, so that a bridge and a ground station recognize the autopilot after a restart.
+    Source ports are fixed, so that a bridge and a ground station recognise the autopilot after a restart.
 
     Args:
         instance: Instance number, from 0.

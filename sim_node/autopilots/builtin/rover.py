@@ -161,7 +161,7 @@ class Course(Drift):
     lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
-        """Drive. The task never ends by itself."""
+        """Drive. The task never ends."""
         yaw = place_of(flight)[2]
         ahead, left, _ = self.velocity
         chassis = chassis_of(flight)

@@ -145,7 +145,7 @@ class Track(Task):
         return bool(self.goal[2] > flight.position[2] + LIFTS or self.velocity[2] > LIFTS)
 
     def advance(self, flight: Guidance) -> bool:
-        """Move the setpoint. The task never ends by itself."""
+        """Move the setpoint. The task never ends."""
         reference, period = flight.reference, flight.period
         self.goal += self.velocity * period
         self.velocity += self.acceleration * period
@@ -243,7 +243,7 @@ class Drift(Task):
         return self.velocity[2] > LIFTS
 
     def advance(self, flight: Guidance) -> bool:
-        """Move the setpoint. The task never ends by itself."""
+        """Move the setpoint. The task never ends."""
         reference, period = flight.reference, flight.period
         glide(reference, *flight.within_fence(self.velocity), flight.settings.acceleration, period)
         if math.isnan(self.yaw):
@@ -273,7 +273,7 @@ class Accelerate(Task):
         return self._acceleration[2] > LIFTS
 
     def advance(self, flight: Guidance) -> bool:
-        """Write the demands. The task never ends by itself."""
+        """Write the demands. The task never ends."""
         x, y, z = self._acceleration
         yaw = flight.reference[9] if math.isnan(self._yaw) else self._yaw
         flight.demands[:] = x, y, z + flight.parameters.gravity, yaw, 0.0
@@ -299,7 +299,7 @@ class Tilt(Task):
         return self.thrust * _max_thrust(flight) > flight.parameters.gravity
 
     def advance(self, flight: Guidance) -> bool:
-        """Write the demands. The task never ends by itself."""
+        """Write the demands. The task never ends."""
         if any(self.rates):
             turned = quaternions.exp(flight.period * np.array(self.rates))
             self.attitude = quaternions.multiply(self.attitude, turned)

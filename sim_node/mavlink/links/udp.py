@@ -126,7 +126,7 @@ class UdpOut(UdpEndpoint):
     Args:
         url: URL it is made from.
         rest: Part of the URL after the scheme.
-        source: Its own port, 0 for any. With a fixed one, the peer recognizes it after a restart.
+        source: Its own port, 0 for any. With a fixed one, the peer recognises it after a restart.
 
     Attributes:
         unheard: Whether nothing on this machine listened to the last datagram. Only Linux reports it.

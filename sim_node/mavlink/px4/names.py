@@ -57,7 +57,7 @@ class Px4Names(VehicleNames):
     """State for PX4's topics, in addition to that of the vehicle. Belongs to the bridge's thread.
 
     Positions are in local NED, bodies in FRD, quaternions [w, x, y, z], times in microseconds of the graph's clock, as
-    in PX4 once it is synchronized with its agent.
+    in PX4 once it is synchronised with its agent.
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
@@ -100,7 +100,7 @@ class Px4Names(VehicleNames):
         return (self.row_stamp_ns // 1000,) * 2
 
     def unit(self, w: float, x: float, y: float, z: float) -> Numbers:
-        """Return an attitude, normalized."""
+        """Return an attitude, normalised."""
         q = unit_quaternion(w, x, y, z)
         if q is None:
             raise Unknown("no attitude")
