@@ -1,4 +1,4 @@
-"""MAVLink messages that the built-in autopilot takes from the ground. One entry per message."""
+"""MAVLink messages that the built-in autopilot accepts from ground stations. One function per message."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ GROUND_MESSAGES: Registry[str, Takes] = Registry(
     shipped=("sim_node.autopilots.builtin.ground_messages", "sim_node.autopilots.builtin.commands"),
     group="sim_node.builtin",
 )
-# Registers what carries out and answers some messages.
+# Decorator that registers the function for some messages.
 ground_message = GROUND_MESSAGES.add
 
 
 def handle(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Carry out and answer a message; others are of no concern to an autopilot."""
+    """Execute and answer a message. Messages that are not registered are ignored."""
     takes = GROUND_MESSAGES.get(received.message.name)
     if takes is not None:
         takes(autopilot, received)
@@ -38,7 +38,7 @@ def setpoint(autopilot: BuiltinAutopilot, received: Received) -> None:
 
 @ground_message(*mission_protocol.NAMES)
 def mission_item(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Go on with the mission protocol."""
+    """Continue the mission protocol."""
     autopilot.missions.receive(*received)
 
 
@@ -54,14 +54,14 @@ _GROUND_STATION = 6  # MAV_TYPE
 
 @ground_message("HEARTBEAT")
 def heartbeat(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Note that the link to a ground station is there."""
+    """Note the heartbeat of a ground station."""
     if received.message.fields.type == _GROUND_STATION:
         autopilot.flight.failsafe.ground_station(autopilot.flight, received.now_ns)
 
 
 @ground_message("TIMESYNC")
 def time_sync(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Answer with the simulator's time."""
+    """Answer with the simulation time."""
     fields = received.message.fields
     if fields.tc1 == 0:
         received.answer("TIMESYNC", {"tc1": autopilot.flight.time_us * 1000, "ts1": fields.ts1})
@@ -69,7 +69,7 @@ def time_sync(autopilot: BuiltinAutopilot, received: Received) -> None:
 
 @ground_message("PING")
 def ping(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Answer one that asks; one with a target is an answer."""
+    """Answer a request. A PING with a target is itself an answer."""
     fields = received.message.fields
     if not fields.target_system and not fields.target_component:
         received.answer("PING", {"time_usec": fields.time_usec, "seq": fields.seq} | received.sender)
@@ -88,13 +88,13 @@ def set_data_stream(autopilot: BuiltinAutopilot, received: Received) -> None:
 
 @ground_message("LOG_REQUEST_LIST")
 def list_logs(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Answer that there is no log."""
+    """Answer that there are no logs."""
     received.answer("LOG_ENTRY", {})
 
 
 @ground_message("FILE_TRANSFER_PROTOCOL")
 def transfer_file(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Answer that there is no file."""
+    """Answer that there are no files."""
     payload = refuse_file_transfer(received.message.fields.payload)
     received.answer("FILE_TRANSFER_PROTOCOL", received.sender | {"payload": payload})
 
@@ -108,7 +108,7 @@ _NOT_FOUND, _UNKNOWN_COMMAND = 10, 7
 
 
 def refuse_file_transfer(payload: Sequence[int]) -> bytes:
-    """Return the payload that answers a request: sessions end with an ACK, all else gets a NAK."""
+    """Return the payload that answers a request of MAVLink FTP: an ACK for the end of sessions, otherwise a NAK."""
     sequence, session, opcode, *_ = _HEADER.unpack_from(bytes(payload[: _HEADER.size]).ljust(_HEADER.size, b"\0"))
     sequence = (sequence + 1) & 0xFFFF
     if opcode in (_NONE, _TERMINATE, _RESET):
@@ -118,7 +118,7 @@ def refuse_file_transfer(payload: Sequence[int]) -> bytes:
     return answer.ljust(_SIZE, b"\0")
 
 
-# Messages that have no acknowledgement, of what is not done here; each is refused once by a text.
+# Unsupported messages that have no acknowledgement. Each is refused once by a text.
 _NOT_DONE = {
     "FENCE_POINT": "upload geofences by the mission protocol",
     "MANUAL_CONTROL": "no mode of this vehicle is flown by sticks",
@@ -132,7 +132,10 @@ _NOT_DONE = {
 
 @ground_message(*_NOT_DONE)
 def refuse(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Say once what to use instead."""
+    """Send a text, once, about the alternative to an unsupported message.
+
+    MANUAL_CONTROL is supported in dialects that have a manual mode.
+    """
     name = received.message.name
     if name == "MANUAL_CONTROL" and Mode.MANUAL in autopilot.dialect.modes:
         autopilot.sticks.receive(autopilot.flight, received.message.fields, received.now_ns)

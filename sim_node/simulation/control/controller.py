@@ -1,4 +1,4 @@
-"""The controller of several multirotors: setpoints to motor commands, arrays in and arrays out."""
+"""The controller of several multirotors, from setpoints to motor commands. Its interface is arrays."""
 
 from __future__ import annotations
 
@@ -26,12 +26,21 @@ def control_positions(
     integrals: FloatArray,
     demands: FloatArray,
 ) -> None:
-    """Write demands (V, 5), and integrals (V, 3), for a period in s; gains (V, G) are rows of Gains.
+    """Compute the demanded thrust vectors.
 
     A P loop on position gives a velocity, a PI loop on velocity an acceleration; the setpoint's velocity and
-    acceleration are fed forward. The integral is frozen while a limit is active. The demanded thrust includes gravity
-    (m/s^2, downwards), is limited to the maximum thrust and tilts by at most MAX_TILT. Where running (V,) is 0 the
-    motors stand still and the integral stays at zero.
+    acceleration are fed forward. The integral is frozen while a limit is active. The demanded thrust includes gravity,
+    is limited to the maximum thrust, and tilts by at most MAX_TILT.
+
+    Args:
+        states: States (V, 13).
+        setpoints: Setpoints (V, 11).
+        gains: Rows of Gains (V, G).
+        gravity: Magnitude of gravity, m/s^2, downwards.
+        period: Time between two calls, s.
+        running: Whether motors run (V,). If not, the integral is reset to zero.
+        integrals: Integrals (V, 3), updated.
+        demands: Demands (V, 5), output.
     """
     for v in range(states.shape[0]):
         if not running[v]:
@@ -69,30 +78,37 @@ def control_positions(
 def control_attitudes(
     states: FloatArray, demands: FloatArray, gains: FloatArray, inertias: FloatArray, wrenches: FloatArray
 ) -> None:
-    """Write wrenches (V, 4); gains (V, G) are rows of Gains, inertias (V, 3, 3) are about the centre of mass, kg m^2.
+    """Compute thrusts and moments.
 
     The shortest rotation of the body's z onto the demanded thrust gives the rates about x and y, from any attitude,
     inverted flight included; the yaw error that remains gives the rate about the thrust. Brescianini & D'Andrea,
     Tilt-prioritized quadrocopter attitude control, IEEE TCST 28(2), 2020. Moments track the rates and cancel the
     gyroscopic moments, J dw/dt = M - w x J w. Thrust is the demand's component along z: Lee, Leok & McClamroch,
     Geometric tracking control of a quadrotor UAV on SE(3), CDC 2010, equation 19.
+
+    Args:
+        states: States (V, 13).
+        demands: Demands (V, 5).
+        gains: Rows of Gains (V, G).
+        inertias: Inertia tensors (V, 3, 3) about the centres of mass, kg m^2.
+        wrenches: Wrenches (V, 4), output.
     """
     for v in range(states.shape[0]):
         g, j = gains[v], inertias[v]
         attitude, yaw_gain, rate, max_turn, max_yaw, mass = g[3], g[4], g[5], g[7], g[8], g[10]
         qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
-        # Rows of the world's axes in the body's.
+        # Components of the world's axes in the body's axes.
         xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
 
         fx, fy, fz = demands[v, 0], demands[v, 1], demands[v, 2]
         size = math.sqrt(fx * fx + fy * fy + fz * fz)
-        # The demanded thrust's direction in the body.
+        # Direction of the demanded thrust in the body.
         dx, dy, dz = 0.0, 0.0, 1.0
         if size > 0.0:
             dx = (xx * fx + yx * fy + zx * fz) / size
             dy = (xy * fx + yy * fy + zy * fz) / size
             dz = (xz * fx + yz * fy + zz * fz) / size
-        # The tilt's quaternion; if exactly upside down, any axis will do.
+        # Quaternion of the tilt; if exactly upside down, any axis will do.
         norm = math.sqrt(dx * dx + dy * dy + (1.0 + dz) * (1.0 + dz))
         tx, ty, tw = (-dy / norm, dx / norm, (1.0 + dz) / norm) if norm > 1e-6 else (1.0, 0.0, 0.0)
         wx, wy = 2.0 * attitude * tx, 2.0 * attitude * ty
@@ -100,7 +116,8 @@ def control_attitudes(
         if turn > max_turn:
             wx, wy = wx * max_turn / turn, wy * max_turn / turn
 
-        # The body's x after the tilt, in the body as it is, and the demanded heading: x less what is along the thrust.
+        # The body's x after the tilt, and the demanded heading without its component along the thrust, in the present
+        # body.
         bx, by, bz = 1.0 - 2.0 * ty * ty, 2.0 * tx * ty, -2.0 * ty * tw
         cosine, sine = math.cos(demands[v, 3]), math.sin(demands[v, 3])
         hx, hy, hz = xx * cosine + yx * sine, xy * cosine + yy * sine, xz * cosine + yz * sine
@@ -109,7 +126,7 @@ def control_attitudes(
         spin = min(max(yaw_gain * error + demands[v, 4], -max_yaw), max_yaw) * tw * tw
         wx, wy, wz = wx + spin * dx, wy + spin * dy, spin * dz
 
-        # The rates in the body.
+        # Rates in the body.
         ux, uy, uz = states[v, 10], states[v, 11], states[v, 12]
         rx, ry, rz = xx * ux + yx * uy + zx * uz, xy * ux + yy * uy + zy * uz, xz * ux + yz * uy + zz * uz
         ax, ay, az = rate * (wx - rx), rate * (wy - ry), rate * (wz - rz)
@@ -124,13 +141,20 @@ def control_attitudes(
 
 @kernel(nogil=True, error_model="numpy")
 def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntArray, commands: FloatArray) -> None:
-    """Write commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1]; 0 where not running.
+    """Compute motor commands in [0, 1]; 0 for vehicles whose motors do not run.
 
-    rotors (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient, minimum and
-    maximum speed. Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then
-    thrust, as near as limits allow, so that a vehicle may climb to stay upright. Yaw uses what remains.
+    Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then thrust, as near
+    to the demand as the limits allow, so that a vehicle may climb to stay upright. Yaw uses the room that remains.
+
+    Args:
+        wrenches: Wrenches (V, 4).
+        first: Index (V + 1,) of each vehicle's first rotor; the last entry is R.
+        rotors: Rows (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient,
+            minimum and maximum speed (rad/s).
+        running: Whether motors run (V,).
+        commands: Motor commands (R,), output.
     """
-    # Of each rotor: what roll and pitch demand, and its limits, per unit of thrust.
+    # For each rotor, the demand of roll and pitch, and its limits, per unit of thrust.
     turning, least, most = np.empty((3, len(rotors)))
     for v in range(wrenches.shape[0]):
         begin, end = first[v], first[v + 1]
@@ -141,7 +165,7 @@ def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntA
         for i in range(begin, end):
             turning[i] = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
             least[i], most[i] = rotors[i, 4] / rotors[i, 0], rotors[i, 5] / rotors[i, 0]
-        # The largest difference that two rotors can have.
+        # Scale by the largest difference that any two rotors can have.
         share = 1.0
         for i in range(begin, end):
             for k in range(begin, end):
@@ -188,7 +212,10 @@ def control(
     rotors: FloatArray,
     commands: FloatArray,
 ) -> None:
-    """Write commands (R,): all loops of the controller in one call, which costs as much as one of the three."""
+    """Compute motor commands (R,) by all levels of the controller. One call costs as much as one of the three kernels.
+
+    Arguments are those of `control_positions`, `control_attitudes` and `mix`.
+    """
     control_positions(states, setpoints, gains, gravity, period, running, integrals, demands)
     control_attitudes(states, demands, gains, inertias, wrenches)
     mix(wrenches, first, rotors, running, commands)
@@ -225,7 +252,9 @@ class Controller:
     def flying(
         self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
     ) -> Callable[[], None]:
-        """Return what computes motor commands from states and setpoints in these arrays, with the present `integrals`.
+        """Return a function that computes motor commands from the present contents of these arrays.
+
+        It updates the `integrals` that this controller has now.
 
         Args:
             states: Rows (V, 13) [x y z qx qy qz qw vx vy vz wx wy wz] of the centres of mass, in the world (ENU).
@@ -242,7 +271,7 @@ class Controller:
         )
 
     def turn(self, states: FloatArray, demands: FloatArray, running: IntArray, commands: FloatArray) -> None:
-        """Compute motor commands from states and demands: `flying` without its position and velocity loops.
+        """Compute motor commands from states and demands, without the position and velocity loops of `flying`.
 
         Args:
             states: As in `flying`.
