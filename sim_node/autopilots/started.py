@@ -32,6 +32,8 @@ _BOOT_PERIOD_S = 0.01
 READY_WITHIN_S, THERE_WITHIN_S = 120.0, 120.0
 # Maximum silence of the autopilot, in real time, s; the machine may be busy.
 PATIENCE_S = 60.0
+# Interval of heartbeats, in simulation time.
+_GREETS_NS = 1_000_000_000
 # Interval at which to wait until PX4 has read its messages, while an answer is due, in simulation time.
 _PACE_NS = 20_000_000
 
@@ -77,7 +79,8 @@ class StartedAutopilot:
         self._link = GroundLink(kind, vehicle.autopilot.instance)
         self._supervisor = Supervisor(patience_s=0.0)
         self._folder: Path | None = None
-        self._now_ns, self._offset_ns, self._awaited_ns = -1, 0, 0
+        self._before_ns = self._now_ns = -1
+        self._offset_ns, self._awaited_ns = 0, 0
         self._begun = self._flies_mission = self._sends_mission = self._killed = self._sent = False
         self._lost = 0  # how often its connection ended for a known reason
         rate = inner.sample_source(simulation, vehicle).rate if vehicle.pilot is not None else 0.0
@@ -140,7 +143,7 @@ class StartedAutopilot:
             self._begin()
         elif self._killed:  # it boots while the run goes on
             self._start()
-        self._now_ns = sample.time_ns
+        self._before_ns, self._now_ns = self._now_ns, sample.time_ns
         # After a reset there is a sample at time zero, too. It is skipped, so that each flight begins with the first
         # step.
         self._sent = sample.time_ns > 0
@@ -164,7 +167,7 @@ class StartedAutopilot:
             self._fail(f"has ended, or has been silent for {PATIENCE_S:g} s")
         if self._link.open():
             self._link.poll(self._now_ns)
-        if self._now_ns < self._awaited_ns and self._now_ns % _PACE_NS == 0:
+        if self._now_ns < self._awaited_ns and self._now_ns // _PACE_NS != self._before_ns // _PACE_NS:
             self._link.wait_until_read()
         return commands
 
@@ -209,7 +212,8 @@ class StartedAutopilot:
                 there = self.wait.lockstep or (bool(self.wait.peer) and isinstance(self._vehicle, Base))
                 # ArduPilot waits for this connection before it sends anything.
                 if self._link.open() and there:
-                    self._greet(time_ns)
+                    if time_ns // _GREETS_NS != (time_ns - step_ns) // _GREETS_NS:
+                        self._greet()
                     self._link.poll(still.time_ns)
                 if not there:
                     if program.ended.is_set() or time.monotonic() > deadline:
@@ -242,11 +246,10 @@ class StartedAutopilot:
             fields = {f"param{number}": value for number, value in enumerate(params, 1)}
             self._link.send("COMMAND_LONG", {"target_system": 0, "target_component": 1, "command": command, **fields})
 
-    def _greet(self, time_ns: int) -> None:
-        """Once a second, send a heartbeat, without which PX4 sends nothing, and request telemetry from ArduPilot."""
-        if time_ns % 1_000_000_000 == 0:
-            self._link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
-            self._link.ask_for_streams()
+    def _greet(self) -> None:
+        """Send a heartbeat, without which PX4 sends nothing, and request telemetry from ArduPilot."""
+        self._link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
+        self._link.ask_for_streams()
 
     def _start(self) -> Running:
         self._killed = False

@@ -24,7 +24,7 @@ def answer(name: str, fields: Mapping[str, Any], connection: Answers, address: A
         connection.send(name, fields, address, time.monotonic_ns())
 
 
-class Received(NamedTuple):
+class GroundMessage(NamedTuple):
     """A message for the autopilot.
 
     Attributes:

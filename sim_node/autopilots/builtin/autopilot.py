@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilots.builtin import mission_protocol
-from sim_node.autopilots.builtin.answers import Received
+from sim_node.autopilots.builtin.answers import GroundMessage
 from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.flight import Flight
@@ -37,7 +37,7 @@ _TEXT, _MAX_CHUNKS = 50, 5  # STATUSTEXT
 
 Show = Callable[[str], None]
 # Executes and answers a message from the ground.
-Handle = Callable[["BuiltinAutopilot", Received], None]
+Handle = Callable[["BuiltinAutopilot", GroundMessage], None]
 
 
 class BuiltinAutopilot:
@@ -336,7 +336,7 @@ class BuiltinAutopilot:
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
-                    self._handle(self, Received(message, connection, address, now_ns))
+                    self._handle(self, GroundMessage(message, connection, address, now_ns))
                 except (ArithmeticError, ValueError, LookupError) as error:
                     # An unexpected value must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
@@ -351,7 +351,7 @@ class BuiltinAutopilot:
         if name in mission_protocol.NAMES:
             self.missions.receive(message, self.link, None, None)
         else:
-            self._handle(self, Received(message, self.link, None, time.monotonic_ns()))
+            self._handle(self, GroundMessage(message, self.link, None, time.monotonic_ns()))
 
 
 def _place(address: tuple[str, int]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_node.autopilots.builtin.answers import Answers, Received, answer
+from sim_node.autopilots.builtin.answers import Answers, GroundMessage, answer
 from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.fence import ALL
@@ -58,7 +58,7 @@ command = COMMANDS.add
 
 
 @ground_message("COMMAND_LONG", "COMMAND_INT", "SET_MODE")
-def obey(autopilot: BuiltinAutopilot, received: Received) -> None:
+def obey(autopilot: BuiltinAutopilot, received: GroundMessage) -> None:
     """Execute and acknowledge a command. A text explains a refusal."""
     number, execute = _ordered(autopilot, received)
     result = UNSUPPORTED if execute is None else _result(autopilot, number, execute)
@@ -66,7 +66,7 @@ def obey(autopilot: BuiltinAutopilot, received: Received) -> None:
     autopilot.beat_if_changed()
 
 
-def _ordered(autopilot: BuiltinAutopilot, received: Received) -> tuple[int, Callable[[], None] | None]:
+def _ordered(autopilot: BuiltinAutopilot, received: GroundMessage) -> tuple[int, Callable[[], None] | None]:
     """Return the MAV_CMD of a message, and the function that executes it; None for an unknown command."""
     message, connection, address, _ = received
     fields = message.fields
@@ -264,13 +264,12 @@ def start_mission(autopilot: BuiltinAutopilot, order: Order) -> None:
         raise OrderRefused("no mission")
     if last not in (0, len(flight.mission.items) - 1):
         raise Denied(f"a mission ends with its last item, {len(flight.mission.items) - 1}, and not with {last}")
-    if not flight.armed:
-        if not flight.dialect.arms_for_mission:
-            raise OrderRefused("not armed")
-        flight.arm("mission start")
+    if not flight.armed and not flight.dialect.arms_for_mission:
+        raise OrderRefused("not armed")
     if first:
         flight.fly_item(first)
     flight.set_mode(Mode.MISSION)
+    flight.arm("mission start")
 
 
 @command(224)

@@ -228,7 +228,10 @@ class Flight:
             OrderRefused: The vehicle is not in the air.
         """
         self._land_at = place
-        self.set_mode(Mode.LAND)
+        try:
+            self.set_mode(Mode.LAND)  # which begins the landing
+        finally:
+            self._land_at = None
 
     def guide(self, task: Task) -> None:
         """Change the task in guided mode. Ignored in other modes."""
@@ -461,8 +464,8 @@ class Flight:
     def _start_by_itself(self) -> None:
         self.waits_for_mission = False
         try:
+            self.set_mode(Mode.MISSION)  # first, so that a vehicle whose mission is refused stays disarmed
             self.arm("mission start")
-            self.set_mode(Mode.MISSION)
         except OrderRefused as refusal:
             self.report(CRITICAL, f"mission not begun: {refusal}")
 
@@ -495,8 +498,7 @@ class Flight:
         if self.failsafe.position_lost:
             yield Descend()
             return
-        place, self._land_at = self._land_at, None
-        yield Land() if place is None else LandAt(place, self)
+        yield Land() if self._land_at is None else LandAt(self._land_at, self)
 
     def _return(self) -> Iterator[Task]:
         """Return to home, or to a rally point that is nearer."""

@@ -35,6 +35,7 @@ class AutopilotProcess:
         self._process: subprocess.Popen[str] | None = None
         self._memory: IO[bytes] | None = None
         self._started, self._pause = 0.0, FIRST_PAUSE
+        self._died: float | None = None
 
     @property
     def pid(self) -> int:
@@ -61,18 +62,21 @@ class AutopilotProcess:
             self._process.stdin.write(self._parameters)
             self._process.stdin.flush()
         self.starts += 1
-        self._started = time.monotonic()
+        self._started, self._died = time.monotonic(), None
 
     def keep_up(self) -> None:
         """Restart the process after a pause if it has died."""
-        if self._process is not None and self._process.poll() is not None:
-            now = time.monotonic()
+        if self._process is None or self._process.poll() is None:
+            return
+        now = time.monotonic()
+        if self._died is None:
+            self._died = now
             if now - self._started > MAX_PAUSE:
                 self._pause = FIRST_PAUSE
-            if now - self._started >= self._pause:
-                self._pause = min(2.0 * self._pause, MAX_PAUSE)
-                let_go(self._process)
-                self.start()
+        if now - self._died >= self._pause:
+            self._pause = min(2.0 * self._pause, MAX_PAUSE)
+            let_go(self._process)
+            self.start()
 
     def kill(self) -> None:
         """Send SIGKILL. `keep_up` restarts the process."""

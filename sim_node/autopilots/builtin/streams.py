@@ -75,7 +75,7 @@ class Streams:
         usual = {name: each.rate for name, each in MESSAGES.items() if each.rate}
         self.rates = {name: rate for name, rate in usual.items() if MESSAGES[name].dialect in ("", dialect)}
         self._due = dict.fromkeys(self.rates, 0)
-        self._next = 0
+        self._next = self._time_us = 0
 
     def set_rate(self, name: str, rate: float) -> None:
         """Set the rate of a message, Hz; 0 stops it."""
@@ -87,13 +87,15 @@ class Streams:
 
     def due(self, time_us: int) -> list[str]:
         """Return the messages that are due at a time, us. The schedule restarts if the clock has gone back."""
-        if time_us < self._next and self._next - time_us <= 2 * SECOND_US:
+        if time_us < self._time_us:
+            self._due, self._next = dict.fromkeys(self.rates, 0), 0
+        self._time_us = time_us
+        if time_us < self._next:
             return []
         due = []
         for name, rate in self.rates.items():
             period = round(SECOND_US / rate)
-            at = self._due[name]
-            if time_us >= at or at - time_us > 2 * period:
+            if time_us >= self._due[name]:
                 due.append(name)
                 # On its grid; missed messages are not made up for.
                 self._due[name] = time_us + period - (time_us % period if period else 0)
