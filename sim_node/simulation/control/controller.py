@@ -149,51 +149,49 @@ def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntA
     Args:
         wrenches: Wrenches (V, 4).
         first: Index (V + 1,) of each vehicle's first rotor; the last entry is R.
-        rotors: Rows (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient,
-            minimum and maximum speed (rad/s).
+        rotors: Rows (R, 11): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient,
+            minimum and maximum speed (rad/s), and both thrusts divided by the first entry of the row.
         running: Whether motors run (V,).
         commands: Motor commands (R,), output.
     """
-    # For each rotor, the demand of roll and pitch, and its limits, per unit of thrust.
-    turning, least, most = np.empty((3, len(rotors)))
     for v in range(wrenches.shape[0]):
-        begin, end = first[v], first[v + 1]
+        own, out = rotors[first[v] : first[v + 1]], commands[first[v] : first[v + 1]]
         if not running[v]:
-            commands[begin:end] = 0.0
+            out[:] = 0.0
             continue
         thrust, roll, pitch, yaw = wrenches[v, 0], wrenches[v, 1], wrenches[v, 2], wrenches[v, 3]
-        for i in range(begin, end):
-            turning[i] = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
-            least[i], most[i] = rotors[i, 4] / rotors[i, 0], rotors[i, 5] / rotors[i, 0]
+        # Until the commands are known, the demand of roll and pitch on each rotor, per unit of thrust.
+        for i in range(len(own)):
+            out[i] = (own[i, 1] * roll + own[i, 2] * pitch) / own[i, 0]
         # Scale by the largest difference that any two rotors can have.
         share = 1.0
-        for i in range(begin, end):
-            for k in range(begin, end):
-                if rotors[i, 0] > 0.0 and rotors[k, 0] > 0.0:
-                    apart, room = turning[i] - turning[k], most[i] - least[k]
+        for i in range(len(own)):
+            for k in range(len(own)):
+                if own[i, 0] > 0.0 and own[k, 0] > 0.0:
+                    apart, room = out[i] - out[k], own[i, 10] - own[k, 9]
                     if apart * share > room:
                         share = room / apart
         roll, pitch = roll * share, pitch * share
         lowest, highest = -math.inf, math.inf
-        for i in range(begin, end):
-            if rotors[i, 0] > 0.0:
-                demand = rotors[i, 1] * roll + rotors[i, 2] * pitch
-                lowest = max(lowest, (rotors[i, 4] - demand) / rotors[i, 0])
-                highest = min(highest, (rotors[i, 5] - demand) / rotors[i, 0])
+        for i in range(len(own)):
+            if own[i, 0] > 0.0:
+                demand = own[i, 1] * roll + own[i, 2] * pitch
+                lowest = max(lowest, (own[i, 4] - demand) / own[i, 0])
+                highest = min(highest, (own[i, 5] - demand) / own[i, 0])
         thrust = min(max(thrust, lowest), highest)
         share = 1.0
-        for i in range(begin, end):
-            level = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch
-            wish = rotors[i, 3] * yaw
+        for i in range(len(own)):
+            level = own[i, 0] * thrust + own[i, 1] * roll + own[i, 2] * pitch
+            wish = own[i, 3] * yaw
             if wish > 0.0:
-                share = min(share, max(rotors[i, 5] - level, 0.0) / wish)
+                share = min(share, max(own[i, 5] - level, 0.0) / wish)
             elif wish < 0.0:
-                share = min(share, max(level - rotors[i, 4], 0.0) / -wish)
+                share = min(share, max(level - own[i, 4], 0.0) / -wish)
         yaw *= share
-        for i in range(begin, end):
-            force = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch + rotors[i, 3] * yaw
-            speed = math.sqrt(max(force, 0.0) / rotors[i, 6])
-            commands[i] = min(max((speed - rotors[i, 7]) / (rotors[i, 8] - rotors[i, 7]), 0.0), 1.0)
+        for i in range(len(own)):
+            force = own[i, 0] * thrust + own[i, 1] * roll + own[i, 2] * pitch + own[i, 3] * yaw
+            speed = math.sqrt(max(force, 0.0) / own[i, 6])
+            out[i] = min(max((speed - own[i, 7]) / (own[i, 8] - own[i, 7]), 0.0), 1.0)
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -285,4 +283,6 @@ class Controller:
 
 def _mixer_rows(airframe: Airframe) -> FloatArray:
     columns = (airframe.min_thrusts, airframe.max_thrusts, airframe.coefficients, airframe.slowest, airframe.fastest)
-    return np.column_stack([allocation(airframe), *columns])
+    shares, limits = allocation(airframe), np.column_stack(columns[:2])
+    with np.errstate(divide="ignore", invalid="ignore"):  # for rotors without thrust, whose limits are not used
+        return np.column_stack([shares, *columns, limits / shares[:, :1]])
