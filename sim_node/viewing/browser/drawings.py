@@ -273,14 +273,13 @@ class DrawnSource:
         walls = walls_of(shape for shape in shapes if self._shaped[shape.row] in standing)
         if self._solids is None and shapes:
             self._solids = Batches(self._scene, f"{self._node}/solids", shapes, moving, self._carried, alone=walls)
+            self._solids.paint_floors(self._floors)
             if self._pick is not None:
                 self.on_pick(self._pick)
         elif self._solids is not None:
             self._solids.change(shapes, moving, self._carried, walls)
             self._solids.show(self._carried)
         if self._solids is not None:
-            if self._floors is not None:
-                self._solids.paint_floors(self._floors)
             self.walls = self._solids.walls(self._carried)
 
     def _draw_pictures(self, pictures: list[Picture], at: Mapping[str, FloatArray]) -> None:
