@@ -345,10 +345,10 @@ class NameOverlays:
         return np.asarray(middle)
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
-        """Return the label of each row that has one."""
+        """Return the label of each row that has one. Of those at one place, a row with shapes has it, above these."""
         texts: dict[int, str] = {}
         first: dict[tuple[float, ...], int] = {}
-        for row in rows:
+        for row in sorted(rows, key=lambda row: not self._solid[row]):
             name = self._frames.names[row]
             if self._frames.still[row]:
                 place = tuple(np.round(in_root[row, :3], 3).tolist())
