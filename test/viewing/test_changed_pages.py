@@ -18,7 +18,8 @@ from sim_node.recording.settings import RecordingSettings
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.browser.view_sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import loads
 
 MAGENTA, CYAN, YELLOW = [255, 0, 255], [0, 255, 255], [255, 255, 0]

@@ -27,7 +27,8 @@ from sim_node.session.bag_view import BagView
 from sim_node.session.message_text import as_text
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.plots import signals_of
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.browser.view_sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import load
 
 WORLD = """
