@@ -92,6 +92,7 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
         assert not [m for m in new if m["type"] == "GuiRemoveMessage"], "the panel is the same"
         assert not [m for m in new if m["type"] == "RemoveSceneNodeMessage" and m["name"] in ("/world", ball)]
         assert not [m for m in new if m["type"].startswith("Batched") and m["name"] == ball], "nor is it sent again"
+        assert not [m for m in new if m["type"] == "GlbMessage" and m["name"] == "/sky"], "nor is the sky"
         assert viewer.server.panels_page.layout._opening["number"] == first + 1, "nor does the camera move"
         assert value(page, "Follow") in (None, "ball")
         loop.step(50)
