@@ -22,11 +22,10 @@ import rclpy.node
 
 def test_garbage_is_collected_again_after_an_error_too() -> None:
     assert gc.isenabled()
+    with uncollected(), uncollected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
     with pytest.raises(ZeroDivisionError), uncollected():
-        assert not gc.isenabled()
-        with uncollected():
-            pass
-        assert not gc.isenabled()
         _ = 1 / 0
     assert gc.isenabled()
 
