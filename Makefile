@@ -131,7 +131,7 @@ golden: .venv/.ready-for-tests
 
 # The pictures of the README and the docs, drawn by the project itself.
 RENDER = $(BIN)/sim_node render
-pictures: .venv/.ready
+pictures: .venv/.ready-for-tests
 	$(RENDER) quadrotor --video docs/images/quadrotor.webp --from 3 --duration 8 --fps 8 --speed 1.6 --size 640x300 \
 		--trail drone/base_link --frames drone/base_link --follow drone/base_link --camera=-2.0,-1.35,0.75
 	$(RENDER) lidar_room --at 6 --camera=3.6,-9.4,10@0.1,-0.1,0.2,54 --size 1200x560 \

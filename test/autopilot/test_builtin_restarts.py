@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sim_node.autopilots.builtin import process
 from sim_node.autopilots.builtin.process import AutopilotProcess
 from sim_node.autopilots.builtin.streams import Streams
 from sim_node.autopilots.builtin.world import parameters_in
@@ -14,7 +13,7 @@ from sim_node.world import load
 def test_the_pause_before_a_restart_doubles_up_to_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process is killed at once, but the last but one, which lives for six seconds."""
     now = [0.0]
-    monkeypatch.setattr(process.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("sim_node.autopilots.builtin.process.time.monotonic", lambda: now[0])
     world = load("guided")
     autopilot = AutopilotProcess(parameters_in(world, world.vehicles[0]), 0)
     autopilot.start()
