@@ -58,7 +58,7 @@ LIMIT = Limit(1e-6, 1e6)
 class DriveBounds:
     """Limits of a twist and of its changes in one direction; infinite for no limit."""
 
-    # A faster command is slowed down as a whole, so that its path stays.
+    # A faster command is scaled down as a whole, which preserves its path.
     linear: float = given(LIMIT, "Largest speed", "m/s", default=math.inf, omit=True)
     angular: float = given(LIMIT, "Largest yaw rate", "rad/s", default=math.inf, omit=True)
     linear_acceleration: float = given(LIMIT, "Largest acceleration", "m/s^2", default=math.inf, omit=True)

@@ -16,7 +16,7 @@ from sim_node.world.readers.yaml_section import listed
 from sim_node.world.surfaces import COEFFICIENT, CONTACT_TIME, DEFAULT_CONTACT_TIME, FRICTION, MADE_OF, RESTITUTION
 
 MAX_STIFFNESS = 1e15  # N/m
-# With a restitution a stiffness determines how long a bounce lasts.
+# With a restitution, the stiffness determines the duration of a bounce.
 STIFFNESS, DAMPING = Number(high=MAX_STIFFNESS, above=0.0), Number(0.0, MAX_STIFFNESS)
 # Maximum number of pairs of shapes for contact materials; MuJoCo tests each pair in every timestep.
 MAX_PAIRS = 20_000
