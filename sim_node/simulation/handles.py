@@ -80,7 +80,11 @@ class RunHandles:
     """The handles of a run. They look up the entities that they name in the present generation.
 
     Attributes:
-        bodies, joints, vehicles, sensors, signals: Handles by name.
+        bodies: Handles of bodies by name.
+        joints: Handles of joints by name.
+        vehicles: Handles of vehicles by name.
+        sensors: Handles of sensors by name.
+        signals: Handles of signals by name.
     """
 
     def __init__(self) -> None:

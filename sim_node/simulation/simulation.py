@@ -66,9 +66,11 @@ class Simulation(RunView, Verbs):
         sensors: Whether sensors measure, or the names of those that do. Without sensors, hours can be stepped at once.
 
     Attributes:
-        bodies, joints, vehicles: Handles by name, to read and set values between two steps.
-        sensors: Handles by name, to read the newest measurements.
-        signals: Handles by name, to read numbers of joints and actuators, and to set inputs.
+        bodies: Handles of bodies by name, to read and set values between two steps.
+        joints: Handles of joints by name, likewise.
+        vehicles: Handles of vehicles by name, likewise.
+        sensors: Handles of sensors by name, to read the latest measurements.
+        signals: Handles of signals by name, to read numbers of joints and actuators, and to set inputs.
         beside: Data that extensions keep with the run, by name of the extension. It is not part of the run's state.
         happening: Whether a timetable is acting between two steps; see `Happening`.
         generation: Number of changes of the world, by `change` or by a reset or restore to another world.
