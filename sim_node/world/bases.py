@@ -46,7 +46,7 @@ class Limit(Number):
     """A number above zero; infinite in Python for no limit, which files leave out."""
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a limit is not above zero."""
+        """Yield a fault if a limit is not above zero."""
         if not found > 0.0:
             yield "", f"{found:g} is out of range; it must be above zero"
 

@@ -291,7 +291,7 @@ class TheWind(Kind[Wind]):
     blank = MappingProxyType({"type": "wind"})
 
     def data(self, part: Wind, refer: Refer) -> dict[str, Any]:
-        """Return it as a type of force, as in world files."""
+        """Return the part as a type of force, as in world files."""
         return {"type": "wind", **data_of(part)}
 
     def renamed(self, part: Wind, rename: Rename) -> None:
@@ -351,7 +351,7 @@ class GravityFields(Kind[PointGravity]):
     section = "forces"
 
     def data(self, part: PointGravity, refer: Refer) -> dict[str, Any]:
-        """Return it as a type of force, as in world files."""
+        """Return the part as a type of force, as in world files."""
         return {"type": "gravity", **data_of(part)}
 
     def renamed(self, part: PointGravity, rename: Rename) -> None:

@@ -86,7 +86,7 @@ class Number(Plain):
         return f"{self.low:g} to {self.high:g}"
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a number is out of the range."""
+        """Yield a fault if a number is out of range."""
         if not (math.isfinite(found) and self.low <= found <= self.high and found > self.above):
             yield "", f"{found:g} is out of range; allowed: {self.allowed()}"
 
@@ -122,7 +122,7 @@ class Word(Plain):
         return value.choice(self.allowed, "")
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a word is not one of them."""
+        """Yield a fault if a word is not one of them."""
         if found not in self.allowed:
             yield "", f"found {found!r}; allowed: {', '.join(self.allowed)}"
 
@@ -289,7 +289,7 @@ class Vector(Plain):
         return floats(found, (self.size,), owner, key)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a number is out of the range."""
+        """Yield a fault if a number is out of range."""
         if not all(self.least <= each <= self.high for each in found.tolist()):
             yield "", f"{found.tolist()} is out of range; allowed: {self.least:g} to {self.high:g}"
 
@@ -312,7 +312,7 @@ class Numbers(Vector):
         return tuple(map(float, found))
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a number is out of the range."""
+        """Yield a fault if a number is out of range."""
         return super().faults(np.asarray(found))
 
 

@@ -79,7 +79,7 @@ class HeightFile(PathOf):
     """An image or an array."""
 
     def read(self, value: Value, context: Any) -> Path | None:
-        """Return the file, or None with the fault recorded."""
+        """Return the file, or None if there is a fault, which is recorded."""
         found = context.find(value)
         if found is None:
             return None

@@ -46,7 +46,7 @@ class TriggerOutput:
 
     @rule
     def has_names(self) -> Iterator[Fault]:
-        """Yield that the topic or the type is none."""
+        """Yield a fault if the topic or the type is not a valid name."""
         yield from _names(self.topic, self.type)
 
 

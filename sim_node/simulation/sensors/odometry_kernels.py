@@ -132,10 +132,10 @@ def dead_reckon(measured, noises, pose, parts):
 
         n^2 t v^2 t^2 / 3   and   b^2 t^2 v^2 t^2 / 4.
 
-    Each term of a Noise enters as NoiseBank draws it: white noise by F W F'; a bias that varies (b' = keep b + kick, of
-    variance P) by its covariance C with eta, C' = (C + F P) keep; what is drawn once per run by the sum A of F times
-    what it multiplies. Not counted: saturation and resolution. Right while the error of the orientation is small (0.1
-    rad adds a percent); the twist and the pose are the measured ones, as an odometer has no others.
+    Each term of a Noise is included as NoiseBank draws it: white noise by F W F'; a varying bias (b' = keep b + kick,
+    of variance P) by its covariance C with eta, C' = (C + F P) keep; errors drawn once per run by the sum A of F times
+    their factors. Saturation and resolution are neglected. This is valid while the orientation error is small (0.1 rad
+    adds a percent). Twist and pose are the measured ones, since an odometer has no others.
     """
     published = np.empty((len(measured), 19))
     gain, lever = np.zeros((6, 6)), np.zeros((6, 6))
@@ -149,7 +149,7 @@ def dead_reckon(measured, noises, pose, parts):
         size = math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
         write_pose(pose[s], (x, y, z, qx / size, qy / size, qz / size, qw / size))
         _adjoint((-x, -y, -z, 0.0, 0.0, 0.0, 1.0), 1.0, lever)
-        # Not by slices: the compiler would take twice as long, for an error about shapes that do not fit.
+        # Assign elements, not slices: the compiler would take twice as long, for the code that checks shapes.
         for i in range(7):
             published[s, i] = pose[s, i]
         for i in range(6):

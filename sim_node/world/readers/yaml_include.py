@@ -191,7 +191,7 @@ def _refuse_keys_of_others(table: Table, how: IncludeReader | None) -> None:
 
 
 def part_world(reference: Value, context: Context) -> World | None:
-    """Return the world in a model's file: a shipped one by its name, or a path. Return None with the fault recorded."""
+    """Return the world in a model file, given as a shipped name or a path; None if there is a fault, recorded."""
     found = model_file(reference, context, shipped_models(), "world file")
     if found is None:
         return None

@@ -63,7 +63,7 @@ class Context:
         return self.parts.get(kind_of(part_type).name, [])
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
-        """Return the file that a value refers to, and how to show it. Return None with the fault recorded."""
+        """Return the file that a value refers to, and how to show it. Return None if there is a fault, recorded."""
         path = self._path(reference, self.roots.resolve)
         if path is None:
             return None
@@ -73,7 +73,7 @@ class Context:
     def path_of(self, reference: Value) -> Path | None:
         """Return the path that a value refers to, whether there is a file or not.
 
-        Return None with the fault recorded.
+        Return None if there is a fault, which is recorded.
         """
         return self._path(reference, self.roots.path_of)
 

@@ -219,7 +219,7 @@ class Value:
     def vector(self, size: int, limit: float = math.inf) -> list[float] | None:
         """Read a list of `size` finite numbers with absolute values up to `limit`.
 
-        Return None with the fault recorded.
+        Return None if there is a fault, which is recorded.
         """
         node = self.node
         if not isinstance(node, Sequence) or len(node.items) != size:
