@@ -39,7 +39,8 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant, Stream
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.browser.view_sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.ports import HOST
 from sim_node.world import FrameTable, load

@@ -1,4 +1,4 @@
-"""The ground station of a simulation at a real autopilot: its link, what it hears there, and when it may fly."""
+"""A simulated ground station's link to a real autopilot."""
 
 from __future__ import annotations
 
@@ -19,34 +19,33 @@ from sim_node.mavlink.ports import ARDUPILOT_APART, ARDUPILOT_SERIAL_PORT, FIRST
 from sim_node.mavlink.status_texts import StatusTexts
 from sim_node.mavlink.transaction import Outgoing, Result
 
-# Its ids: ArduPilot misses the heartbeats of this system only (MAV_GCS_SYSID).
+# Ids of the ground station. ArduPilot monitors the heartbeats of this system only (MAV_GCS_SYSID).
 SYSTEM, COMPONENT = 255, 190
-# How long to wait for the echo that shows that PX4 has read all, s.
+# Maximum time to wait for the echo that shows that PX4 has read all messages, s.
 _PATIENCE_S = 2.0
 _READ_SIZE, MAX_REPLIES = 65536, 200
 _POSITION_KNOWN = 16  # EKF_POS_HORIZ_ABS
 _ALL_STREAMS, _STREAM_RATE = 0, 10
 _WAYPOINT, _GLOBAL = 16, 0  # MAV_CMD, MAV_FRAME
-_SET_INTERVAL, _INTERVAL_US = 511, 20_000.0  # MAV_CMD_SET_MESSAGE_INTERVAL, and how often a requested message comes
+_SET_INTERVAL, _INTERVAL_US = 511, 20_000.0  # MAV_CMD_SET_MESSAGE_INTERVAL, and the interval of requested messages
 _KEPT = frozenset(("COMMAND_ACK", "STATUSTEXT", "PARAM_VALUE", "MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK"))
 
 
 class GroundLink:
-    """A MAVLink connection to PX4 or ArduPilot, beside the one that is in lockstep.
+    """A MAVLink connection to PX4 or ArduPilot, in addition to the one in lockstep.
 
-    ArduPilot reads and writes it between two exchanges of its simulator link, so that it is in lockstep, too. PX4 does
-    so in threads of its own: after each message that is sent to it, an echo shows that it has read it, before
-    simulated time goes on.
+    ArduPilot reads and writes it between two exchanges of its simulator link, so it is in lockstep, too. PX4 uses
+    separate threads: after each message to PX4, an echo shows that it has been read before simulation time continues.
 
     Args:
         kind: PX4 or ARDUPILOT.
-        instance: Its number.
+        instance: Instance number, from 0.
 
     Attributes:
-        replies: What it has answered, and its texts, the newest last.
-        telemetry: The newest of each message that it was requested to send.
-        armed: Whether it is armed.
-        texts: All texts, as it sent them.
+        replies: Answers and texts of the autopilot, the newest last.
+        telemetry: Newest message of each requested kind.
+        armed: Whether the autopilot is armed.
+        texts: All texts of the autopilot.
     """
 
     def __init__(self, kind: str, instance: int) -> None:
@@ -69,11 +68,11 @@ class GroundLink:
 
     @property
     def ready(self) -> bool:
-        """Whether it says that it can be armed, and knows where it is."""
+        """Whether the autopilot reports that it can be armed, and has a position estimate."""
         return self._checked and self._knows_position
 
     def open(self) -> bool:
-        """Connect. Return whether somebody is there."""
+        """Connect, and return whether that succeeded."""
         if self._socket is not None:
             return True
         kind = socket.SOCK_DGRAM if self._is_px4 else socket.SOCK_STREAM
@@ -90,7 +89,7 @@ class GroundLink:
         return True
 
     def close(self) -> None:
-        """Close the connection, and forget what was heard."""
+        """Close the connection, and discard all received messages."""
         if self._socket is not None:
             self._socket.close()
         self._socket = self._upload = None
@@ -100,17 +99,17 @@ class GroundLink:
         self._knows_position = self._is_px4
 
     def ask_for_streams(self) -> None:
-        """Ask ArduPilot to send its state, which PX4 does by itself."""
+        """Request telemetry from ArduPilot. PX4 sends it without a request."""
         if not self._is_px4:
             fields = {"req_stream_id": _ALL_STREAMS, "req_message_rate": _STREAM_RATE, "start_stop": 1}
             self.send("REQUEST_DATA_STREAM", {"target_system": 0, "target_component": 1, **fields})
 
     def send(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Send a message. It has been read, or at least lies in the autopilot's buffer, when this returns.
+        """Send a message. When this returns, the autopilot has read it, or has it in its receive buffer.
 
         Args:
-            name: The message.
-            fields: Its fields. A target_system of 0 becomes the autopilot's.
+            name: Name of the message.
+            fields: Its fields. A target_system of 0 is replaced by the autopilot's id.
         """
         if "target_system" in fields:
             fields = {**fields, "target_system": self._system}
@@ -118,7 +117,7 @@ class GroundLink:
         self.wait_until_read()
 
     def request(self, name: str) -> None:
-        """Ask for a message, from now on 50 times a second; `telemetry` has the newest."""
+        """Request a message at 50 Hz from now on. Its newest value is in `telemetry`."""
         if name not in self._requested and self._socket is not None:
             self._requested.add(name)
             fields = {"command": _SET_INTERVAL, "param1": kind_named(name).number, "param2": _INTERVAL_US}
@@ -126,15 +125,15 @@ class GroundLink:
 
     @property
     def uploaded(self) -> Result | None:
-        """How the upload of a mission ended; None if none has."""
+        """Result of the upload of a mission; None if it has not ended."""
         return None if self._upload is None else self._upload.result
 
     def upload(self, items: Sequence[Mapping[str, Any]], now_ns: int) -> None:
-        """Begin to send a mission; it goes on while the autopilot is polled.
+        """Begin to upload a mission. The upload continues with each `poll`.
 
         Args:
-            items: The fields of its MISSION_ITEM_INTs.
-            now_ns: The time by which what is not answered is repeated, ns.
+            items: Fields of its MISSION_ITEM_INTs.
+            now_ns: Time on the clock of retries, ns.
         """
         if not self._is_px4:  # its first item is home
             items = numbered((item_fields(_WAYPOINT, _GLOBAL), *items))
@@ -143,7 +142,7 @@ class GroundLink:
         self.wait_until_read()
 
     def wait_until_read(self) -> bool:
-        """Wait until PX4 has read all that was sent to it. Return whether it has."""
+        """Wait until PX4 has read all messages sent to it, and return whether it has."""
         if not self._is_px4 or self._socket is None:
             return True
         self._echoes += 1
@@ -156,10 +155,10 @@ class GroundLink:
         return True
 
     def poll(self, now_ns: int) -> None:
-        """Take what has come, and go on with the upload.
+        """Receive messages, and continue the upload.
 
         Args:
-            now_ns: The time, as for `upload`, ns.
+            now_ns: Time on the clock of `upload`, ns.
         """
         self._now_ns = now_ns
         if self._socket is not None:
@@ -175,11 +174,11 @@ class GroundLink:
         if self._socket is None:
             return
         self._sequence = (self._sequence + 1) & 0xFF
-        with suppress(OSError):  # nobody is there any more
+        with suppress(OSError):  # the autopilot is gone
             self._socket.send(frame_bytes(name, fields, SYSTEM, COMPONENT, self._sequence))
 
     def _read(self, seconds: float) -> bool:
-        """Take what comes within some time. Return whether the link is there."""
+        """Receive messages, waiting at most some seconds for the first. Return whether any were received."""
         assert self._socket is not None
         if seconds and not select.select([self._socket], [], [], seconds)[0]:
             return False

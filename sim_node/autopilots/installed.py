@@ -1,4 +1,4 @@
-"""PX4 and ArduPilot on this machine: which program there is, and the process that flies a vehicle with it."""
+"""Installations of PX4 and ArduPilot on this machine, and the processes that fly vehicles with them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from sim_node.world.processes import Process
 from sim_node.world.vehicles import SPINS, Autopilot
 
 PX4, ARDUPILOT = "px4", "ardupilot"
-# The oldest that were flown, and how their versions are written.
+# Oldest supported versions.
 OLDEST: Mapping[str, tuple[int, int]] = {PX4: (1, 14), ARDUPILOT: (4, 3)}
 IMAGE = "px4io/px4-sitl"
 _BUILD = "build/px4_sitl_default"
 _DEFAULT_PARAMS, _COPTER_VERSION = "Tools/autotest/default_params", "ArduCopter/version.h"
 _THIS_FIRMWARE = r'THISFIRMWARE "\w+ V(\d+)\.(\d+)'
 _PATIENCE_S = 10.0
-# How a vehicle with rotors and one with wheels are set up: PX4's environment (an airframe whose simulator is ours), and
-# ArduPilot's program and parameters.
+# Settings for a multirotor (False) and for a wheeled base (True): PX4's environment, with an airframe for external
+# simulators, and ArduPilot's program and parameters.
 _PX4_ENV: Mapping[bool, Mapping[str, str]] = {
     False: {"PX4_SYS_AUTOSTART": "10016", "PX4_SIM_MODEL": "none_iris"},
     True: {
@@ -34,9 +34,9 @@ _PX4_ENV: Mapping[bool, Mapping[str, str]] = {
         **{"PX4_PARAM_SIM_GZ_EN": "0", "PX4_PARAM_PWM_MAIN_FUNC1": "101", "PX4_PARAM_PWM_MAIN_FUNC2": "102"},
     },
 }
-# The rotors of that airframe (10016_none_iris), forward and left, m: for another vehicle, they are passed to PX4.
+# Rotors of that airframe (10016_none_iris), forward and left, m. Those of other vehicles are passed to PX4.
 _IRIS = ((0.1515, -0.245), (-0.1515, 0.1875), (0.1515, 0.245), (-0.1515, -0.1875))
-# Further parameters of ArduPilot by the number of rotors, which make the X a larger one.
+# Further parameter files of ArduPilot by the number of rotors, which turn the X into a larger one.
 _ARDUPILOT_FRAMES: Mapping[int, tuple[str, ...]] = {6: ("copter-hexa.parm",), 8: ("copter-octa.parm",)}
 _ARDUPILOT: Mapping[bool, tuple[str, tuple[str, ...]]] = {
     False: ("arducopter", ("copter.parm", "copter-X.parm")),
@@ -45,19 +45,19 @@ _ARDUPILOT: Mapping[bool, tuple[str, tuple[str, ...]]] = {
 
 
 class NotInstalled(Exception):
-    """There is no program of an autopilot. The message says what was looked for, and how to get one."""
+    """An autopilot is not installed. The message says where it was looked for, and how to install it."""
 
 
 @dataclass(frozen=True)
 class Installed:
-    """A program of an autopilot.
+    """An installed autopilot.
 
     Attributes:
         kind: PX4 or ARDUPILOT.
-        what: Which it is, for the user.
-        command: The program, and what goes before its arguments, such as that of a container.
-        data: The folder of its files: PX4's etc, ArduPilot's default parameters; None for those that it finds itself.
-        version: Major and minor number, if they are known.
+        what: Description for users.
+        command: The program, and words before its arguments, such as those of a container.
+        data: Folder of PX4's etc or of ArduPilot's default parameters; None if the program finds it itself.
+        version: Major and minor version, if known.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class Installed:
         Args:
             vehicle: The vehicle.
             autopilot: Its autopilot.
-            world: The world, whose origin is where ArduPilot starts.
+            world: The world. ArduPilot starts at its origin.
 
         Returns:
             The process.
@@ -84,7 +84,7 @@ class Installed:
             env, command = _PX4_ENV[wheels], [*self.command, "-i", number, "-d", *etc]
             if isinstance(vehicle, Multirotor):
                 env = {**env, **px4_geometry(vehicle)}
-            if self.command[0] in _ENGINES:  # the variables are set inside
+            if self.command[0] in _ENGINES:  # set inside of the container
                 given = [word for key, value in env.items() for word in ("-e", f"{key}={value}")]
                 command = [*self.command[:-1], *given, self.command[-1], "-i", number, "-d"]
             return Process(name, tuple(command), "${STATE_DIR}", tuple(env.items()), "on-failure")
@@ -101,7 +101,10 @@ class Installed:
         return Process(name, tuple(command), "${STATE_DIR}", (), "on-failure")
 
     def _parameter_files(self, vehicle: Vehicle, world: World, defaults: Sequence[str]) -> list[Path]:
-        """Return ArduPilot's files of parameters: its own, or ours for a program alone, and ours for all."""
+        """Return ArduPilot's parameter files, from its checkout or, if there is none, from ours.
+
+        Files of ours set up the log and rangefinders in any case.
+        """
         package = share(PACKAGE)
         config = Path() if package is None else package / "config"
         frame = _ARDUPILOT_FRAMES.get(len(vehicle.rotors), ()) if isinstance(vehicle, Multirotor) else ()
@@ -109,19 +112,19 @@ class Installed:
         found += [(self.data or config / ARDUPILOT) / each for each in (*defaults, *frame)]
         if any(sensor.type == "rangefinder" for sensor in sensors_on(world, vehicle.body)):
             found.append(config / "worlds" / "ardupilot.parm")
-        # Of ours, copter.parm is for an X, and there are none for rovers.
+        # Ours include copter.parm, which is for an X, but none for rovers.
         return [each for each in found if self.data in each.parents or each.is_file()]
 
 
 def px4_geometry(vehicle: Multirotor) -> dict[str, str]:
-    """Return the environment that gives PX4 the places of a vehicle's rotors, and which way each turns.
+    """Return the environment variables that give PX4 the position and the direction of rotation of each rotor.
 
     Args:
         vehicle: The vehicle.
 
     Returns:
-        Parameters of its control allocation (CA_ROTORn_PX and so on, FRD) and of its outputs; none for those of the
-        airframe.
+        Parameters of PX4's control allocation (CA_ROTORn_PX and so on, FRD) and outputs; empty if the rotors are those
+        of the airframe.
     """
     rotors = vehicle.rotors
     if tuple((float(each.position[0]), float(each.position[1])) for each in rotors) == _IRIS:
@@ -136,11 +139,11 @@ def px4_geometry(vehicle: Multirotor) -> dict[str, str]:
 
 
 def url_of(kind: str, instance: int) -> str:
-    """Return the link at which a bridge hears an autopilot.
+    """Return the link on which a bridge receives an autopilot.
 
     Args:
         kind: PX4 or ARDUPILOT.
-        instance: Its number.
+        instance: Instance number, from 0.
 
     Returns:
         The URL.
@@ -154,18 +157,20 @@ _ENGINES = ("docker", "podman")
 
 
 def find(kind: str, environment: Mapping[str, str]) -> Installed:
-    """Return the program of an autopilot: of the checkout that a variable names, on PATH, in the home folder, or a
-    container's image that is there. Nothing is fetched.
+    """Find an installed autopilot. Nothing is downloaded.
+
+    The search covers the checkout that an environment variable names, else one in the home folder; then PATH; and for
+    PX4, a container image that exists already.
 
     Args:
         kind: PX4 or ARDUPILOT.
         environment: Environment variables.
 
     Returns:
-        The program.
+        The autopilot.
 
     Raises:
-        NotInstalled: There is none, or it is too old.
+        NotInstalled: The autopilot was not found, or is too old.
     """
     found = next(_PLACES[kind](environment), None)
     if found is None:
@@ -195,7 +200,7 @@ def _px4(environment: Mapping[str, str]) -> Iterator[Installed]:
         elif given:
             raise NotInstalled(f"PX4_DIR is {given}, without {_BUILD}/bin/px4: run `make px4_sitl` there")
     if on_path := shutil.which("px4", path=environment.get("PATH")):
-        # The .deb has a script or a link; what it runs lies beside its etc.
+        # The .deb installs a script or a link; its target lies beside its etc.
         etc = Path(on_path).resolve().parents[1] / "etc"
         data = etc if (etc / "init.d-posix").is_dir() else None
         yield Installed(PX4, f"PX4 at {on_path}", (on_path,), data)
@@ -216,7 +221,7 @@ def _ardupilot(environment: Mapping[str, str]) -> Iterator[Installed]:
             built = "`./waf configure --board sitl && ./waf copter`"
             raise NotInstalled(f"ARDUPILOT_DIR is {given}, without build/sitl/bin/arducopter: run {built} there")
     if on_path := shutil.which("arducopter", path=environment.get("PATH")):
-        # In a checkout, its parameters are above it.
+        # If it is in a checkout, the parameters are in a folder above it.
         *_, root = Path(on_path).resolve().parents[:4]
         data, version = root / _DEFAULT_PARAMS, _version(root / _COPTER_VERSION, _THIS_FIRMWARE)
         yield Installed(ARDUPILOT, f"ArduPilot at {on_path}", (on_path,), data if data.is_dir() else None, version)
@@ -238,7 +243,7 @@ def _has_image(engine: str, environment: Mapping[str, str]) -> bool:
     if program is None:
         return False
     try:
-        # Says what is here, and fetches nothing.
+        # This only inspects local images.
         asked = [program, "image", "inspect", IMAGE]
         return subprocess.run(asked, capture_output=True, timeout=_PATIENCE_S, check=False).returncode == 0
     except (OSError, subprocess.TimeoutExpired):

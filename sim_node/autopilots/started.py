@@ -1,4 +1,4 @@
-"""An installed PX4 or ArduPilot that a run starts by itself, and flies from the moment at which it can be armed."""
+"""An installed PX4 or ArduPilot that a run starts itself, and uses as soon as it can be armed."""
 
 from __future__ import annotations
 
@@ -26,27 +26,28 @@ from sim_node.world import Base, World, WorldError
 from sim_node.world.autopilots import Vehicle, place_of
 from sim_node.world.problems import Problem, RunFailed
 
-# It is not in lockstep until it has booted, in its own time: until then a sample now and then, s.
+# Pause between samples until the autopilot has booted, which it does in real time, s.
 _BOOT_PERIOD_S = 0.01
-# The longest time until it can be armed, simulated s; and until it connects, s of this machine.
+# Maximum time until the autopilot can be armed, in simulation time (s), and until it connects, in real time (s).
 READY_WITHIN_S, THERE_WITHIN_S = 120.0, 120.0
-# How long it may be silent, s of this machine: it may be a busy one.
+# Maximum silence of the autopilot, in real time, s; the machine may be busy.
 PATIENCE_S = 60.0
-# How often it is waited for while it owes an answer, s.
+# Interval of heartbeats, in simulation time.
+_GREETS_NS = 1_000_000_000
+# Interval at which to wait until PX4 has read its messages, while an answer is due, in simulation time.
 _PACE_NS = 20_000_000
 
 
 _LAND = 21  # MAV_CMD_NAV_LAND
-# How a mission is begun on the ground: the mode AUTO.MISSION, and arming; GUIDED, arming, and the start.
+# Commands that start a mission on the ground. PX4: mode AUTO.MISSION, arm. ArduPilot: mode GUIDED, arm, start.
 _MISSION_ORDERS = {PX4: ((176, 1.0, 4.0, 4.0), (400, 1.0)), ARDUPILOT: ((176, 1.0, 4.0), (400, 1.0), (300,))}
 
 
 class StartedAutopilot:
-    """PX4 or ArduPilot of this machine, in lockstep from the first sample of a run on.
+    """A PX4 or ArduPilot process of this machine, in lockstep from the first sample of a run.
 
-    Before that sample, it is started and flown in a still copy of the world, in which the vehicle stands where it
-    begins, until it can be armed: the run begins with an autopilot that is ready, whatever it needs for that. If the
-    run begins again, so does the autopilot, with new parameters.
+    It boots before that sample in a copy of the world, in which the vehicle stands at its start until the autopilot can
+    be armed. A reset of the run restarts it with its initial parameters.
 
     Args:
         inner: Its link in lockstep.
@@ -54,11 +55,11 @@ class StartedAutopilot:
         vehicle: The vehicle.
 
     Attributes:
-        wait: The state of the connection in lockstep.
-        sample_source: That of the link in lockstep makes the samples.
+        wait: State of the connection in lockstep.
+        sample_source: Not set: samples are made by that of the link in lockstep.
 
     Raises:
-        WorldError: It is not installed.
+        WorldError: The autopilot is not installed.
     """
 
     sample_source: ClassVar[type[SampleSource]]
@@ -78,9 +79,10 @@ class StartedAutopilot:
         self._link = GroundLink(kind, vehicle.autopilot.instance)
         self._supervisor = Supervisor(patience_s=0.0)
         self._folder: Path | None = None
-        self._now_ns, self._offset_ns, self._awaited_ns = -1, 0, 0
+        self._before_ns = self._now_ns = -1
+        self._offset_ns, self._awaited_ns = 0, 0
         self._begun = self._flies_mission = self._sends_mission = self._killed = self._sent = False
-        self._lost = 0  # how often its connection ended for a reason
+        self._lost = 0  # how often its connection ended for a known reason
         rate = inner.sample_source(simulation, vehicle).rate if vehicle.pilot is not None else 0.0
         self._mission = (
             () if vehicle.pilot is None else _landing_there(parameters_of(simulation, vehicle, rate).mission)
@@ -88,23 +90,35 @@ class StartedAutopilot:
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> StartedAutopilot:
-        """Return the autopilot of a vehicle in a run, not started yet. Raises WorldError if it is not installed."""
+        """Return the autopilot of a vehicle in a run, not started yet.
+
+        Args:
+            simulation: The run.
+            vehicle: The vehicle.
+            rate: Rate of its Samples (Hz).
+
+        Returns:
+            The autopilot.
+
+        Raises:
+            WorldError: The autopilot is not installed.
+        """
         assert vehicle.autopilot is not None
         return cls(AUTOPILOTS[vehicle.autopilot.type].of(simulation, vehicle, rate), simulation, vehicle)
 
     @property
     def replies(self) -> list[MavlinkMessage]:
-        """What it has answered to orders, and its texts, the newest last."""
+        """Answers and texts of the autopilot, the newest last."""
         return self._link.replies
 
     @property
     def telemetry(self) -> dict[str, MavlinkMessage]:
-        """The newest of each message that it was requested to send."""
+        """Newest message of each requested kind."""
         return self._link.telemetry
 
     @property
     def armed(self) -> bool:
-        """Whether it says that it is armed."""
+        """Whether the autopilot reports that it is armed."""
         return self._link.armed
 
     def open(self) -> None:
@@ -112,18 +126,26 @@ class StartedAutopilot:
         self._inner.open()
 
     def close(self) -> None:
-        """End it, and close the sockets."""
+        """End the process, and close the sockets."""
         self._end()
         self._inner.close()
 
     def send(self, sample: Sample) -> None:
-        """Send the sample; start the autopilot before the first one of a run. Raises RunFailed."""
+        """Send a sample. Start the autopilot before the first one of a run.
+
+        Args:
+            sample: The vehicle's state.
+
+        Raises:
+            RunFailed: The autopilot has not become ready.
+        """
         if not self._begun or sample.time_ns < self._now_ns:
             self._begin()
-        elif self._killed:  # it boots while the vehicle is where it is
+        elif self._killed:  # it boots while the run goes on
             self._start()
-        self._now_ns = sample.time_ns
-        # A reset exchanges at the start, too; a run that begins, from its first step on. Both are the same flight.
+        self._before_ns, self._now_ns = self._now_ns, sample.time_ns
+        # After a reset there is a sample at time zero, too. It is skipped, so that each flight begins with the first
+        # step.
         self._sent = sample.time_ns > 0
         if not self._sent:
             return
@@ -133,7 +155,11 @@ class StartedAutopilot:
         self._inner.send(sample._replace(time_ns=sample.time_ns + self._offset_ns))
 
     def receive(self) -> Commands | None:
-        """Wait for its commands, and hear what it says. Raises RunFailed if it is gone: that is no verdict on it."""
+        """Receive the commands and the messages of the ground link.
+
+        Raises:
+            RunFailed: The autopilot is gone, which says nothing about the test.
+        """
         if not self._sent:
             return None
         commands = self._inner.receive()
@@ -141,38 +167,38 @@ class StartedAutopilot:
             self._fail(f"has ended, or has been silent for {PATIENCE_S:g} s")
         if self._link.open():
             self._link.poll(self._now_ns)
-        if self._now_ns < self._awaited_ns and self._now_ns % _PACE_NS == 0:
+        if self._now_ns < self._awaited_ns and self._now_ns // _PACE_NS != self._before_ns // _PACE_NS:
             self._link.wait_until_read()
         return commands
 
     def order(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Send a message of a ground station. What the autopilot answers is added to `replies`.
+        """Send a message of a ground station. Answers are added to `replies`.
 
         Args:
-            name: The message.
+            name: Name of the message.
             fields: Its fields.
         """
         self._link.send(name, fields)
-        # It answers in threads of its own, which are to keep up with the run for a while.
+        # It answers from other threads, which must keep pace with the run for a second.
         self._awaited_ns = self._now_ns + 1_000_000_000
 
     def request(self, name: str) -> None:
-        """Ask for a message; `telemetry` has the newest."""
+        """Request a message. Its newest value is in `telemetry`."""
         self._link.request(name)
 
     def kill(self) -> None:
-        """Kill it; the next sample starts it again."""
+        """Kill the process. The next sample restarts it."""
         self._end()
         self._killed, self._lost = True, self.wait.lost + 1
 
     def _begin(self) -> None:
-        """Start it anew, and let it stand in a still copy of the world until it can be armed."""
+        """Start the process, and run it in a copy of the world until it can be armed."""
         self._end()
         program = self._start()
         still = Simulation(_without_events(self._run.world), self._run.seed)
         source = self._inner.sample_source(still, self._vehicle)
         begin_ns, step_ns = still.time_ns, still.world.time.step_ns
-        if self._begun:  # the clock of its link goes on
+        if self._begun:  # the clock of its link continues
             self._offset_ns += self._now_ns + step_ns
         deadline = time.monotonic() + THERE_WITHIN_S
         try:
@@ -182,18 +208,19 @@ class StartedAutopilot:
                 if sample is not None:
                     self._inner.send(sample._replace(time_ns=time_ns + self._offset_ns))
                     self._inner.receive()
-                # PX4's rovers are in lockstep while they drive only.
+                # PX4's rovers are in lockstep only while they drive.
                 there = self.wait.lockstep or (bool(self.wait.peer) and isinstance(self._vehicle, Base))
                 # ArduPilot waits for this connection before it sends anything.
                 if self._link.open() and there:
-                    self._greet(time_ns)
+                    if time_ns // _GREETS_NS != (time_ns - step_ns) // _GREETS_NS:
+                        self._greet()
                     self._link.poll(still.time_ns)
                 if not there:
                     if program.ended.is_set() or time.monotonic() > deadline:
                         self._fail("has ended" if program.ended.is_set() else "has not connected")
                     self.wait.stop.wait(_BOOT_PERIOD_S)
-                # PX4 boots by samples. ArduPilot is in lockstep from its first packet on: this world begins with it,
-                # whenever that comes, so that what follows repeats.
+                # PX4 needs samples to boot. ArduPilot is in lockstep from its first packet on, so the copy of the world
+                # starts with that packet, for repeatable runs.
                 if there or self._kind == PX4:
                     still.step(1)
                 if time_ns * 1e-9 > READY_WITHIN_S:
@@ -204,7 +231,7 @@ class StartedAutopilot:
         self._now_ns, self._begun, self._flies_mission, self._lost = 0, True, False, self.wait.lost
 
     def _has_mission(self, time_ns: int) -> bool:
-        """Return whether it has the mission of the vehicle's pilot; the first time, begin to send it."""
+        """Return whether the autopilot has the mission of the vehicle's pilot. The first call starts the upload."""
         if self._mission and not self._sends_mission:
             self._sends_mission = True
             self._link.upload(self._mission, time_ns)
@@ -219,11 +246,10 @@ class StartedAutopilot:
             fields = {f"param{number}": value for number, value in enumerate(params, 1)}
             self._link.send("COMMAND_LONG", {"target_system": 0, "target_component": 1, "command": command, **fields})
 
-    def _greet(self, time_ns: int) -> None:
-        """Send a heartbeat once a second, for PX4 answers only who speaks, and ask ArduPilot for its state."""
-        if time_ns % 1_000_000_000 == 0:
-            self._link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
-            self._link.ask_for_streams()
+    def _greet(self) -> None:
+        """Send a heartbeat, without which PX4 sends nothing, and request telemetry from ArduPilot."""
+        self._link.send("HEARTBEAT", {"type": 6, "autopilot": 8, "mavlink_version": 3})
+        self._link.ask_for_streams()
 
     def _start(self) -> Running:
         self._killed = False
@@ -235,7 +261,7 @@ class StartedAutopilot:
         )
 
     def _end(self) -> None:
-        """End it, and forget what it had."""
+        """End the process, and delete its folder."""
         self._link.close()
         self._supervisor.stop()
         self._supervisor = Supervisor(patience_s=0.0)
@@ -247,13 +273,13 @@ class StartedAutopilot:
     def _fail(self, what: str) -> None:
         texts = "; ".join(self._link.texts[-3:])
         log = "" if self._folder is None else end_of(self._folder / "output.txt")
-        if "already running" in log:  # another PX4 was faster; the next attempt of a sweep uses another instance
+        if "already running" in log:  # another PX4 was first; the next attempt of a sweep has another instance
             raise PortInUse(f"{self.wait.whom} {what}{log}")
         raise RunFailed(f"{self.wait.whom} {what}{': ' * bool(texts)}{texts}{log}")
 
 
 def _landing_there(items: Sequence[Mapping[str, Any]] | None) -> tuple[Mapping[str, Any], ...]:
-    """Return a mission whose landings are at the place before them, as PX4 requires."""
+    """Return a mission in which each landing is at the preceding position, as PX4 requires."""
     found: list[Mapping[str, Any]] = []
     for item in items or ():
         before = next((each for each in reversed(found) if each["x"]), None)
@@ -264,5 +290,5 @@ def _landing_there(items: Sequence[Mapping[str, Any]] | None) -> tuple[Mapping[s
 
 
 def _without_events(world: World) -> World:
-    """Return a world in which nothing happens, and nothing is started."""
+    """Return a world without scenario events, expectations and processes."""
     return replace(world, scenario=(), expect=None, processes=())

@@ -1,4 +1,4 @@
-"""The autopilots of a world's vehicles, each in its own process, which fly them in lockstep with a run."""
+"""Autopilots of a world's vehicles, which fly them in lockstep with a run."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Report = Callable[[str], None]
 def attach_autopilots(
     simulation: Simulation, report: Report = lambda line: None, *, network: bool = False
 ) -> Sequence[VehicleCoSimulator]:
-    """Attach the autopilots of all vehicles that have one to a run. Closing the run closes them.
+    """Attach the autopilots of a run's vehicles. Closing the run closes them.
 
     Args:
         simulation: The run.
-        report: Called with one line of text whenever an autopilot is waited for, connects or disconnects.
+        report: Called with a line of text when the run waits for an autopilot, and when one connects or disconnects.
         network: Whether links of the world may leave this machine.
 
     Returns:
         The attached autopilots, in the order of the vehicles. Those of vehicles that a change of the world adds are
-        attached when it does, and are then at the end.
+        appended when it is made.
 
     Raises:
         WorldError: A link leaves this machine, a vehicle does not suit its autopilot, or a package is missing.
-        PortInUse: The port of an autopilot is in use. Nothing stays open in these cases.
+        PortInUse: The port of an autopilot is in use. In all these cases nothing stays open.
     """
     attached = list(_opened(simulation, (), report, network=network))
     for other in attached:
@@ -89,7 +89,7 @@ def _opened(
 
 
 def missing(vehicle: Vehicle, error: ImportError) -> Problem:
-    """Return the problem of a vehicle whose autopilot needs a package that is not installed."""
+    """Return the problem of an autopilot that needs a missing package."""
     place = vehicle.place
     message = f"autopilots need a package: {how_to_install(error)}"
     return Problem(place.where, f"{place.key}.autopilot", message)
@@ -100,7 +100,7 @@ def _outputs(vehicle: Vehicle) -> object:
 
 
 def _places(vehicle: Multirotor, kind: str) -> tuple[tuple[int, int], ...]:
-    """Return the numbers of the rotors, or of the servos, of a vehicle, and the channel that commands each."""
+    """Return the number and the channel of each rotor, or of each servo, of a vehicle."""
     return tuple(
         (int(role.removeprefix(f"{kind}_")), channel)
         for channel, role in enumerate(vehicle.channels)
@@ -109,23 +109,23 @@ def _places(vehicle: Multirotor, kind: str) -> tuple[tuple[int, int], ...]:
 
 
 class VehicleCoSimulator:
-    """A vehicle of a run that an autopilot flies or drives: sends it the vehicle's state, and applies its commands.
+    """A vehicle of a run and its autopilot: sends the vehicle's state, and applies the autopilot's commands.
 
-    Commands are by rotor, in the vehicle's order, or by channel of a base.
+    Commands are in the order of the vehicle's channels.
 
     Args:
         simulation: The run.
         vehicle: A vehicle with an autopilot.
-        report: Called with one line of text whenever the autopilot is waited for, connects or disconnects.
+        report: Called with a line of text when the run waits for the autopilot, and when it connects or disconnects.
 
     Attributes:
-        name: The name of the vehicle.
+        name: Name of the vehicle.
         rate: Rate of the samples (Hz).
-        wait: The state of the connection.
+        wait: State of the connection.
         is_closed: Whether its sockets are closed for good.
-        autopilot: The interface of the autopilot.
-        condition: Whether the autopilot is "running", "frozen" (it does not go on, and its last commands stay) or
-            "dead" (all commands are zero).
+        autopilot: Interface of the autopilot.
+        condition: "running", "frozen" (the autopilot gets no samples, and its last commands stay), or "dead" (all
+            commands are zero).
 
     Raises:
         WorldError: The vehicle does not suit its autopilot.
@@ -200,7 +200,7 @@ class VehicleCoSimulator:
             self._report(self.wait.describe())
 
     def _command_of(self, vehicle: Vehicle) -> Callable[[Sequence[float]], None]:
-        """Return what applies commands: to motors and servos, or as the twist that a base's channels stand for."""
+        """Return the function that applies commands to motors and servos, or to a base as a twist."""
         handle = self._vehicle
         if isinstance(vehicle, Multirotor):
             motors, servos = _places(vehicle, "rotor"), _places(vehicle, "servo")
@@ -222,15 +222,15 @@ class VehicleCoSimulator:
             return move
         channels = BaseChannels(vehicle.channels, vehicle.shape, vehicle.limits.linear, vehicle.limits.angular)
 
-        # In lockstep: they act until others come, and an autopilot that is lost commands zeros.
+        # Without a timeout: in lockstep, commands hold until the next ones, and a lost autopilot commands zeros.
         return lambda commands: handle.cmd_vel(*channels.twist(commands), timeout=0.0)
 
     def adapt(self, columns: Columns) -> bool:
-        """Return whether the vehicle is still there, and flown by an autopilot, after a change of the world."""
+        """Return whether the vehicle still exists and has an autopilot after a change of the world."""
         return any(vehicle.name == self.name for vehicle, _ in autopiloted(self._simulation.world))
 
     def interrupt(self) -> None:
-        """End any waiting immediately and permanently."""
+        """End all waiting at once and for good."""
         self.wait.stop.set()
 
     def close(self) -> None:

@@ -61,12 +61,14 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
+    from sim_node.start_up import uncollected
     from sim_node.world.problems import RunFailed, WorldError, counted
 
     try:
         with warnings.catch_warnings():
             warnings.showwarning = print_warning
-            command, arguments = _parse(given)
+            with uncollected():
+                command, arguments = _parse(given)
             arguments.interrupt = interrupt if command.until_interrupted else None
             if not command.until_interrupted:
                 signals.close()

@@ -12,6 +12,7 @@ from sim_node.cli.recording import options_of, report_recording, snapshots_on_si
 from sim_node.cli.terminal import ProgressSink
 from sim_node.cli.views import ghosts_of, print_page, session_faults
 from sim_node.packages import how_to_install
+from sim_node.start_up import uncollected
 from sim_node.world import World
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM. Raises UsageError without ROS 2."""
     try:
-        from sim_node.ros.simulation import SimulationNode, banner
-        from sim_node.ros.spin import run_node
+        with uncollected():
+            from sim_node.ros.simulation import SimulationNode, banner
+            from sim_node.ros.spin import run_node
     except ImportError as error:
         raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`, or run with --no-ros") from None
     parameters = _parameters(arguments)
@@ -30,16 +32,17 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     signals = ExitStack()
 
     def make() -> SimulationNode:
-        node = SimulationNode(
-            world,
-            parameters,
-            sinks=(ProgressSink(duration_ns),),
-            view=arguments.view,
-            look_back=arguments.look_back,
-            ghosts=ghosts_of(arguments),
-            foxglove=arguments.foxglove,
-            duration_ns=duration_ns,
-        )
+        with uncollected():
+            node = SimulationNode(
+                world,
+                parameters,
+                sinks=(ProgressSink(duration_ns),),
+                view=arguments.view,
+                look_back=arguments.look_back,
+                ghosts=ghosts_of(arguments),
+                foxglove=arguments.foxglove,
+                duration_ns=duration_ns,
+            )
         print_page(node.session, arguments.view)
         print("\n".join(banner(node)), flush=True)
         signals.callback(report_recording, node.session.recorder)

@@ -1,4 +1,4 @@
-"""Checks and angles of single attitudes in plain floats, for each message. Vectors are in frames/vectors.py."""
+"""Checks and angles of single attitudes in plain floats, for each message. Vectors are in spatial/frames/vectors.py."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Quaternion = tuple[float, float, float, float]
 
 
 def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
-    """Return Rz(yaw) Ry(pitch) Rx(roll), w first: MAVLink's ATTITUDE, ZYX intrinsic."""
+    """Return the quaternion [w, x, y, z] of Rz(yaw) Ry(pitch) Rx(roll): MAVLink's ATTITUDE, ZYX intrinsic."""
     x, y, z, w = from_rpy(roll, pitch, yaw)
     return w, x, y, z
 
 
 def finite(x: float, y: float, z: float) -> bool:
-    """Return whether the components of a vector are finite; of single precision, so that their sum is as well."""
+    """Return whether a vector is finite. Its components have single precision, so their sum cannot overflow."""
     return math.isfinite(x + y + z)
 
 

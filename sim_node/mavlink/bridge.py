@@ -115,7 +115,7 @@ class Bridge:
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
         self._discovery = Discovery()
-        # System and component ids that look like autopilots but are none, and were reported.
+        # Senders (system and component id) that look like autopilots but are none, and were reported.
         self._strangers: set[tuple[int, int]] = set()
         self._listener, self._settings = listener, settings or BridgeSettings()
         self._identity = identity or Identity()
@@ -132,7 +132,7 @@ class Bridge:
         self._heartbeat_ns = self._timesync_ns = self._tick_ns = self._ended_ns = 0
         self._last_graph_ns = 0
         self._limit = RateLimit()
-        # Where exceptions came from whose tracebacks have been shown.
+        # Origins of exceptions whose tracebacks have been shown.
         self._faults: set[str] = set()
         self._reboots: dict[int, deque[int]] = {}
         # Periodic actions: period, next time (ns, monotonic), and action.
@@ -158,7 +158,7 @@ class Bridge:
             self._wake_write.send(b"\0")
 
     def failed(self, what: str, error: Exception) -> None:
-        """Report an exception that nobody expected. Call this from any thread.
+        """Report an unexpected exception. Call this from any thread.
 
         Args:
             what: What failed.
@@ -294,7 +294,7 @@ class Bridge:
     ) -> Vehicle | None:
         """Return the vehicle of a heartbeat that is not its autopilot's: a new one, or one with a better autopilot.
 
-        Other components are listed. None for ground stations, the bridge itself, and a first heartbeat.
+        Other components are listed. Return None for ground stations, the bridge itself, and a first heartbeat.
         """
         system, component = message.system, message.component
         if not system or system == self._identity.system:
@@ -388,7 +388,7 @@ class Bridge:
             self._listener.report(line)
 
     def _failed(self, what: str, error: Exception, now_ns: int) -> None:
-        """Report an exception that nobody expected: once with its traceback, then briefly."""
+        """Report an unexpected exception: once with its traceback, then briefly."""
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
         line = f"{what}: internal error: {type(error).__name__} at {where}: {shown(str(error), MAX_LINE)}"
@@ -439,7 +439,7 @@ class Bridge:
                 vehicle.request_time(now_ns, graph_ns)
 
     def _tell_drops(self, connection: Connection, now_ns: int) -> None:
-        """Warn about datagrams that the system dropped. Their number is that since the start, so none is left out."""
+        """Warn about datagrams that the system dropped. The number counts from the start, so none is missing."""
         dropped = connection.dropped
         if dropped > self._drops_told[connection]:
             self._drops_told[connection] = dropped

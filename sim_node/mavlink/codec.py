@@ -21,19 +21,25 @@ from pymavlink.dialects.v20 import all as dialect
 from sim_node.text import did_you_mean
 
 V1, V2 = 0xFE, 0xFD
-SIGNED = 0x01  # of the incompatibility flags
+SIGNED = 0x01  # incompatibility flag
 SIGNATURE_SIZE = 13
 HEADER = struct.Struct("<BBBBBBBHB")
-# Of the format of a struct, without texts: how many numbers of a type, if not one.
+# Part of a struct format without texts: a repeat count, if any, and a type.
 _PART = re.compile("([0-9]*)([a-zA-Z])")
-# Makes named tuples of as many values as they have fields, several times as fast as `_make`, which counts them.
+# Makes named tuples, several times as fast as `_make`, because it does not check the number of values.
 _new_tuple: Any = tuple.__new__
 
 
 class MavlinkMessage(NamedTuple):
-    """A complete message: its sender, its name, and its fields under MAVLink's own names.
+    """A complete message.
 
-    Arrays are tuples, texts are str. raw: the frame; the signature, if any, is not checked here.
+    Attributes:
+        system: System id of the sender.
+        component: Component id of the sender.
+        sequence: Sequence number.
+        name: Name of the message.
+        fields: Fields under MAVLink's own names. Arrays are tuples, texts are str.
+        raw: The frame. Its signature, if any, is not checked here.
     """
 
     system: int
@@ -45,22 +51,22 @@ class MavlinkMessage(NamedTuple):
 
 
 class EncodeError(ValueError):
-    """The fields do not fit the message. The text names the field and the reason."""
+    """The fields do not fit the message. The text gives the field and the reason."""
 
 
 class MessageType:
-    """A message of the dialect: the layout of its payload."""
+    """The layout of a message's payload."""
 
     def __init__(self, number: int, table: Any) -> None:
         self.number, self.name = number, str(table.msgname)
         self.struct: struct.Struct = table.unpacker
         self.crc_extra = bytes([table.crc_extra])
-        self.id = number.to_bytes(3, "little")  # as MAVLink 2 has it
-        # For each field, in the order of the payload: the index of its first number, how many it has (1 for a text),
-        # whether it is a text, and whether it is an array.
+        self.id = number.to_bytes(3, "little")  # as in MAVLink 2
+        # For each field, in the order of the payload: the index of its first value, the number of values (1 for a
+        # text), whether it is a text, and whether it is an array.
         self._places: dict[str, tuple[int, int, bool, bool]] = {}
         self._zeros: list[Any] = []
-        # Selects the fields in their own order from the payload's numbers.
+        # Selects the fields in their own order from the payload's values.
         slices: dict[str, int | slice] = {}
         for field, length in zip(table.ordered_fieldnames, table.array_lengths, strict=True):
             text = table.fieldtypes[table.fieldnames.index(field)] == "char"
@@ -69,23 +75,23 @@ class MessageType:
             self._zeros += [b""] if text else [0] * count
             slices[field] = slice(at, at + count) if length > 0 and not text else at
         self.count = len(self._zeros)
-        # Of each field of numbers, whether it is an array; and the fields of integers.
+        # For each numeric field, whether it is an array; and the integer fields.
         self.arrays = {field: is_array for field, (_, _, text, is_array) in self._places.items() if not text}
         types = zip(table.fieldnames, table.fieldtypes, strict=True)
         self.integers = frozenset(field for field, type in types if "int" in type)
         self.fields: Any = namedtuple(self.name, table.fieldnames)  # type: ignore[misc]
         first, *others = [slices[field] for field in table.fieldnames]
         self._pick: Any = itemgetter(first, *others) if others else lambda numbers: (numbers[first],)
-        # Their indices among the fields.
+        # Indices of texts among the fields.
         self._texts = [table.fieldnames.index(field) for field, (_, _, text, _) in self._places.items() if text]
 
     def first(self, count: int) -> struct.Struct:
-        """Return the layout of the first so many numbers of the payload."""
+        """Return the layout of the payload's first `count` values."""
         letters = "".join(letter * int(times or 1) for times, letter in _PART.findall(self.struct.format))
         return struct.Struct(f"<{letters[:count]}")
 
     def size_of(self, field: str) -> int:
-        """Return how many numbers a field has."""
+        """Return the number of values of a field."""
         return self._places[field][1]
 
     def unpack(self, payload: bytes) -> Any:
@@ -101,7 +107,7 @@ class MessageType:
         return _new_tuple(self.fields, values)
 
     def pack(self, fields: Mapping[str, Any]) -> bytes:
-        """Return the payload of these fields; all others are zero. Raises EncodeError."""
+        """Return the payload for these fields; all others are zero. Raises EncodeError."""
         numbers = self._zeros.copy()
         for field, value in fields.items():
             place = self._places.get(field)
@@ -139,7 +145,7 @@ def load_kinds() -> None:
 
 @cache
 def kind_named(name: str) -> MessageType:
-    """Return the message type with this name. Raises EncodeError with the nearest one."""
+    """Return the message type with this name. Raises EncodeError, which suggests the nearest name."""
     number = _NUMBERS.get(name)
     if number is None:
         raise EncodeError(f"no MAVLink message {name!r}{did_you_mean(name, _NUMBERS)}")
@@ -175,7 +181,7 @@ def frame_bytes(
 
 
 def _framed(payload: bytes, ids: bytes, crc_extra: bytes, sequence: int, flags: int = 0) -> bytes:
-    """Return a MAVLink 2 frame up to its CRC. ids: of the sender, and of the message."""
+    """Return a MAVLink 2 frame up to its CRC. `ids` are those of the sender, and of the message."""
     # At least one byte remains: MAVLink 2, payload truncation.
     payload = payload.rstrip(b"\0") or payload[:1]
     body = bytes((len(payload), flags, 0, sequence)) + ids + payload
@@ -198,10 +204,15 @@ def first_frame_bytes(name: str, fields: Mapping[str, Any], system: int, compone
 
 
 class FrameWriter:
-    """Writes one message repeatedly, from its numbers in the order of the payload. It has no texts.
+    """Encodes a message without texts from values in the order of the payload.
 
-    For messages at every step of a simulation: it takes a quarter of the time of `frame_bytes`. last: the last numbers
-    of the payload, if they are always the same; `frame` takes those before them.
+    It takes a quarter of the time of `frame_bytes`, for messages at every step of a simulation.
+
+    Args:
+        name: Name of the message.
+        system: System id of the sender.
+        component: Component id of the sender.
+        last: Last values of the payload, if they are constant.
     """
 
     def __init__(self, name: str, system: int, component: int, last: Sequence[float] = ()) -> None:
@@ -212,14 +223,18 @@ class FrameWriter:
         self._ids = bytes([system, component]) + kind.id
 
     def frame(self, sequence: int, *numbers: Any) -> bytes:
-        """Return the frame, unsigned. Raises struct.error for numbers that do not fit."""
+        """Return the unsigned frame for all values but the constant ones. Raises struct.error if they do not fit."""
         return _framed(self._pack(*numbers) + self._last, self._ids, self._extra, sequence)
 
 
 class FrameReader:
-    """Reads one message repeatedly, as its first numbers in the order of the payload. It has no texts.
+    """Decodes a message without texts to values in the order of the payload.
 
-    For messages at every step of a simulation: it takes a third of the time of a Parser, which reads all others.
+    It takes a third of the time of a Parser, for messages at every step of a simulation. A Parser decodes all others.
+
+    Args:
+        name: Name of the message.
+        numbers: How many values to decode; None for all.
     """
 
     def __init__(self, name: str, numbers: int | None = None) -> None:
@@ -229,9 +244,9 @@ class FrameReader:
         self._id = kind.id
 
     def read(self, data: bytes, at: int) -> tuple[int, tuple[Any, ...]] | None:
-        """Return where the frame ends that begins at `at`, and its numbers; None if it is for a Parser.
+        """Return the end of the frame that begins at `at`, and its values.
 
-        That is all but a whole, unsigned frame of the message with the right sum.
+        Return None if a Parser must decode it: for another message, and for an incomplete, signed or corrupt frame.
         """
         if data[at + 7 : at + 10] != self._id or data[at] != V2 or data[at + 2]:
             return None

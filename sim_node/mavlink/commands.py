@@ -1,4 +1,4 @@
-"""MAVLink commands (MAV_CMD): sent, acknowledged, repeated, or refused with the reasons; and flights to a place."""
+"""MAVLink commands (MAV_CMD) with acknowledgements, repetition and reasons for refusals; and flights to a position."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ _WARNING = 4  # MAV_SEVERITY
 
 
 class CommandLong(Transaction):
-    """A COMMAND_LONG. params: up to seven; the rest are zero. hint: shown for a refusal without a reason.
+    """A COMMAND_LONG. The value of its result is the MAV_RESULT that was received, or None without an answer.
 
-    The value of its result is the MAV_RESULT that was received; None without an answer.
+    Args:
+        name: Name for users.
+        command: MAV_CMD.
+        params: Up to seven params; the others are zero.
+        hint: Shown for a refusal without a reason.
     """
 
     def __init__(self, name: str, command: int, *params: float, hint: str = "") -> None:
@@ -82,7 +86,7 @@ class CommandLong(Transaction):
         return self.start(now_ns)
 
     def _keep(self, texts: list[StatusText]) -> None:
-        """Keep warnings and worse: one of them may be the reason."""
+        """Keep texts of severity warning or worse: one of them may be the reason."""
         for each in texts:
             if each.severity <= _WARNING and len(self._texts) < MAX_TEXTS:
                 self._texts.append(printable(each.text))
@@ -112,7 +116,7 @@ def set_mode_for(what: str, vehicle: Telemetry) -> Transaction:
 
 
 def start_mission(vehicle: Telemetry) -> Transaction:
-    """Fly the mission. ArduPilot begins it on the ground with this command alone; its mode AUTO waits for a pilot."""
+    """Start the mission. On the ground, ArduPilot needs this command: its mode AUTO waits for a pilot."""
     if vehicle.autopilot != ARDUPILOT:
         return set_mode_for("mission", vehicle)
     # No first and last item: ArduPilot refuses a range.
@@ -136,7 +140,7 @@ def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:
 
 
 def set_speed(speed: float, limit: float) -> Transaction:
-    """Set the ground speed of flights to a place and of missions, m/s (MAV_CMD_DO_CHANGE_SPEED)."""
+    """Set the ground speed of missions and of flights to a position, m/s (MAV_CMD_DO_CHANGE_SPEED)."""
     if not 0.0 < speed <= limit:
         return TransactionRefused(
             "speed", f"speed is {speed:g} m/s; allowed: above 0 and up to limit_velocity, {limit:g} m/s"
@@ -162,9 +166,14 @@ MODE_SHOWS_NS = 3_000_000_000
 
 
 class Goto(Transaction):
-    """Succeeds within `tolerance` metres of the target, fails if the mode is refused or left.
+    """A flight to a position. Succeeds close to the target; fails if the mode is refused or left.
 
     The vehicle streams the setpoint. The stream continues after success, so that the vehicle stays there.
+
+    Args:
+        setpoint: Setpoint of the target.
+        vehicle: The vehicle's telemetry.
+        tolerance: Maximum distance from the target, m.
     """
 
     key = "goto"

@@ -1,4 +1,4 @@
-"""A link that is kept open: reopened with growing pauses, read into messages, written to."""
+"""A link that is kept open: it is reopened after growing pauses, parsed into messages, and written to."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ class Identity:
 class Connection:
     """A link, its state and its counters. Times are monotonic nanoseconds from the caller.
 
-    A peer that sends only MAVLink 1 is sent MAVLink 1, except for messages that MAVLink 1 does not have. Heartbeats are
-    sent to it in both versions: PX4 starts with MAVLink 1 and changes to MAVLink 2 once it receives it.
+    A peer that sends only MAVLink 1 receives MAVLink 1, except for messages that MAVLink 1 does not have. It receives
+    heartbeats in both versions: PX4 starts with MAVLink 1 and changes to MAVLink 2 once it receives it.
 
     Args:
         link: The link.
-        identity: The ids to send with.
+        identity: System and component id to send with.
         signing: Checks and adds signatures, or None.
 
     Attributes:
         state: down, connecting or up.
-        why: The reason why it last went down.
+        why: Reason why it last went down.
         is_in_use: Whether it is down because its port is in use.
         openings: How often it was opened.
         failures: How often it went down, or could not be opened.
         peers: When (ns) each peer was last received.
-        reception: Counters of what was received.
-        losses: Counters of what was lost, late or repeated of the messages that are accepted.
-        signing: As given.
+        reception: Counters of received data.
+        losses: Counters of accepted messages that were lost, late or repeated.
+        signing: The argument `signing`.
     """
 
     accepts_commands = True
@@ -85,17 +85,17 @@ class Connection:
 
     @property
     def unheard(self) -> bool:
-        """Whether nobody listened to what was sent last, as far as the system tells."""
+        """Whether the last datagram was refused because nothing listens there, as far as the system reports it."""
         return getattr(self.link, "unheard", False)
 
     def lost(self, system: int) -> int:
-        """Count the losses of a system.
+        """Return how many messages of a system were lost.
 
         Args:
-            system: Its id.
+            system: System id.
 
         Returns:
-            How many of its messages were lost on the way.
+            The number of messages.
         """
         return self._sequences.lost[system]
 

@@ -1,7 +1,7 @@
-"""What MAVLink's messages hold: the fields, axes and unit of each quantity, and the number that means it is unknown.
+"""Contents of MAVLink messages: fields, axes and unit of each quantity, and the value that means unknown.
 
-The table is for both directions. Values are in ROS' conventions: ENU and FLU, SI units, degrees of latitude, longitude,
-heading and course; None for what is unknown or not finite.
+The table serves both directions. Values are in the conventions of ROS: ENU and FLU, SI units, degrees of latitude,
+longitude, heading and course; None if unknown or not finite.
 """
 
 from __future__ import annotations
@@ -19,17 +19,24 @@ from sim_node.text import did_you_mean
 
 
 class Unit(NamedTuple):
-    """The unit of numbers: what to multiply them with for SI, and what to multiply SI with for them."""
+    """A unit of numbers.
+
+    Attributes:
+        factor: Factor to SI.
+        per: Factor from SI.
+    """
 
     factor: float
     per: float
 
 
 class AxisMapping(NamedTuple):
-    """How numbers become a value, and back.
+    """Conversion between numbers and a value.
 
-    read: called with the numbers in SI units; returns None if they have no meaning. None for a number as it is.
-    write: from the value to the numbers.
+    Attributes:
+        read: Converts numbers in SI units to the value, or None if they have no meaning. None if the value is the
+            number itself.
+        write: Converts the value to numbers.
     """
 
     read: Callable[..., Any] | None
@@ -42,7 +49,7 @@ def _place(latitude: int, longitude: int, millimetres: float = 0.0) -> tuple[flo
 
 
 def is_on_earth(latitude: float, longitude: float) -> bool:
-    """Return whether these are degrees of latitude and longitude."""
+    """Return whether latitude and longitude (degrees) are valid."""
     return abs(latitude) <= 90.0 and abs(longitude) <= 180.0
 
 
@@ -70,11 +77,11 @@ NED_ANGLES = AxisMapping(
     lambda attitude: quaternions.to_rpy(attitude.to_ned().xyzw).tolist(),
 )
 NED_YAW = AxisMapping(lambda yaw: YawNed(yaw).to_enu(), lambda yaw: (yaw.to_ned().radians,))
-# About the axis that is down in NED and in FRD.
+# About the axis that points down in NED and in FRD.
 DOWN = AxisMapping(lambda down: -down, lambda up: (-up,))
 # Degrees 1e7 times, and millimetres above mean sea level.
 PLACE = AxisMapping(_place, lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3))
-# Hundredths of degrees below 360.
+# Hundredths of degrees, less than 36000.
 HEADING = AxisMapping(None, lambda degrees: (round(degrees * 100.0) % 36_000 / 100.0,))
 # Latitude and longitude alone.
 ON_MAP = AxisMapping(_place, lambda place: (place[0] * 1e7, place[1] * 1e7))
@@ -84,10 +91,10 @@ class Quantity(NamedTuple):
     """A quantity of a message.
 
     Attributes:
-        fields: The names of its fields, separated by spaces; of one field, if that is an array.
-        axes: How it becomes a value.
-        unit: The unit of the fields.
-        unknown: The number that means that it is unknown, in the unit of the fields.
+        fields: Names of its fields, separated by spaces; a single one if that is an array.
+        axes: Conversion to a value.
+        unit: Unit of the fields.
+        unknown: Number that means unknown, in the unit of the fields.
     """
 
     fields: str
@@ -203,11 +210,11 @@ CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
 
 
 def reader(message: str, quantities: str | Quantity) -> Callable[[Any], tuple[Any, ...]]:
-    """Compile a function that reads a message: to no more than the expressions that would be written by hand.
+    """Compile a function that reads a message as fast as code written by hand.
 
     Args:
-        message: The name of the message.
-        quantities: Names of quantities of CONTENTS, separated by spaces; or one that is not there.
+        message: Name of the message.
+        quantities: Names of quantities of CONTENTS, separated by spaces; or a quantity that is not there.
 
     Returns:
         A function from the message's fields to the values, each None if it is unknown or not finite.
@@ -222,10 +229,10 @@ def reader(message: str, quantities: str | Quantity) -> Callable[[Any], tuple[An
 
 
 def receiver(message: str, quantities: str, function: Callable[..., None], *further: Any) -> Callable[[Any, Any], None]:
-    """Compile the call of a function with what was read from a message.
+    """Compile the call of a function with the values of a message.
 
     Args:
-        message: The name of the message.
+        message: Name of the message.
         quantities: As for `reader`.
         function: Called with the fields, the telemetry, the values, and `further`.
         further: Further arguments.
@@ -241,7 +248,7 @@ def receiver(message: str, quantities: str, function: Callable[..., None], *furt
 
 
 def _expressions(message: str, quantities: str | Quantity) -> tuple[list[str], dict[str, Any]]:
-    """Return a Python expression for each value, and what the names in them stand for."""
+    """Return a Python expression for each value, and the objects that their names refer to."""
     held = [CONTENTS[message][name] for name in quantities.split()] if isinstance(quantities, str) else [quantities]
     arrays = kind_named(message).arrays
     values, names = list[str](), dict[str, Any](isfinite=math.isfinite, nan=math.nan, inf=math.inf)
@@ -260,11 +267,11 @@ def _expressions(message: str, quantities: str | Quantity) -> tuple[list[str], d
 
 
 def written(message: str, **values: Any) -> dict[str, Any]:
-    """Return the fields of a message that hold values. Integers are rounded.
+    """Return the fields of a message for some values. Integers are rounded.
 
     Args:
-        message: The name of the message.
-        values: Values by the names of quantities in CONTENTS; None for what is unknown.
+        message: Name of the message.
+        values: Values by the names of quantities in CONTENTS; None for unknown.
 
     Returns:
         The fields by name.
@@ -283,7 +290,7 @@ def written(message: str, **values: Any) -> dict[str, Any]:
 
 @cache
 def _places(message: str, name: str) -> tuple[list[tuple[str, bool]], bool, Callable[[Any], Any], float, Any]:
-    """Return a quantity's fields, each with whether it is an integer, whether it is an array, and how it is written."""
+    """Return a quantity's fields, whether each is an integer, whether they are an array, and how to write them."""
     kind, (fields, axes, unit, unknown) = kind_named(message), CONTENTS[message][name]
     names = fields.split()
     return [(field, field in kind.integers) for field in names], kind.arrays[names[0]], axes.write, unit.per, unknown

@@ -1,4 +1,4 @@
-"""What the names of MAVROS, PX4 and ArduPilot share: tables of their topics, compiled, and a vehicle with them."""
+"""Common parts of the names of MAVROS, PX4 and ArduPilot: compiled tables of topics, and vehicles with these names."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ _UNIX_US = 1_000_000_000_000_000
 NOTHING = (0.0, 0.0, 0.0)
 UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
 Numbers = tuple[float, ...]
-# Numbers of a message: a sign, and a path such as pose.position.x or covariance[9].
+# A number of a message: a sign, and a path such as pose.position.x or covariance[9].
 _NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
 
 
 class Unknown(ValueError):
-    """A quantity is not known, so that its message is not sent. The text says which, in a few words."""
+    """A quantity is unknown, so its message is not sent. The text says which one, in a few words."""
 
 
-# Publishes a message of MAVLink; called with its fields and the vehicle under these names.
+# Publishes a MAVLink message. Called with its fields and the vehicle.
 Read = Callable[[Any, Any], None]
-# The functions that publish a message, by its name.
+# Functions that publish a message, by its name.
 Readers = Mapping[str, Sequence[Read]]
 
 
 class VehicleNames:
-    """A vehicle under other names than ours. Belongs to the bridge's thread.
+    """A vehicle under names of other software. Belongs to the bridge's thread.
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
         send: Called with a topic and its message as CDR.
-        readers: What publishes its messages.
-        frames: The names of frames in these messages.
+        readers: Functions that publish messages.
+        frames: Names of frames in these messages.
 
     Attributes:
-        last: The newest fields of the messages that are read, by name, since the vehicle is connected.
-        parameters: The autopilot's parameters that were received, by name.
-        row_stamp_ns: The stamp of the row that is being published (ns).
+        last: Latest fields, by name, of the messages read since the vehicle was connected.
+        parameters: The autopilot's parameters received so far, by name.
+        row_stamp_ns: Stamp of the row that is being published (ns).
     """
 
     def __init__(self, vehicle: Telemetry, send: Send, readers: Readers, frames: FrameNames) -> None:
@@ -64,21 +64,21 @@ class VehicleNames:
         self._due_ns: dict[str, int] = {}
 
     def reads(self, name: str) -> bool:
-        """Return whether a message by this name is read.
+        """Return whether messages of a name are read.
 
         Args:
-            name: The name of the message.
+            name: Name of the message.
 
         Returns:
-            Whether it is.
+            Whether they are.
         """
         return name in self._readers
 
     def receive(self, name: str, fields: Any) -> None:
-        """Publish what is published of a message under these names.
+        """Publish the topics of a message.
 
         Args:
-            name: The name of the message.
+            name: Name of the message.
             fields: Its fields.
         """
         self.last[name] = fields
@@ -104,12 +104,12 @@ class VehicleNames:
         self.send(topic, pack(stamp_ns, values))
 
     def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
-        """Send a message, given its fields by name; those that the installed definition lacks are left out."""
+        """Send a message from its fields by name. Fields that the installed definition lacks are left out."""
         type = topic.type.replace("/", "/msg/")
         self.send(topic, encode(type, known(type, fields)))
 
     def is_due(self, what: str, period_ns: int) -> bool:
-        """Return whether something that is sent once in a period is due, and begin the next period then."""
+        """Return whether a periodic action is due; if so, begin the next period."""
         now_ns = self.vehicle.arrival_ns
         due_ns = self._due_ns.get(what, now_ns)
         if 0 < due_ns - now_ns <= period_ns:
@@ -128,7 +128,7 @@ class VehicleNames:
         return found
 
     def stamp_of(self, fields: Any) -> int:
-        """Return the stamp of a message (ns). The vehicle's own translations learn the clock; this does not."""
+        """Return the stamp of a message (ns), without learning the offset of the clock from it."""
         clock, arrival_ns = self.vehicle.clock, self.vehicle.arrival_ns
         if milliseconds := getattr(fields, "time_boot_ms", 0):
             return clock.stamp_of_old(milliseconds * 1_000_000, arrival_ns, of_ms=True)
@@ -138,7 +138,7 @@ class VehicleNames:
         return clock.stamp_of_old(microseconds * 1000, arrival_ns)
 
     def above_sea(self, lat: int, lon: int, millimetres: int) -> tuple[float, float, float]:
-        """Return degrees, and metres above mean sea level. Raises Unknown for a place that is not on Earth."""
+        """Return latitude, longitude (degrees) and altitude above mean sea level (m). Raises Unknown if invalid."""
         place = lat * 1e-7, lon * 1e-7, millimetres * 1e-3
         if not is_on_earth(*place[:2]):
             raise Unknown("position is not on Earth")
@@ -146,9 +146,9 @@ class VehicleNames:
 
 
 class EnuNames(VehicleNames):
-    """A vehicle under names whose frames are ENU and FLU. What is not known is 0, or an orientation of 0 0 0 1."""
+    """A vehicle under names whose frames are ENU and FLU. Unknown values are 0, unknown orientations 0 0 0 1."""
 
-    # What rows call
+    # Methods for rows
 
     def orientation(self) -> Numbers:
         """Return the orientation of base_link in the map [x, y, z, w]."""
@@ -160,7 +160,7 @@ class EnuNames(VehicleNames):
         return tuple(self.vehicle.rates or NOTHING)
 
     def body(self, east: float, north: float, up: float) -> Numbers:
-        """Turn a vector of the map into base_link."""
+        """Convert a vector from the map to base_link."""
         return tuple((self.vehicle.attitude or UNCHANGED).to_body(Enu((east, north, up))))
 
     def raw_force(self, x: float, y: float, z: float) -> Numbers:
@@ -170,13 +170,13 @@ class EnuNames(VehicleNames):
 
 
 class ValueSource(NamedTuple):
-    """Where the numbers of a field come from.
+    """Source of the numbers of a field.
 
     Attributes:
         fields: Fields of the other message, separated by spaces, in order, each with its sign: `y x -z` for NED as ENU.
         unit: Their unit.
-        unknown: The number that means that a field is not known: then it is NaN.
-        by: The name of a method that is called with these numbers, and returns those of the field. Empty for none.
+        unknown: Number that means that a field is unknown, which becomes NaN.
+        by: Name of a method that converts these numbers to those of the field; empty for none.
     """
 
     fields: str = ""
@@ -186,7 +186,7 @@ class ValueSource(NamedTuple):
 
 
 def by(method: str, fields: str = "", unit: Unit = SI) -> ValueSource:
-    """Return the source of what a method returns for these fields."""
+    """Return the source of a method's result for these fields."""
     return ValueSource(fields, unit, by=method)
 
 
@@ -196,13 +196,13 @@ def compiled(
     """Compile a function of a message and an owner of methods that returns all numbers in a row.
 
     Args:
-        sources: Where they come from.
-        arrays: The names of the message's fields, and whether each is an array; None for a message whose fields are
-            not known here.
-        owner: The class that has the methods.
+        sources: Sources of the numbers.
+        arrays: Names of the message's fields, and whether each is an array; None for a message whose fields are not
+            known here.
+        owner: Class that has the methods.
 
     Returns:
-        The function: no more than the expressions that would be written by hand.
+        The function, as fast as code written by hand.
 
     Raises:
         ValueError: A source has a field or a method that does not exist.
@@ -235,18 +235,18 @@ class TopicRow:
     """A topic, or one of several sources of one.
 
     Attributes:
-        name: The name below the namespace.
+        name: Name below the namespace.
         type: package/Name.
-        message: The message of MAVLink.
-        frames: Names of frames: of the header's, and of the child's if there is one. Empty for none.
-        fields: Where the fields come from. A key may be several paths. Those that the installed definition does not
-            have are left out.
+        message: MAVLink message.
+        frames: Names of frames: that of the header, and that of the child if there is one. Empty for none.
+        fields: Sources of the fields. A key may be several paths. Fields that the installed definition lacks are left
+            out.
         profile: QoS.
-        is_now: Whether the stamp is the time of arrival; otherwise that of the message.
+        is_now: Whether the stamp is the time of arrival instead of that of the message.
         unless: Messages that are preferred to this one while they are received.
-        constants: Further fields; from the vehicle under these names, if it is a function.
-        when: Whether a message has the quantity at all; None if each has.
-        period_ns: The topic is published once in this time (ns); 0 for as often as the message comes.
+        constants: Further fields, or a function that returns them for the vehicle.
+        when: Returns whether a message contains the quantity; None if all do.
+        period_ns: Minimum period of the topic (ns); 0 to publish every message.
     """
 
     name: str
@@ -263,11 +263,11 @@ class TopicRow:
 
 
 class TopicFunction(NamedTuple):
-    """What publishes messages of MAVLink that are more than a row.
+    """A function that publishes MAVLink messages for which a row is not enough.
 
     Attributes:
-        messages: Their names.
-        topics: What it publishes; none that another one names.
+        messages: Names of the messages.
+        topics: Topics that it publishes, each listed by one function only.
         read: Publishes them.
     """
 
@@ -289,9 +289,9 @@ def row_readers(rows: Sequence[TopicRow], functions: Sequence[TopicFunction], ow
     """Compile a table.
 
     Args:
-        rows: Its rows.
-        functions: What is no row.
-        owner: The class that has the methods of rows.
+        rows: Rows of the table.
+        functions: Functions of the table.
+        owner: Class that has the methods of rows.
 
     Returns:
         The functions that publish a message, by its name.
@@ -359,21 +359,21 @@ def _reader(row: TopicRow, topic: VehicleTopic, owner: type[VehicleNames]) -> Re
     return publish
 
 
-# Returns the messages to send for one that was received; raises SetpointRefused.
+# Returns the messages to send for a received message. Raises SetpointRefused.
 Convert = Callable[[Any, Telemetry], Sequence[Outgoing]]
 
 
 class Input(NamedTuple):
-    """A topic that is read.
+    """A topic that is subscribed to.
 
     Attributes:
-        name: The name below the prefix.
-        type: The message.
-        convert: Returns the messages of MAVLink.
-        moves: Whether these move the vehicle, so that they end a goto and a stream of our own names.
-        needs: Fields of PX4's OffboardControlMode of which one has to be set, in a message that is at most a second
-            old. Empty for what works without.
-        lost: Returns what a message asks for that MAVLink cannot carry; empty for nothing.
+        name: Name below the prefix.
+        type: Type of the message.
+        convert: Returns the MAVLink messages.
+        moves: Whether these move the vehicle, so that they end a goto, and a setpoint stream under our own names.
+        needs: Fields of PX4's OffboardControlMode, one of which must be set in a message at most a second old. Empty
+            for none.
+        lost: Returns parts of a message that MAVLink cannot carry; empty for none.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which sender of heartbeats is the autopilot of a system: components, and tools on the ground, send them, too."""
+"""Election of the autopilot of a system, among components and ground tools that send heartbeats, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_node.mavlink.vehicle import VehicleRoute
 
 AUTOPILOT_COMPONENT = 1  # MAV_COMP_ID_AUTOPILOT1
 GENERIC, RESERVED, NO_AUTOPILOT = 0, 1, 8  # MAV_AUTOPILOT
-# Entries of MAV_TYPE that are parts of a vehicle or stations on the ground.
+# MAV_TYPEs of components and of ground stations.
 _NO_VEHICLES = frozenset(
     enum_values("MAV_TYPE").get(f"MAV_TYPE_{name}", -1)
     for name in (
@@ -18,20 +18,20 @@ _NO_VEHICLES = frozenset(
         *("BATTERY", "PARACHUTE", "LOG", "OSD", "IMU", "GPS", "WINCH", "ILLUMINATOR", "GRIPPER"),
     )
 )
-# A sender of a better standing that was received in this time is waited for.
+# Time after which a silent sender of better standing is no longer waited for.
 RIVAL_NS = 5_000_000_000
 MAX_SENDERS = 1024
 
 
 def standing(component: int, heartbeat: Any) -> int:
-    """Return how much a sender looks like an autopilot; 0 if it is none.
+    """Return how likely a sender is an autopilot; 0 if it is none.
 
     Args:
-        component: Its component id.
-        heartbeat: The fields of its heartbeat.
+        component: Component id.
+        heartbeat: Fields of its heartbeat.
 
     Returns:
-        The larger the better: its component counts most, then its type, then whether it names an autopilot.
+        A number, larger for more likely. The component counts most, then the type, then whether it names an autopilot.
     """
     is_first, is_vehicle = component == AUTOPILOT_COMPONENT, heartbeat.type not in _NO_VEHICLES
     if heartbeat.autopilot == NO_AUTOPILOT or not (is_first or is_vehicle):
@@ -52,7 +52,7 @@ class Discovery:
     """Elects the autopilot of each system id among the senders of heartbeats."""
 
     def __init__(self) -> None:
-        # The standing of each sender, and when it was received last (ns): a single packet makes no vehicle's topics.
+        # Standing of each sender, and time of its last heartbeat (ns): a single packet must not create a vehicle.
         self._senders: dict[tuple[int, int, VehicleRoute, Address], tuple[int, int]] = {}
 
     def elects(
@@ -69,14 +69,14 @@ class Discovery:
 
         Args:
             message: The heartbeat.
-            route: The link on which it was received.
-            address: The address of its sender.
+            route: Link on which it was received.
+            address: Address of its sender.
             now_ns: Monotonic time (ns).
-            above: The standing of the present autopilot; 0 if there is none.
+            above: Standing of the present autopilot; 0 if there is none.
             heard: Whether the first heartbeat suffices.
 
         Returns:
-            Whether it was heard before, and no other sender stands higher.
+            Whether it was received before, and no other sender has a higher standing.
         """
         rank = standing(message.component, message.fields)
         if rank <= above:

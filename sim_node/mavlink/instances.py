@@ -26,16 +26,16 @@ from sim_node.world import Autopilot, World
 from sim_node.world.autopilots import SHARED_PORTS, VEHICLES, Vehicle, autopiloted
 from sim_node.world.vehicles import BUILTIN, MAX_INSTANCES
 
-# Whose ports are those of PX4: the built-in autopilot listens where PX4 does.
+# Kind of ports that the built-in autopilot uses: those of PX4.
 PORTS = SHARED_PORTS[BUILTIN]
 
 
 class AutopilotInstances:
-    """The instances of a run's autopilots, which no other run on this machine chooses until it is closed.
+    """The instances of a run's autopilots, reserved on this machine until it is closed.
 
-    Their ports are opened later, so that these are free does not show what another run has just chosen. On Linux
+    Ports are opened only later, so a free port may belong to an instance that another run has just chosen. On Linux
     each instance is therefore reserved by a Unix socket with an abstract name, which leaves no file and ends with the
-    process. Elsewhere nothing is reserved.
+    process. Other systems reserve nothing.
 
     Args:
         report: Called with a line of text for each instance that is changed.
@@ -46,15 +46,15 @@ class AutopilotInstances:
         self._report, self._bridged = report, bridged
         self._reserved: set[tuple[str, int]] = set()
         self._held = ExitStack()
-        # A run that is never opened is not closed either.
+        # A run that is never opened is never closed.
         self.close = weakref.finalize(self, self._held.close)
 
     def choose(self, world: World, but: Collection[str] = ()) -> World:
-        """Return the world with other instances of built-in autopilots whose ports are in use, unless it sets them.
+        """Return the world with other instances for built-in autopilots whose ports are in use, unless it sets them.
 
         Args:
             world: The world.
-            but: Vehicles that run already, whose ports are in use by themselves.
+            but: Vehicles that run already, and use their ports themselves.
 
         Returns:
             The changed world.
@@ -82,11 +82,11 @@ class AutopilotInstances:
         return replace(world, **parts)
 
     def _is_free(self, autopilot: Autopilot) -> bool:
-        """Return whether the instance of an autopilot is free. It is then reserved."""
+        """Return whether the instance of an autopilot is free, and reserve it."""
         return _are_free(autopilot, bridged=self._bridged) and self._reserve(*_ports_of(autopilot))
 
     def _reserve(self, ports: str, instance: int) -> bool:
-        """Return whether an instance is reserved for this run, if that is possible on this system."""
+        """Reserve an instance, and return whether that succeeded, or is not possible on this system."""
         if (ports, instance) in self._reserved or sys.platform != "linux":
             return True
         held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -1,7 +1,7 @@
-"""Flight modes by the autopilots' own names: custom_mode to name and back.
+"""Flight modes by the autopilots' own names: conversion between custom_mode and name.
 
 PX4: main << 16 | sub << 24 (px4_custom_mode.h). ArduPilot: a number per kind of vehicle, by the dialect's enums.
-MAV_AUTOPILOT_GENERIC has no modes that are agreed upon.
+MAV_AUTOPILOT_GENERIC has no agreed modes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PX4_AUTO = {
     8: "AUTO.FOLLOW_TARGET", 9: "AUTO.PRECLAND", 10: "AUTO.VTOL_TAKEOFF",
 }  # fmt: skip
 _AUTO = 4
-# MAV_TYPE by the enum with its modes. All other types are copters.
+# MAV_TYPEs by the enum of their modes. All other types are copters.
 _PLANES, ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM, ARMED = 1, 128  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED, MAV_MODE_FLAG_SAFETY_ARMED
 UNINIT = 0  # MAV_STATE
@@ -45,12 +45,12 @@ def mode_name(state: Heartbeat) -> str:
 
 
 def mode_names(autopilot: int, type: int) -> list[str]:
-    """Return the names that `mode` accepts for such a vehicle."""
+    """Return the names that `mode` accepts for a vehicle."""
     return list(_customs(autopilot, type))
 
 
 def mode(name: str, autopilot: int, type: int) -> ModeArguments | None:
-    """Return the mode with this name, in any case, or None."""
+    """Return the mode with this name, ignoring case, or None."""
     custom = _customs(autopilot, type).get(name.upper())
     if custom is None:
         return None
@@ -64,8 +64,7 @@ def is_armable(state: Heartbeat, status: Any) -> bool:
 
     Args:
         state: Its heartbeat.
-        status: The fields of its last SYS_STATUS, whose bit of the checks before arming counts if it has that; None
-            for none.
+        status: Fields of its last SYS_STATUS, or None. Its pre-arm bit counts if that is present.
 
     Returns:
         Whether it can be armed.

@@ -1,4 +1,4 @@
-"""The parameter protocol: all parameters, and setting one. https://mavlink.io/en/services/parameter.html"""
+"""The parameter protocol: listing all parameters, and setting one. https://mavlink.io/en/services/parameter.html"""
 
 from __future__ import annotations
 
@@ -10,20 +10,27 @@ from sim_node.mavlink.telemetry import ARDUPILOT
 from sim_node.mavlink.transaction import Outgoing, Transaction
 
 SECOND = 1_000_000_000
-# A list that has been silent for so long is asked for what is missing; so is a value that is not confirmed.
+# Silence after which missing parameters, or an unconfirmed value, are requested again.
 SILENCE_NS = SECOND
 MAX_TRIES = 5
-# How many missing ones are asked for at a time.
+# Number of missing parameters that are requested at a time.
 _AT_A_TIME = 20
 MAX_PARAMETERS = 5000
-# struct's codes of integers by MAV_PARAM_TYPE; the sixth and the fifth have four bytes.
+# Codes of struct for integers by MAV_PARAM_TYPE. The fifth and the sixth have four bytes.
 _INTEGERS = {1: "B", 2: "b", 3: "H", 4: "h", 5: "I", 6: "i"}
 INT32, REAL32 = 6, 9
 _NO_INDEX = 65535
 
 
 class ParamValue(NamedTuple):
-    """A parameter as an autopilot has it: its value, MAV_PARAM_TYPE, its number, and of how many."""
+    """A parameter of an autopilot.
+
+    Attributes:
+        value: Value.
+        type: MAV_PARAM_TYPE.
+        number: Index.
+        of: Number of parameters.
+    """
 
     value: int | float
     type: int
@@ -37,7 +44,7 @@ def decoded(fields: Any, autopilot: int) -> ParamValue:
 
 
 def value_of(fields: Any, autopilot: int) -> int | float:
-    """Return the value of a PARAM_VALUE or PARAM_SET. ArduPilot sends integers as numbers, all others as bytes."""
+    """Return the value of a PARAM_VALUE or PARAM_SET. ArduPilot sends integers as floats, all others as bytes."""
     code, value = _INTEGERS.get(fields.param_type), fields.param_value
     if code is None:
         return float(value)
@@ -66,7 +73,7 @@ def encoded(value: float, autopilot: int, type: int) -> dict[str, Any]:
 
 
 class ParamList(Transaction):
-    """Asks for all parameters, and again for those that were lost. Its value is how many there are."""
+    """Requests all parameters, and repeats those that were lost. The value of its result is their number."""
 
     key, name = "parameters", "parameter list"
 
@@ -77,10 +84,10 @@ class ParamList(Transaction):
         self._heard_ns = 0
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """Ask for all.
+        """Request all parameters.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -89,11 +96,11 @@ class ParamList(Transaction):
         return [("PARAM_REQUEST_LIST", {})]
 
     def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
-        """Count what comes.
+        """Record received parameters.
 
         Args:
             message: A message from the autopilot.
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             No messages.
@@ -112,10 +119,10 @@ class ParamList(Transaction):
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Ask again after a silence.
+        """Repeat requests after a silence.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -133,10 +140,10 @@ class ParamList(Transaction):
 
 
 class ParamSet(Transaction):
-    """Sets a parameter. It succeeds if the autopilot answers with the value; the value of its result is a ParamValue.
+    """Sets a parameter. Succeeds if the autopilot answers with the value. The value of its result is a ParamValue.
 
     Args:
-        param: Its name.
+        param: Name of the parameter.
         fields: Value and type, from `encoded`.
         autopilot: MAV_AUTOPILOT.
     """
@@ -147,10 +154,10 @@ class ParamSet(Transaction):
         self._tries, self._sent_ns = 0, 0
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """Send it.
+        """Send the value.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -159,11 +166,11 @@ class ParamSet(Transaction):
         return [("PARAM_SET", {"param_id": self._param, **self._fields})]
 
     def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
-        """End with the value that the autopilot has now.
+        """End with the value that the autopilot reports.
 
         Args:
             message: A message from the autopilot.
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             No messages.
@@ -180,10 +187,10 @@ class ParamSet(Transaction):
         return self.end(ok, f"is {found.value:g}" if ok else f"stays {found.value:g}", found)
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Send it again after a silence.
+        """Repeat the value after a silence.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.

@@ -1,4 +1,4 @@
-"""Bytes to complete MAVLink frames: find their starts, check their sums."""
+"""Parser of MAVLink frames in a stream of bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _mcrf4xx = crc16.mcrf4xx
 class Reception:
     """Counters of what a link received.
 
-    messages: complete messages; junk: bytes outside of frames; unknown: frames of messages that are not in the dialect.
+    Attributes:
+        messages: Complete messages.
+        junk: Bytes outside of frames.
+        unknown: Frames of messages that are not in the dialect.
     """
 
     messages: int = 0
@@ -28,8 +31,9 @@ class Reception:
 class Parser:
     """Parses the bytes of a link into messages. It never raises.
 
-    datagrams: frames end with the datagram (UDP); otherwise an incomplete frame waits for more bytes (TCP, serial
-    lines). At most one incomplete frame is kept.
+    Args:
+        datagrams: Whether frames end with the datagram (UDP). Otherwise an incomplete frame waits for more bytes (TCP,
+            serial lines). At most one incomplete frame is kept.
     """
 
     def __init__(self, *, datagrams: bool) -> None:
@@ -43,7 +47,7 @@ class Parser:
         return not self._pending
 
     def restart(self) -> None:
-        """Drop an incomplete frame, because the link was closed. The counters go on."""
+        """Drop an incomplete frame, because the link was closed. Counters are kept."""
         self._pending = b""
 
     def feed(self, data: bytes) -> list[MavlinkMessage]:
@@ -82,7 +86,7 @@ class Parser:
             payload_at, payload_end = at + 6, at + 6 + data[at + 1]
         kind = kind_of(number) if flags in (0, SIGNED) else None
         if kind is None:
-            # Without its seed a frame cannot be checked. It is accepted if another frame begins behind it.
+            # Without its CRC seed a frame cannot be checked. It is accepted if another frame follows.
             after = at + size
             if flags in (0, SIGNED) and (after == len(data) or data[after] in (V1, V2)):
                 self.reception.unknown += 1

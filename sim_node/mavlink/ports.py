@@ -1,4 +1,4 @@
-"""Ports of autopilots on this machine: their numbers, and whether one is in use."""
+"""Ports of autopilots on this machine, and checks whether they are in use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import fcntl
 from pathlib import Path
 
 HOST = "127.0.0.1"
-# Ports of instance 0. Those of other instances follow.
+# Ports of instance 0. Those of other instances are consecutive.
 FIRST_SIMULATOR_PORT, FIRST_GROUND_PORT, FIRST_OWN_PORT = 4560, 14540, 14800
-# Where the first PX4 listens for ground stations; the first ArduPilot's simulator link and serial port, and how far
-# apart those of its instances are.
+# Port on which the first PX4 listens for ground stations; ports of the first ArduPilot's simulator link and serial
+# line, and the distance between those of its instances.
 FIRST_STATION_PORT = 18570
 ARDUPILOT_SIMULATOR_PORT, ARDUPILOT_SERIAL_PORT, ARDUPILOT_APART = 9002, 5760, 10
 
@@ -25,7 +25,7 @@ def is_in_use(error: OSError) -> bool:
 
 
 def px4_lock(instance: int) -> Path:
-    """Return the file that a PX4 locks as long as it runs, whatever its network (its main.cpp)."""
+    """Return the file that a PX4 instance locks while it runs, in any network namespace (its main.cpp)."""
     return Path(f"/tmp/px4_lock-{instance}")
 
 

@@ -1,7 +1,7 @@
-"""What the first mission, setpoint and message of each kind need, imported, compiled and read before links are open.
+"""Preparation of the first mission, setpoint and message of each kind, before links are open.
 
-An import takes as long as the disk likes, and a kernel up to seconds. While the bridge's loop waits for one, it sends
-no setpoint and no heartbeat: PX4's failsafes wait for half a second.
+Imports depend on the disk, and compiling a kernel takes up to seconds. Meanwhile the bridge's loop would send no
+setpoint and no heartbeat, and PX4's failsafes act after half a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAN = "frame: enu\nitems: [{type: waypoint, position: [0, 0, 1]}]"
 
 @cache
 def prepare() -> None:
-    """Import, compile and read what the bridge's loop and its missions use. Does nothing the second time."""
+    """Import, compile and read all that the bridge's loop and its missions use. Do nothing if called again."""
     load_kinds()
     TRANSLATIONS.table()
     for topic in TOPICS.values():

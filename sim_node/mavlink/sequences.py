@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 
-# A message may be overtaken by this many others.
+# Maximum number of messages by which a message may be overtaken.
 WINDOW = 64
-# Senders beyond this number are strangers: all of them are forgotten.
+# If there are more senders than this, all of them are forgotten.
 MAX_SENDERS = 1024
 # An outage is longer than this, in milliseconds of the sender's clock, and shorter than MAX_OUTAGE_MS.
 _OUTAGE_MS, MAX_OUTAGE_MS = 1000, 3_600_000
-# The rate is an average over about this many messages, and is used from a tenth of them on.
+# The rate is an average over about this many messages, and is valid after a tenth of them.
 _AVERAGED = 1000
 
 
@@ -28,8 +28,8 @@ class LossCounters:
 
     Attributes:
         lost: Messages that were sent but have not arrived.
-        late: Messages that others had overtaken.
-        repeated: Messages that arrived before.
+        late: Messages that were overtaken by others.
+        repeated: Messages that had arrived before.
     """
 
     lost: int = 0
@@ -39,12 +39,18 @@ class LossCounters:
 
 @dataclass(slots=True)
 class _Sender:
-    """What was received of a sender.
+    """Messages received from a sender.
 
-    number: the newest sequence number, with all wraps; its low byte is that of the message. frames: by their low byte,
-    the numbers and the hashes of the newest frames. received: how many messages. boot_ms, boot_number, boot_received:
-    the newest time since boot, and number and received at that time. numbers, span_ms: decaying sums, whose ratio is
-    the rate.
+    Attributes:
+        first: First sequence number.
+        number: Latest sequence number including wraps; its low byte is that of the message.
+        frames: Numbers and hashes of the latest frames, by the low byte of the number.
+        received: Number of messages.
+        boot_ms: Latest time since boot, ms.
+        boot_number: `number` at that time.
+        boot_received: `received` at that time.
+        numbers: Decaying sum of messages sent; the rate is its ratio to `span_ms`.
+        span_ms: Decaying sum of times, ms.
     """
 
     first: int
@@ -58,19 +64,19 @@ class _Sender:
     span_ms: float = 0.0
 
     def time(self, boot_ms: int) -> int:
-        """Note the time since boot of the newest message. Return by how much the number of losses has to change."""
+        """Note the time since boot of the latest message, and return the change of the number of losses."""
         span = ((boot_ms - self.boot_ms + 2**31) & 0xFFFFFFFF) - 2**31  # milliseconds wrap after 49.7 days
         steps, received = self.number - self.boot_number, self.received - self.boot_received
         change = 0
         if not self.boot_ms:
             pass
         elif span < -_OUTAGE_MS or span > MAX_OUTAGE_MS:
-            # It has rebooted and counts from anew.
+            # It has rebooted, and its sequence numbers start again.
             change, self.numbers, self.span_ms = received - steps, 0.0, 0.0
         elif span <= 0:
             return 0  # of another sensor
         elif span > _OUTAGE_MS:
-            # Without a loss the sender was silent itself, such as in a simulation that was paused.
+            # Without losses, the sender itself was silent, as in a paused simulation.
             if steps > received and self.numbers > 0.1 * _AVERAGED:
                 expected = self.numbers / self.span_ms * span
                 change = max(0, round((expected - steps) / 256)) * 256
@@ -87,8 +93,8 @@ class Sequences:
     """Counts the losses of each sender of a link. Senders are distinguished by address, system and component.
 
     Attributes:
-        losses: The counters.
-        lost: The messages that were lost, by the system that sent them.
+        losses: Counters of the link.
+        lost: Number of lost messages by system id.
     """
 
     losses: LossCounters = field(default_factory=LossCounters)
@@ -96,11 +102,11 @@ class Sequences:
     _senders: dict[tuple[Address, int, int], _Sender] = field(default_factory=dict)
 
     def note(self, message: MavlinkMessage, address: Address) -> None:
-        """Note a message that was accepted, in the order of arrival.
+        """Note an accepted message, in the order of arrival.
 
         Args:
             message: The message.
-            address: The address of its sender.
+            address: Address of its sender.
         """
         before = self.losses.lost
         self._count(message, address)
@@ -139,5 +145,5 @@ class Sequences:
         sender.frames[sequence] = sender.number, hash(message.raw)
 
     def restart(self) -> None:
-        """Forget the senders, because the link was closed. The counters go on."""
+        """Forget all senders, because the link was closed. Counters are kept."""
         self._senders.clear()

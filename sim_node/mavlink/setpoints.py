@@ -1,4 +1,4 @@
-"""Setpoints and external estimates from ENU/FLU to MAVLink's NED/FRD, with type masks for the fields that apply.
+"""Conversion of setpoints and external estimates from ENU/FLU to MAVLink's NED/FRD, with type masks.
 
 SET_POSITION_TARGET_LOCAL_NED, SET_ATTITUDE_TARGET: https://mavlink.io/en/messages/common.html
 """
@@ -41,11 +41,11 @@ NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
 POSITION_MASK = NO_VELOCITY | NO_ACCELERATION | NO_YAW_RATE
 VELOCITY_MASK = NO_POSITION | NO_ACCELERATION | NO_YAW
 ACCELERATION_MASK = NO_POSITION | NO_VELOCITY | NO_YAW | NO_YAW_RATE
-# Where local NED begins.
+# Origin of local NED.
 _START = Ned((0.0, 0.0, 0.0))
-# Of a place that a setpoint is for, m.
+# Largest coordinate of a setpoint's position, m.
 MAX_ALTITUDE = 1e5
-# The range of autopilots' gyroscopes, 2000 degrees/s; no vehicle follows a faster turn (rad/s).
+# Range of autopilots' gyroscopes, 2000 degrees/s (rad/s): no vehicle turns faster.
 MAX_TURN_RATE = math.radians(2000.0)
 # ATTITUDE_TARGET_TYPEMASK.
 NO_RATES, NO_ATTITUDE = 7, 128
@@ -57,7 +57,14 @@ class SetpointRefused(ValueError):
 
 @dataclass(frozen=True)
 class SetpointLimits:
-    """Limits of setpoints: distance from home and height above it (m), velocity (m/s), acceleration (m/s²)."""
+    """Limits of setpoints.
+
+    Attributes:
+        distance: Maximum distance from home, m.
+        height: Maximum height above home, m.
+        velocity: Maximum velocity, m/s.
+        acceleration: Maximum acceleration, m/s².
+    """
 
     distance: float = 1000.0
     height: float = 120.0
@@ -66,7 +73,13 @@ class SetpointLimits:
 
 
 class Setpoint(NamedTuple):
-    """A message to the vehicle. ned: the target position, if it is one."""
+    """A message to the vehicle.
+
+    Attributes:
+        name: Name of the message.
+        fields: Its fields.
+        ned: Target position in local NED, m; None if it has none.
+    """
 
     name: str
     fields: Mapping[str, Any]
@@ -86,7 +99,7 @@ def position(
 def goto(
     frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: SetpointLimits, home: Home | None
 ) -> Setpoint:
-    """Return the setpoint for a position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
+    """Return the setpoint for a position (m) east, north and up of home, and a yaw. Raises SetpointRefused."""
     _in_frame("goto", frame, (map_frame,))
     target = Enu(_finite("goto", xyz))
     if home is None:
@@ -99,10 +112,17 @@ def goto(
 
 
 def place(frame: str, lla: Sequence[float], undulation: float, limits: SetpointLimits, home: Home | None) -> Setpoint:
-    """Return the setpoint for latitude, longitude (degrees) and metres above the ellipsoid. The yaw is free.
+    """Return the setpoint for a geographic position. The yaw is free.
 
-    undulation: height of the geoid above the ellipsoid there (m), because autopilots use mean sea level. Raises
-    SetpointRefused.
+    Args:
+        frame: Name of the position's frame.
+        lla: Latitude, longitude (degrees) and altitude above the ellipsoid (m).
+        undulation: Height of the geoid above the ellipsoid there (m), because autopilots use mean sea level.
+        limits: Limits of setpoints.
+        home: The vehicle's home, if known.
+
+    Raises:
+        SetpointRefused: The position is invalid or beyond a limit, or home is not known.
     """
     _in_frame("place", frame, ("", EARTH))
     latitude, longitude, altitude = check_place(lla)
@@ -116,7 +136,7 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: SetpointL
 
 
 def check_place(lla: Sequence[float]) -> tuple[Any, ...]:
-    """Return latitude, longitude (degrees) and altitude (m) if they are of a place. Raises SetpointRefused."""
+    """Return latitude, longitude (degrees) and altitude (m) if they are valid. Raises SetpointRefused."""
     latitude, longitude, altitude = _finite("place", lla)
     if abs(latitude) > 90.0 or abs(longitude) > 180.0:
         raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
@@ -128,9 +148,9 @@ def check_place(lla: Sequence[float]) -> tuple[Any, ...]:
 def velocity(
     frame: str, linear: Sequence[float], yaw_rate: float, map_frame: str, base_frame: str, limits: SetpointLimits
 ) -> Setpoint:
-    """Return the setpoint for a velocity (m/s) along the map's axes or the vehicle's heading, and a yaw rate (rad/s).
+    """Return the setpoint for a velocity (m/s) along the axes of the map or of base_link, and a yaw rate (rad/s).
 
-    In base_link, x points where the vehicle is heading, y to its left and z up, whatever its tilt. Raises
+    In base_link, x points along the vehicle's heading, y to its left and z up, whatever its tilt. Raises
     SetpointRefused.
     """
     _in_frame("velocity", frame, (map_frame, base_frame))
@@ -172,13 +192,13 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
 
 
 def check_message(name: str, fields: Mapping[str, Any], limits: SetpointLimits, home: Home | None) -> None:
-    """Check a message that somebody else has filled: a setpoint as `check_target` does, and that all can be sent.
+    """Check a message from another source: setpoints as in `check_target`, and that all fields can be sent.
 
     Args:
-        name: The name of the message.
-        fields: Its fields; those that are not given are zero.
-        limits: The limits of setpoints.
-        home: The vehicle's home, if it is known.
+        name: Name of the message.
+        fields: Its fields; missing ones are zero.
+        limits: Limits of setpoints.
+        home: The vehicle's home, if known.
 
     Raises:
         SetpointRefused: A number is not finite, is beyond a limit, or does not fit into its field.
@@ -196,13 +216,13 @@ _ZEROS = dict.fromkeys(("x", "y", "z", "vx", "vy", "vz", "afx", "afy", "afz", "y
 
 
 def check_target(name: str, fields: Mapping[str, Any], limits: SetpointLimits, home: Home | None) -> None:
-    """Check a setpoint whose fields somebody else has filled, as far as its type mask does not ignore them.
+    """Check those fields of a setpoint from another source that its type mask does not ignore.
 
     Args:
         name: SET_POSITION_TARGET_LOCAL_NED, SET_POSITION_TARGET_GLOBAL_INT or SET_ATTITUDE_TARGET.
         fields: Its fields.
-        limits: The limits. Those of positions do not hold for offsets from the vehicle.
-        home: The vehicle's home, if it is known.
+        limits: Limits. Those of positions do not apply to offsets from the vehicle.
+        home: The vehicle's home, if known.
 
     Raises:
         SetpointRefused: A number is not finite or beyond a limit.
@@ -270,7 +290,7 @@ def _unit(q: Sequence[float]) -> AttitudeEnu:
 
 
 def checked_thrust(thrust: float) -> float:
-    """Return a thrust if it is one. Raises SetpointRefused."""
+    """Return a thrust if it is valid. Raises SetpointRefused."""
     if not 0.0 <= thrust <= 1.0:
         raise SetpointRefused(f"thrust is {thrust:g}; allowed: 0 to 1")
     return thrust
@@ -288,7 +308,7 @@ def _within(ned: Ned, home: Ned, limits: SetpointLimits) -> None:
 
 
 def _near(lla: tuple[float, float, float], home: Home, limits: SetpointLimits) -> None:
-    """Check a place by its latitude, longitude (degrees) and metres above mean sea level."""
+    """Check that a position (degrees, m above mean sea level) is within the limits from home."""
     about = (home.latitude, home.longitude, home.altitude_msl)
     target = Position(lla, Frame.LLA).to(Frame.NED, about)
     _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
@@ -312,9 +332,9 @@ def _turning(what: str, rates: Sequence[float]) -> None:
 _BODY_FRD, _LOCAL_FRD = 12, 20  # MAV_FRAME
 _ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
 _UPPER = np.triu_indices(6)
-# Metres, m/s and rad/s that no valid estimate exceeds.
+# Largest plausible numbers of estimates, m, m/s and rad/s.
 MAX_DISTANCE = 1e6
-# Larger covariances say no more than this: MAVLink's floats have 32 bits.
+# Larger covariances mean no more than this: MAVLink's floats have 32 bits.
 _MAX_COVARIANCE = 1e30
 
 
@@ -329,8 +349,18 @@ def odometry(
 ) -> Setpoint:
     """Convert a nav_msgs/Odometry to ODOMETRY.
 
-    frames: its frame_id, the vehicle's map (ENU) or odom (any heading), and its child_frame_id, the vehicle.
-    pose (7), twist (6) in the child's axes; covariances (36,) row-major, zeros for unknown. Raises SetpointRefused.
+    Args:
+        vehicle: The vehicle's telemetry.
+        stamp_ns: Stamp of the message, ns.
+        frames: Its frame_id, which is the vehicle's map (ENU) or odom (any heading), and its child_frame_id, the
+            vehicle.
+        pose: Pose (7,) [x, y, z, qx, qy, qz, qw], m.
+        twist: Twist (6,) in the child's axes, m/s and rad/s.
+        pose_covariance: Covariance (36,) of the pose, row-major; zeros for unknown.
+        twist_covariance: Covariance (36,) of the twist, row-major; zeros for unknown.
+
+    Raises:
+        SetpointRefused: A frame or a number is invalid.
     """
     frame, child = frames
     known = vehicle.frames
@@ -340,7 +370,7 @@ def odometry(
         raise SetpointRefused(f"odometry: child_frame_id is {quoted(child)}; allowed: {known.base}")
     usable = _usable("odometry", pose)
     _bounded("odometry", twist)
-    # NED is a local frame whose forward axis is north, so that it can be sent as LOCAL_FRD.
+    # NED is a local frame whose forward axis is north, so it can be sent as LOCAL_FRD.
     fields = {
         "time_usec": _time_us(vehicle, stamp_ns),
         "frame_id": LOCAL_NED if frame == known.map and vehicle.autopilot == PX4 else _LOCAL_FRD,
@@ -359,7 +389,7 @@ def odometry(
 
 
 def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[float]) -> Setpoint:
-    """Convert a pose (7) in the vehicle's map to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
+    """Convert a pose (7,) in the vehicle's map to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
     if frame != vehicle.frames.map:
         raise SetpointRefused(f"vision_pose: frame_id is {quoted(frame)}; allowed: {vehicle.frames.map}")
     usable = _usable("vision_pose", pose)
@@ -370,7 +400,7 @@ def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[fl
 
 
 def local_vision_pose(vehicle: Telemetry, stamp_ns: int, pose: Sequence[float]) -> Setpoint:
-    """Convert a pose (7), FLU in a frame of any heading, to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
+    """Convert a pose (7,), FLU in a frame of any heading, to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
     x, y, z, *q = _usable("vision_pose", pose)
     roll, pitch, yaw = quaternions.to_rpy((q[0], -q[1], -q[2], q[3])).tolist()
     fields = {"x": x, "y": -y, "z": -z, "roll": roll, "pitch": pitch, "yaw": yaw}
@@ -393,13 +423,13 @@ def _bounded(what: str, values: Sequence[float]) -> None:
 
 
 def _time_us(vehicle: Telemetry, stamp_ns: int) -> int:
-    """Return the time on the autopilot's clock if it is known, so that the autopilot knows the age of the estimate."""
+    """Return the time on the autopilot's clock, if known, so that the autopilot knows the age of the estimate."""
     offset_ns = vehicle.clock.offset_ns
     return max(0, stamp_ns - offset_ns if vehicle.clock.synchronised and offset_ns is not None else stamp_ns) // 1000
 
 
 def _upper(covariance: npt.ArrayLike, source: Frame, target: Frame) -> list[float]:
-    """Return MAVLink's upper triangle, with NaN first for unknown covariances, which are zeros in ROS."""
+    """Return MAVLink's upper triangle; NaN in front for unknown covariances, which are zeros in ROS."""
     matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
     if not matrix.any():
         return [math.nan, *[0.0] * 20]

@@ -20,9 +20,9 @@ from sim_node.mavlink.codec import SIGNATURE_SIZE, SIGNED, V2, MavlinkMessage
 KEY_SIZE = 32
 EPOCH_S = 1_420_070_400  # 2015-01-01 00:00:00 UTC
 TICKS_PER_S = 100_000
-# The first frame of a stream may be this old: one minute.
+# Maximum age of the first frame of a stream: one minute.
 MAX_BEHIND = 60 * TICKS_PER_S
-# Timestamps have 48 bits. A peer must not advance ours so far that we could not continue for a day.
+# Timestamps have 48 bits. A peer must not advance ours so far that less than a day would remain.
 MAX_TIMESTAMP = 2**48 - 1
 _MAX_ACCEPTED = MAX_TIMESTAMP - 86_400 * TICKS_PER_S
 # The timestamps in the file are ahead by this much, so that it is not written with each frame. After a crash, frames
@@ -51,8 +51,16 @@ class RefusedCounters:
 class Signing:
     """Signs outgoing frames of a link and checks incoming ones.
 
-    clock: Unix time (s). file: keeps the last timestamps over restarts, our own and those of each received stream, so
-    that no timestamp is signed or accepted twice. Raises SigningFault.
+    Args:
+        key: Secret key, 32 bytes.
+        mode: One of MODES.
+        link_id: Link id in signatures.
+        file: Keeps the last timestamps, our own and those of each received stream, so that after a restart no timestamp
+            is signed or accepted twice. None to keep nothing.
+        clock: Returns Unix time (s).
+
+    Raises:
+        SigningFault: The key, the mode or the file is invalid.
     """
 
     def __init__(
@@ -71,10 +79,10 @@ class Signing:
         self.refused = RefusedCounters()
         self._key, self._mode, self._link_id = key, mode, link_id
         self._clock, self._file = clock, file
-        # The newest timestamp of each stream.
+        # Latest timestamp of each stream.
         self._timestamp, self._streams = _load(file)
         self._timestamp = max(self._timestamp, _ticks(clock()))
-        # The timestamps in the file, after which a restart begins.
+        # Timestamps in the file, from which a restart continues.
         self._written, self._written_streams = 0, dict(self._streams)
         if file is not None:
             try:
@@ -129,7 +137,7 @@ class Signing:
                 self._write(0, 0)
 
     def _save_if_due(self, stream: Stream | None = None) -> None:
-        """Write the file if a timestamp, our own or that of a stream, has reached the one in the file."""
+        """Write the file if our timestamp, or that of a stream, has reached the one in the file."""
         is_behind = self._timestamp >= self._written
         if stream is not None:
             is_behind = is_behind or self._streams[stream] >= self._written_streams.get(stream, 0)
@@ -150,7 +158,7 @@ class Signing:
 
 
 def signing_of(key: Path, mode: str, link_id: int, owner: str = "") -> Signing:
-    """Return the signing of one of several links, with a key in a file and timestamps in a file beside it.
+    """Return the signing of one of several links, with timestamps in a file beside that of the key.
 
     Args:
         key: File with the key.

@@ -1,4 +1,4 @@
-"""Texts of an autopilot: joined from the chunks of STATUSTEXT, which has 50 bytes for each."""
+"""Status texts of an autopilot, joined from the chunks of STATUSTEXT, 50 bytes each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 CHUNK = 50
 MAX_CHUNKS = 6
 MAX_OPEN = 8
-# The chunks of a text are sent one after the other. One that is missing by then was lost.
+# Time after which a missing chunk counts as lost: the chunks of a text are sent one after the other.
 PATIENCE_NS = 1_000_000_000
 _LOST = "..."
 
 
 class StatusText(NamedTuple):
-    """A text: its MAV_SEVERITY and what it says."""
+    """A text, with its MAV_SEVERITY."""
 
     severity: int
     text: str
@@ -29,9 +29,9 @@ class _Open:
 
 
 class StatusTexts:
-    """Joins chunks by the id of their text, and ends a text with the first chunk that is not full.
+    """Joins chunks by the id of their text. A text ends with the first chunk that is not full.
 
-    Chunks that were lost become "..."; those that arrive twice are ignored.
+    Lost chunks become "..."; repeated ones are ignored.
     """
 
     def __init__(self) -> None:
@@ -42,10 +42,10 @@ class StatusTexts:
 
         Args:
             fields: The fields; an id of 0 means that the text is not chunked.
-            now_ns: When it was received (ns).
+            now_ns: Time of reception (ns).
 
         Returns:
-            The texts that are complete now, in order; mostly one or none.
+            The texts that are complete now, in order; usually one or none.
         """
         if not fields.id:
             return [StatusText(fields.severity, _tidy(fields.text))]
@@ -66,7 +66,7 @@ class StatusTexts:
         """End the texts whose chunks have stopped arriving.
 
         Args:
-            now_ns: The time (ns), by the clock of `add`.
+            now_ns: Time (ns) on the clock of `add`.
 
         Returns:
             These texts.
@@ -82,5 +82,5 @@ class StatusTexts:
 
 
 def _tidy(text: str) -> str:
-    """Return a text without a tab at its end: PX4 marks texts so that are sent as events, too."""
+    """Return a text without a trailing tab, with which PX4 marks texts that it also sends as events."""
     return text.rstrip("\t")

@@ -1,4 +1,4 @@
-"""The state of a vehicle from its telemetry, and the messages that are published of it."""
+"""State of a vehicle from its telemetry, and the messages published from it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ GENERIC, ARDUPILOT, PX4 = 0, 3, 12  # MAV_AUTOPILOT
 
 # A better source of the same quantity suppresses the others for this long.
 SOURCE_TIMEOUT_NS = 2_000_000_000
-# A message is late if one of its kind was received that is newer by less than this; otherwise its clock was set back.
+# A message is late if a message of its kind that is newer, but by less than this, was received before; otherwise the
+# clock was set back.
 MAX_LATE_MS = 1000
-# Reasons for which messages are dropped; peers can cause some of them. Further ones are counted together.
+# Maximum number of reasons for dropped messages, since peers can cause some of them. Further ones are counted together.
 MAX_REASONS = 128
 OTHER_REASONS = "messages", "other reasons"
 # The geoid undulation changes by centimetres over this much latitude or longitude (degrees).
@@ -35,7 +36,14 @@ Send = Callable[[VehicleTopic, bytes], None]
 
 @dataclass(frozen=True)
 class Home:
-    """The vehicle's home: latitude and longitude in degrees, metres above mean sea level, local NED (m) if known."""
+    """The vehicle's home.
+
+    Attributes:
+        latitude: Latitude, degrees.
+        longitude: Longitude, degrees.
+        altitude_msl: Altitude above mean sea level, m.
+        ned: Position in local NED, m; None if unknown.
+    """
 
     latitude: float
     longitude: float
@@ -45,7 +53,7 @@ class Home:
 
 @dataclass
 class Heartbeat:
-    """The newest heartbeat of the autopilot, in MAVLink's own numbers."""
+    """Latest heartbeat of the autopilot, in MAVLink's own numbers."""
 
     autopilot: int = 0
     type: int = 0
@@ -64,22 +72,22 @@ class _Source:
 
 
 class Telemetry:
-    """A vehicle: its frames, its clock, the latest values that several messages need, and where messages go.
+    """A vehicle: its frames, its clock, the latest values that several messages need, and a sink for messages.
 
-    Attitude, rates and force are ENU/FLU, and None while they are not known.
+    Attitude, rates and force are ENU/FLU, and None if unknown.
 
     Args:
         system: MAVLink system id.
         frames: Names of the vehicle's frames.
         send: Called with a topic and its message as CDR.
-        static_frame: Called with the name of a frame that is fixed to the vehicle's, and its orientation in that
-            [x, y, z, w], when it becomes known and when it changes.
+        static_frame: Called with the name of a frame that is fixed to the vehicle's, and its orientation in that [x, y,
+            z, w], when it becomes known and when it changes.
         deviations: Standard deviations of what its sensors measured.
 
     Attributes:
-        component: The MAVLink component whose messages are translated; 0 for the vehicle's autopilot.
-        arrival_ns: When the message that is being translated was received (ns, graph's clock).
-        publishes: Whether messages are sent; otherwise the state is kept for other names alone.
+        component: MAVLink component whose messages are translated; 0 for the vehicle's autopilot.
+        arrival_ns: Time of reception of the message that is being translated (ns, graph's clock).
+        publishes: Whether messages are sent; otherwise the state is only kept for other names.
         signal_qualities: Signal quality (%) of distance sensors by frame: sensor_msgs/Range has no field for it.
     """
 
@@ -105,21 +113,21 @@ class Telemetry:
         self.arrival_ns = 0
         self.attitude: AttitudeEnu | None = None
         self.rates: Flu | None = None
-        # The specific force, and its time (ns).
+        # Specific force, and its time (ns).
         self.force: tuple[Flu, int] | None = None
-        # Whether the first battery has messages of its own.
+        # Whether the first battery sends its own messages.
         self.has_battery_status = False
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
         self.texts = StatusTexts()
-        # The item of the mission that is flown, and the one that was reached last.
+        # Mission item that is being flown, and the one that was reached last.
         self.mission_item: int | None = None
         self.reached_item: int | None = None
-        # Messages for /diagnostics with their arrivals (ns), by name; see translation/health.py.
+        # Messages for /diagnostics by name, with their times of arrival (ns); see translation/health.py.
         self.reported: dict[str, tuple[int, Any]] = {}
-        # Progress (%) of each compass that is calibrated.
+        # Progress (%) of each compass calibration.
         self.calibrated: dict[int, int] = {}
-        # Latitude and longitude to which the autopilot flies, and the origin by which they were published.
+        # Latitude and longitude of the autopilot's target, and the origin with which they were published.
         self.goal: tuple[float, float, tuple[float, float, float]] | None = None
         self._newest: dict[tuple[type, int], int] = {}
         self._undulations: dict[tuple[int, int], float] = {}
@@ -134,10 +142,10 @@ class Telemetry:
         return self.heartbeat.autopilot if self.heartbeat else 0
 
     def of_component(self, component: int) -> Telemetry:
-        """Return the telemetry of another component of the system: it has a clock of its own and shares all else.
+        """Return the telemetry of another component of the system, which has its own clock and shares all else.
 
         Args:
-            component: Its MAVLink component id.
+            component: MAVLink component id.
 
         Returns:
             The telemetry, to translate its messages with.
@@ -151,16 +159,16 @@ class Telemetry:
 
         Args:
             fields: The message's fields.
-            reason: The reason, a few words.
+            reason: Reason, in a few words.
         """
         self.count_dropped(type(fields).__name__, reason)
 
     def count_dropped(self, what: str, reason: str) -> None:
-        """Count something that is not published.
+        """Count an item that is not published.
 
         Args:
-            what: What it is.
-            reason: The reason, a few words.
+            what: Description of the item.
+            reason: Reason, in a few words.
         """
         key = what, reason
         known = key in self._dropped or len(self._dropped) < MAX_REASONS
@@ -168,7 +176,7 @@ class Telemetry:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many messages, or parts of them, were not published, by message and reason. Any thread may ask."""
+        """Number of messages, or parts of them, that were not published, by message and reason. Any thread may ask."""
         return {f"{what}: {reason}": count for (what, reason), count in self._dropped.copy().items()}
 
     def stamp_of(self, fields: Any) -> int:
@@ -270,20 +278,20 @@ class Telemetry:
         if not self.publishes:
             return
         encoded = self._encoded.get(topic)
-        if encoded is None or encoded[0] != fields:  # states are sent again and again
+        if encoded is None or encoded[0] != fields:  # states are repeated
             encoded = self._encoded[topic] = fields, encode(topic.type.replace("/", "/msg/"), fields)
         self.send(topic, encoded[1])
 
     def best_source(self, quantity: str, rank: int, stamp_ns: int) -> bool:
-        """Return whether to publish a message of a source of a quantity: of the best recent one, and forward in time.
+        """Return whether to publish a message of a source of a quantity: the best recent one, and forward in time.
 
-        Messages of different sources wait for different times in an autopilot. One that is older than what another
-        source has sent is not published, so that stamps do not go back when sources change.
+        Messages of different sources have different delays in an autopilot. One that is older than the last message of
+        another source is not published, so that stamps do not go back when sources change.
 
         Args:
             quantity: The quantity.
-            rank: The rank of the source; 0 is best.
-            stamp_ns: The time of the message (ns).
+            rank: Rank of the source; 0 is best.
+            stamp_ns: Time of the message (ns).
 
         Returns:
             Whether to publish it.
@@ -320,12 +328,12 @@ class Telemetry:
         """Convert an altitude above mean sea level to one above the WGS84 ellipsoid.
 
         Args:
-            altitude_msl: Metres above mean sea level.
-            latitude: Degrees.
-            longitude: Degrees.
+            altitude_msl: Altitude above mean sea level, m.
+            latitude: Latitude, degrees.
+            longitude: Longitude, degrees.
 
         Returns:
-            Metres above the ellipsoid; NaN for a place that is not on Earth.
+            Altitude above the ellipsoid, m; NaN if latitude or longitude is invalid.
         """
         cell = round(latitude / _UNDULATION_CELL), round(longitude / _UNDULATION_CELL)
         undulation = self._undulations.get(cell)

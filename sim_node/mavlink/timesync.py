@@ -1,22 +1,22 @@
-"""Conversion of an autopilot's boot time to stamps of the graph: by TIMESYNC if it answers, else by arrival times."""
+"""Conversion of an autopilot's boot time to stamps of the graph, by TIMESYNC or by times of arrival."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-# A longer round trip gives a poor estimate of the offset; MAVROS and PX4 drop such samples, too.
+# Maximum round trip: longer ones give a poor estimate of the offset. MAVROS and PX4 drop such samples, too.
 MAX_ROUND_TRIP_NS = 10_000_000
 # This many good round trips are averaged before they replace arrival times.
 SAMPLES_TO_CONVERGE = 10
 # An offset that changes by more than this for this many consecutive samples is a jump of one of the clocks.
 JUMP_NS = 100_000_000
 SAMPLES_TO_JUMP = 5
-# Boot time that goes back by more than this means a reboot; less is messages out of order.
+# Boot time that goes back by more than this means a reboot; less means messages out of order.
 REBOOT_NS = 1_000_000_000
 # Unix time in a message is accepted if it is this close to the graph's time.
 UNIX_NEAR_NS = 60_000_000_000
-# How fast the offset may drift if messages arrive later and later: 1 ms per second.
+# Maximum drift of the offset if messages arrive later and later: 1 ms per second.
 DRIFT = 1e-3
 _MAX_GAIN, _MIN_GAIN = 0.2, 0.01
 # Milliseconds since boot have 32 bits, and wrap after 49.7 days.
@@ -45,9 +45,9 @@ class BootClock:
     def __init__(self) -> None:
         self.events = ClockEvents()
         self.round_trip_ns: int | None = None
-        # The latest time since boot, and its stamp.
+        # Latest time since boot, and its stamp.
         self._boot_ns = self._stamp_ns = 0
-        # The wraps of milliseconds since boot.
+        # Wraps of milliseconds since boot, ns.
         self._wraps_ns = 0
         self._by_arrival: int | None = None
         self._arrival_ns = 0
@@ -76,7 +76,7 @@ class BootClock:
         return self.stamp_ns(boot_ns, arrival_ns)
 
     def _unwrapped(self, boot_ns: int, arrival_ns: int) -> int:
-        """Return a time since boot that went back, with its wraps: those that the time since the last one explains."""
+        """Return a time since boot that went back, with as many wraps as the time since the last one explains."""
         offset = self._by_round_trip if self._round_trips else self._by_arrival
         missing = round(arrival_ns - (offset or 0) - boot_ns)
         wraps_ns = round(missing / _WRAP_NS) * _WRAP_NS
@@ -116,10 +116,12 @@ class BootClock:
         return stamp_ns if stamp_ns < arrival_ns else arrival_ns
 
     def stamp_of_old(self, boot_ns: int, arrival_ns: int, *, of_ms: bool = False) -> int:
-        """Return the stamp of a message with nanoseconds since boot, without learning from it; never after its arrival.
+        """Return the stamp of a message that may repeat an old time, such as that of a home, without learning from it.
 
-        For messages that may repeat a time of long ago, which says nothing about the clock, such as that of a home.
-        of_ms: whether the time was in milliseconds, which wrap.
+        Args:
+            boot_ns: Time since boot, ns.
+            arrival_ns: Time of arrival, ns. The stamp is never later.
+            of_ms: Whether the time was in milliseconds, which wrap.
         """
         offset_ns = self.offset_ns
         if not boot_ns or offset_ns is None:
@@ -127,9 +129,14 @@ class BootClock:
         return min(boot_ns + offset_ns + (self._wraps_ns if of_ms else 0), arrival_ns)
 
     def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
-        """Add an answered TIMESYNC: when it was sent and answered on the graph's clock, and the autopilot's time.
+        """Add an answered TIMESYNC.
 
-        The autopilot's time is assumed to be in the middle. Samples of slow round trips are counted and ignored.
+        The autopilot's time is assumed to be in the middle of the round trip. Slow round trips are counted and ignored.
+
+        Args:
+            sent_ns: Time of the request on the graph's clock, ns.
+            boot_ns: The autopilot's time, ns.
+            received_ns: Time of the answer on the graph's clock, ns.
         """
         elapsed_ns = received_ns - sent_ns
         if elapsed_ns < 0:
@@ -185,7 +192,13 @@ class BootClock:
 
 
 class TimesyncAnswer(NamedTuple):
-    """What the answer to a TIMESYNC says, ns: the autopilot's offset by it and as estimated, and the round trip."""
+    """Times of an answered TIMESYNC.
+
+    Attributes:
+        observed_ns: The autopilot's offset by this answer, ns.
+        estimated_ns: The estimated offset, ns.
+        round_trip_ns: The round trip, ns.
+    """
 
     observed_ns: int
     estimated_ns: int
@@ -193,7 +206,7 @@ class TimesyncAnswer(NamedTuple):
 
 
 def answer_of(fields: Any, clock: BootClock, now_ns: int) -> TimesyncAnswer | None:
-    """Return what a TIMESYNC says that came at a time of the graph (ns); None if it answers no request of ours."""
+    """Return the times of a TIMESYNC received at a time of the graph (ns); None if it does not answer our request."""
     if not 0 < fields.tc1 < 2**62 or not 0 < fields.ts1 <= now_ns:
         return None
     return TimesyncAnswer((fields.ts1 + now_ns) // 2 - fields.tc1, clock.offset_ns or 0, now_ns - fields.ts1)

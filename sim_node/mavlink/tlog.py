@@ -14,16 +14,16 @@ STAMP_SIZE = 8
 
 
 class TlogRecord(NamedTuple):
-    """A message, and when it was recorded (ns, Unix time)."""
+    """A message, and the time of its recording (ns, Unix time)."""
 
     time_ns: int
     message: MavlinkMessage
 
 
 def read_tlog(path: Path | str) -> Iterator[TlogRecord]:
-    """Return the records of a log in order. Incomplete records are skipped. Raises OSError.
+    """Return the records of a log in order, without incomplete ones. Raises OSError.
 
-    A frame is found by its checksum, not by the end of the last one: a log that was cut off in a record, or that lost
+    Frames are found by their checksums, not by the end of the last one: a log that was cut off in a record, or has lost
     bytes on a full disk, is read as far as possible.
     """
     return records(Path(path).read_bytes())
@@ -63,11 +63,11 @@ class TlogPlayback:
 
     @property
     def name(self) -> str:
-        """The file."""
+        """Path of the log."""
         return f"tlog:{self.path}"
 
     def lost(self, system: int) -> int:
-        """Return 0: what its recorder did not receive is not known."""
+        """Return 0: a log does not show what its recorder has lost."""
         return 0
 
     def due_in_ns(self, now_ns: int) -> int | None:
@@ -77,7 +77,7 @@ class TlogPlayback:
         return 0 if self._due_ns is None else max(0, self._due_ns - now_ns)
 
     def receive(self, now_ns: int, limit: int = 200) -> list[MavlinkMessage]:
-        """Return the messages that are due by now."""
+        """Return the messages that are due."""
         messages: list[MavlinkMessage] = []
         if self._due_ns is None:
             self._due_ns = now_ns

@@ -14,13 +14,13 @@ from sim_node.messages.topic import Qos
 from sim_node.moved import renamed
 from sim_node.registry import Registry, calling_module
 
-# Services of a vehicle, and what it publishes besides telemetry, below its namespace.
+# Services of a vehicle, and its topics other than telemetry, below its namespace.
 SERVICES = (
     *("cmd/arming", "cmd/takeoff", "cmd/land", "cmd/return", "cmd/guided"),
     *("mission/push", "mission/pull", "mission/clear", "mission/start"),
 )
 RESULTS, WAYPOINTS = "command_result", "mission/waypoints"
-# The modules whose translations and topics are shipped, in the order of the registries.
+# Modules with the shipped translations and topics, in the order of the registries.
 TRANSLATION_MODULES = tuple(
     f"sim_node.mavlink.translation.{name}"
     for name in (
@@ -28,8 +28,8 @@ TRANSLATION_MODULES = tuple(
         *("state", "targets"),
     )
 )
-# Beside a simulation, the autopilot's own sensors are published below this name: MAVROS' names (imu/data_raw) are
-# those of the simulated sensors, if these are named as people name them.
+# Beside a simulation, the autopilot's own sensors are published below this namespace: MAVROS' names (imu/data_raw) may
+# be those of the simulated sensors.
 BESIDE_SIMULATION = "autopilot"
 
 
@@ -48,10 +48,11 @@ class FrameNames:
     base: str = "base_link"
 
     def named(self, frame: str) -> str:
-        """Look up a frame that a topic describes.
+        """Return the name of a frame on the graph.
 
         Args:
-            frame: As topics name it: map, odom, base_link or one that begins with base_link_, or another frame.
+            frame: Name in the description of a topic: map, odom, base_link or one that begins with base_link_, or
+                another frame.
 
         Returns:
             Its name on the graph.
@@ -62,23 +63,23 @@ class FrameNames:
 
     @property
     def map_ned(self) -> str:
-        """The map in the autopilot's convention."""
+        """Name of the map in the autopilot's convention."""
         return self.map + "_ned"
 
     @property
     def base_frd(self) -> str:
-        """The body in the autopilot's convention."""
+        """Name of the body in the autopilot's convention."""
         return self.base + "_frd"
 
 
 class Deviations(NamedTuple):
-    """Standard deviations of each axis of what an autopilot's sensors measured, which MAVLink does not carry.
+    """Standard deviations of an autopilot's measurements, per axis, which MAVLink does not carry; 0 if unknown.
 
     Attributes:
-        orientation: Of the estimated orientation (rad); 0 if unknown, as for all.
-        rate: Of angular rates (rad/s).
-        force: Of specific forces (m/s²).
-        field: Of the magnetic field (T).
+        orientation: That of the estimated orientation (rad).
+        rate: That of angular rates (rad/s).
+        force: That of specific forces (m/s²).
+        field: That of the magnetic field (T).
     """
 
     orientation: float = 0.0
@@ -95,10 +96,10 @@ class Profile(Enum):
     LATCHED = Qos(depth=1, durability="transient_local")
     STATE = Qos(depth=10, durability="transient_local")
     PARAMETERS = Qos(depth=1000)
-    # What ArduPilot's AP_DDS asks its agent for: its time, and its radio.
+    # QoS that ArduPilot's AP_DDS requests from its agent, for its time and for its radio.
     CLOCK = Qos(depth=20)
     NEWEST = Qos(depth=1, reliability="best_effort")
-    # What PX4's uXRCE-DDS client asks its agent for.
+    # QoS that PX4's uXRCE-DDS client requests from its agent.
     PX4 = Qos(depth=1, reliability="best_effort", durability="transient_local")
 
 
@@ -107,14 +108,14 @@ class VehicleTopic:
     """A topic below a vehicle's namespace.
 
     Attributes:
-        name: The name below the namespace.
+        name: Name below the namespace.
         type: package/Name.
-        frames: Names of frames, separated by spaces: of the header's, and of the child's if there is one. Empty for
-            messages without one, and if each message names its own.
+        frames: Names of frames, separated by spaces: that of the header, and that of the child if there is one. Empty
+            for messages without frames, and if each message names its own.
         layout: Makes a function that packs the messages, from the names of the frames on the graph and the variant of
             Telemetry.pack_variant. None for messages of wire's PLAIN, and for those that are encoded each time.
         profile: QoS.
-        measured: Whether it is what a sensor of the autopilot measured, and no estimate.
+        measured: Whether it contains measurements of the autopilot's sensors instead of estimates.
     """
 
     name: str
@@ -140,11 +141,11 @@ class VehicleTopic:
         return plain(self.type.replace("/", "/msg/"), *frames)
 
     def below(self, namespace: str, sensors: str = "") -> wire.Topic:
-        """Return the topic as it is sent below a namespace.
+        """Return the topic with its name below a namespace.
 
         Args:
             namespace: The vehicle's namespace; empty for none.
-            sensors: The namespace of measurements below that; empty for none.
+            sensors: Namespace of measurements below that; empty for none.
 
         Returns:
             The topic.
@@ -165,15 +166,15 @@ def topic(
     profile: Profile = Profile.SENSOR,
     measured: bool = False,
 ) -> VehicleTopic:
-    """Register a topic. docs/bridge.md describes what each one has.
+    """Register a topic. docs/bridge.md describes the contents of each.
 
     Args:
-        name: The name below the vehicle's namespace.
+        name: Name below the vehicle's namespace.
         type: package/Name.
-        frames: See Topic.
-        layout: See Topic.
+        frames: See VehicleTopic.
+        layout: See VehicleTopic.
         profile: QoS.
-        measured: See Topic.
+        measured: See VehicleTopic.
 
     Returns:
         The topic.
@@ -190,7 +191,7 @@ def telemetry_of(vehicle: str, sensors: str = "") -> tuple[wire.Topic, ...]:
 
     Args:
         vehicle: The vehicle's namespace.
-        sensors: The namespace of measurements below that; BESIDE_SIMULATION for a bridge beside a simulation.
+        sensors: Namespace of measurements below that; BESIDE_SIMULATION for a bridge beside a simulation.
 
     Returns:
         The topics.

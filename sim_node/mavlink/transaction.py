@@ -26,7 +26,13 @@ class Result(NamedTuple):
 
 
 class Transaction:
-    """A transaction. key: transactions with the same key run one after the other; name: shown to the user."""
+    """An exchange of messages with an autopilot.
+
+    Attributes:
+        key: Transactions with the same key run one after the other.
+        name: Name for users.
+        result: The result; None until it ends.
+    """
 
     key = ""
     name = ""
@@ -47,7 +53,7 @@ class Transaction:
         return []
 
     def end(self, ok: bool, text: str, value: Any = None) -> list[Outgoing]:
-        """Set the result. There are no more messages."""
+        """Set the result, and return that there are no more messages."""
         self.result = Result(ok, text, value)
         return []
 
@@ -63,16 +69,18 @@ class TransactionRefused(Transaction):
 MAX_WAITING = 32
 
 Ended = Callable[[Transaction, Result], None]
-# Reports an exception that nobody expected: what failed, the exception, the time (monotonic, ns).
+# Reports an unexpected exception: what failed, the exception, the time (monotonic, ns).
 Fault = Callable[[str, Exception, int], None]
 
 
 class Conversations:
-    """The transactions that are under way with a vehicle, and those that wait for them.
+    """The active transactions with a vehicle, and those that wait for them.
 
-    Anything that is called here may begin or cancel others. Times are monotonic nanoseconds.
+    All functions that are called here may begin or cancel transactions. Times are monotonic nanoseconds.
 
-    send: sends messages to the vehicle. fault: reports unexpected exceptions.
+    Args:
+        send: Sends messages to the vehicle.
+        fault: Reports unexpected exceptions.
     """
 
     def __init__(self, send: Callable[[list[Outgoing], int], None], fault: Fault) -> None:
@@ -103,7 +111,7 @@ class Conversations:
 
     def receive(self, message: MavlinkMessage, now_ns: int) -> None:
         """Pass a message of the vehicle to all transactions."""
-        if not self._active:  # as for nearly all messages
+        if not self._active:  # true for nearly all messages
             return
         for transaction, _ in list(self._active.values()):
             self._advance(transaction, partial(transaction.receive, message), now_ns)
@@ -120,8 +128,8 @@ class Conversations:
         self._advance(transaction, transaction.start, now_ns)
 
     def _advance(self, transaction: Transaction, step: Callable[[int], list[Outgoing]], now_ns: int) -> None:
-        """Send what a transaction has to send now. It fails if that raises."""
-        if transaction.result is not None:  # another one has just cancelled it
+        """Send the messages of a step of a transaction. The transaction fails if the step raises."""
+        if transaction.result is not None:  # another transaction has just cancelled it
             return
         try:
             self._send(step(now_ns), now_ns)
@@ -134,7 +142,7 @@ class Conversations:
     def _settle(self, now_ns: int) -> None:
         """Report ended transactions and start those that waited for them.
 
-        Each report may begin and cancel others, and thereby come back here: only what is there now counts.
+        Each report may begin and cancel others, and thereby call this again: only the transactions present now count.
         """
         while True:
             key = next((key for key, (each, _) in self._active.items() if each.result is not None), None)

@@ -17,7 +17,8 @@ from sim_node.mavlink.transaction import Conversations, Ended, Fault, Outgoing, 
 from sim_node.mavlink.translation import TRANSLATIONS
 from sim_node.mavlink.translation.state import publish_overdue_texts, publish_state
 
-# Messages that components send to their autopilot, and that are published, too. MAVROS reads all messages of a system.
+# Messages that components send to their autopilot, and that are published all the same. MAVROS reads all messages of a
+# system.
 OF_ANY_COMPONENT = (
     *("BATTERY_STATUS", "DISTANCE_SENSOR", "LANDING_TARGET", "MOUNT_ORIENTATION", "MOUNT_STATUS", "ODOMETRY"),
     *("OPTICAL_FLOW", "OPTICAL_FLOW_RAD"),
@@ -26,7 +27,7 @@ OF_ANY_COMPONENT = (
 
 @dataclass
 class _Component:
-    """A component: its telemetry, its link and address, and when it was received last (ns)."""
+    """A component: its telemetry, link and address, and the time of its last message (ns)."""
 
     telemetry: Telemetry
     sender: tuple[object, Address]
@@ -34,11 +35,11 @@ class _Component:
 
 
 class OtherComponents:
-    """Lists the components of a system, and translates their messages, each by a clock of its own.
+    """Lists the components of a system, and translates their messages, each with its own clock.
 
     Args:
-        telemetry: The telemetry of the autopilot.
-        silent_ns: A component that sends nothing for this long (ns) may be received from elsewhere.
+        telemetry: Telemetry of the autopilot.
+        silent_ns: Silence (ns) after which a component may be received from elsewhere.
 
     Attributes:
         listed: Descriptions of the components by their ids.
@@ -91,9 +92,9 @@ class BridgeSettings:
         setpoint_timeout: How long a setpoint is repeated without a new message (s).
         stream_rate: Rate of the messages to request from ArduPilot (Hz); 0 for none.
         timesync: Whether to request the time of autopilots.
-        heartbeat_timeout: A vehicle that sends nothing for this long (s) is not connected.
-        deviations: Standard deviations of what the autopilots' sensors measured.
-        max_vehicles: Further system ids are ignored with a warning.
+        heartbeat_timeout: Silence (s) after which a vehicle counts as disconnected.
+        deviations: Standard deviations of measurements of the autopilots' sensors.
+        max_vehicles: Maximum number of system ids. Further ones are ignored with a warning.
     """
 
     frames: Callable[[int], FrameNames] = field(default=lambda system: FrameNames())
@@ -109,7 +110,7 @@ class BridgeSettings:
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
-# Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
+# Messages to request from ArduPilot, which streams few of its own accord, and their fraction of the rate.
 STREAMS = {
     name: part
     for part, names in (
@@ -126,26 +127,26 @@ STREAMS = {
 
 
 class Names(Protocol):
-    """Other names under which a vehicle is published, beside those of `translation`."""
+    """Names of other software under which a vehicle is published, beside those of `translation`."""
 
     def reads(self, name: str) -> bool:
-        """Return whether a message by this name is read."""
+        """Return whether messages of a name are read."""
 
     def receive(self, name: str, fields: Any) -> None:
         """Publish a message, after the vehicle's telemetry has been updated."""
 
     def disconnected(self) -> None:
-        """Publish that nothing is received any more."""
+        """Publish that the vehicle is no longer received."""
 
 
 class VehicleRoute(Protocol):
-    """How a vehicle is reached: a connection, or a recording, which accepts no commands."""
+    """Route to a vehicle: a connection, or a recording, which accepts no commands."""
 
     accepts_commands: bool
 
     @property
     def name(self) -> str:
-        """A name for the user."""
+        """Name for users."""
 
     def lost(self, system: int) -> int:
         """Return how many messages of a system were lost on the way."""
@@ -155,21 +156,25 @@ class VehicleRoute(Protocol):
 
 
 class ClockReading(NamedTuple):
-    """A time on the monotonic clock and on the graph's, which differ in pace while time is simulated (ns)."""
+    """A time on the monotonic clock and on the graph's (ns). They differ in pace if time is simulated."""
 
     steady_ns: int
     graph_ns: int
 
     def age_ns(self, now_ns: int, graph_ns: int) -> int:
-        """Return how old it is by the clock by which it is older. A graph clock that was set back makes it old."""
+        """Return the age by the clock on which it is older. A graph clock that was set back makes it old."""
         return max(now_ns - self.steady_ns, abs(graph_ns - self.graph_ns))
 
 
 class SetpointStream:
-    """A setpoint that is sent repeatedly: until it is stopped, or while the message that it came with is young.
+    """A setpoint that is sent repeatedly, until it is stopped, or its message is too old.
 
-    MAVROS forwards each message once. Autopilots rely on that: they take over when setpoints stop to arrive (PX4's
-    COM_OF_LOSS_T). A repeated setpoint hides that its publisher is gone, so its lifetime (s) is short.
+    MAVROS forwards each message once. Autopilots rely on that: their failsafe acts when setpoints stop arriving (PX4's
+    COM_OF_LOSS_T). A repeated setpoint hides that its publisher is gone, so its lifetime is short.
+
+    Args:
+        rate: Rate of the stream (Hz).
+        lifetime: Age of the message at which the stream ends (s).
     """
 
     def __init__(self, rate: float, lifetime: float) -> None:
@@ -187,22 +192,26 @@ class SetpointStream:
         received: ClockReading | None = None,
         expired: Callable[[], object] = lambda: None,
     ) -> None:
-        """Send this setpoint from now on, at once.
+        """Send this setpoint from now on, the first time at once.
 
-        received: when its message came; None to send it until it is stopped. expired: called when it becomes too old.
+        Args:
+            setpoint: The setpoint.
+            owner: Owner of the setpoint.
+            received: Time of reception of its message; None to send it until it is stopped.
+            expired: Called when it becomes too old.
         """
         self.setpoint, self.owner, self._due_ns = setpoint, owner, 0
         self._received, self._expired = received, expired
 
     def stop(self, owner: str | None = None) -> bool:
-        """Stop the setpoint if it is this owner's. Return whether there was one."""
+        """Stop the setpoint if it belongs to this owner, and return whether it did."""
         if self.setpoint is None or owner not in (None, self.owner):
             return False
         self.setpoint, self.owner = None, ""
         return True
 
     def due(self, now_ns: int, graph_ns: int) -> Setpoint | None:
-        """Return the setpoint if it has to be sent now."""
+        """Return the setpoint if it must be sent now."""
         if self.setpoint is None:
             return None
         if self._received is not None and self._received.age_ns(now_ns, graph_ns) >= self._lifetime_ns:
@@ -225,8 +234,13 @@ class Vehicle:
 
     Times are monotonic nanoseconds, except for those of telemetry, which are the graph's.
 
-    telemetry: its state. route, address: where it was received from. settings: those of its bridge. fault: reports
-    unexpected exceptions in transactions; by default, raises them.
+    Args:
+        telemetry: State of the vehicle.
+        component: Component id of the autopilot.
+        route: Link on which it was received.
+        address: Address of the autopilot.
+        settings: Settings of the bridge.
+        fault: Reports unexpected exceptions in transactions; by default, raises them.
     """
 
     def __init__(
@@ -242,15 +256,15 @@ class Vehicle:
         self.route, self.address = route, address
         self.connected = False
         self.received_ns = 0
-        # Messages of its autopilot.
+        # Number of messages of the autopilot.
         self.received = 0
         self.stream = SetpointStream(settings.setpoint_rate, settings.setpoint_timeout)
         self._stream_rate = settings.stream_rate
         self._silent_ns = round(settings.heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
-        # Under which names it is published beside ours.
+        # Further names under which it is published.
         self.names: list[Names] = []
-        # How much its component looks like an autopilot; see `bridge.standing`.
+        # How likely its component is an autopilot; see `discovery.standing`.
         self.standing = 0
         self._started_ns: int | None = None
         self._conversations = Conversations(self._send_all, fault)
@@ -263,11 +277,11 @@ class Vehicle:
         return self.telemetry.system
 
     def silent(self, now_ns: int) -> bool:
-        """Return whether nothing was received for the timeout. Then another peer may use the system id."""
+        """Return whether nothing was received for the timeout. Another peer may then use the system id."""
         return now_ns - self.received_ns > self._silent_ns
 
     def take_autopilot(self, component: int, standing: int, route: VehicleRoute, address: Address) -> None:
-        """Take another component as the autopilot: the present one only looked like it."""
+        """Change to another component as the autopilot."""
         self.others.listed.pop(component, None)
         self.forget_clocks()
         self.component, self.standing, self.route, self.address = component, standing, route, address
@@ -324,7 +338,7 @@ class Vehicle:
         self._conversations.begin(transaction, ended, now_ns)
 
     def cancel(self, key: str, why: str, now_ns: int) -> None:
-        """End the active transaction with a key, if there is one."""
+        """End the active transaction with a key, if any."""
         self._conversations.cancel(key, why, now_ns)
 
     def send(self, name: str, fields: Mapping[str, Any], now_ns: int) -> None:
@@ -346,7 +360,7 @@ class Vehicle:
             if graph_ns <= 0:
                 return  # simulated time has not begun, and zero would be a request
             self.route.send("TIMESYNC", {"tc1": graph_ns, "ts1": fields.ts1}, self.address, now_ns)
-        elif fields.ts1 in self._timesyncs:  # otherwise the answer is for another system
+        elif fields.ts1 in self._timesyncs:  # otherwise the answer is to another system
             self._timesyncs.remove(fields.ts1)
             self.telemetry.clock.round_trip(fields.ts1, fields.tc1, graph_ns)
 

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from sim_node.session.run_parts import Attendant
     from sim_node.session.topic_fields import TopicDrawings, TopicFields
     from sim_node.viewing.browser.ghosts import Ghost
-    from sim_node.viewing.browser.viewer import Viewer, ViewSink
+    from sim_node.viewing.browser.view_sink import ViewSink
+    from sim_node.viewing.browser.viewer import Viewer
 
 _LOG = logging.getLogger("sim_node")
 # How long autopilots that are to end are answered, s.
@@ -372,7 +373,8 @@ class Session:
     def _make_view(self, opened: ExitStack, fields: TopicFields | None) -> tuple[ViewSink, ...]:
         if self._view is False:
             return ()
-        from sim_node.viewing.browser.viewer import Viewer, ViewSink
+        from sim_node.viewing.browser.view_sink import ViewSink
+        from sim_node.viewing.browser.viewer import Viewer
 
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
         self.viewer.fields, self.viewer.ghosts.sources = fields, list(self._ghosts)

@@ -13,7 +13,7 @@ from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, DrawnShape, parts_of, uri
+from sim_node.viewing.meshes import MOVING, PLAIN, READ_BY_RVIZ, DrawnShape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import in_urdf
@@ -77,12 +77,15 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
         for part in body.shapes:
             row = frames.index(body.name)
             if part.only != "collision" and (part.triangles is not None or part.file is not None):
-                yield from _mesh(body.name, ROBOTS if row in own else SHAPES, part, beside_files=row in files)
+                group, otherwise = ROBOTS if row in own else SHAPES, PLAIN if frames.still[row] else MOVING
+                yield from _mesh(body.name, group, part, otherwise, beside_files=row in files)
 
 
-def _mesh(frame: str, group: str, part: Geometry, *, beside_files: bool) -> Iterator[FrameMarker]:
+def _mesh(
+    frame: str, group: str, part: Geometry, otherwise: tuple[float, ...], *, beside_files: bool
+) -> Iterator[FrameMarker]:
     """Yield the mesh of a part: its file, which rviz reads itself, or its triangles, if the body has files, too."""
-    colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
+    colour = otherwise if part.colour is None else tuple(part.colour.tolist())
     size = np.broadcast_to(part.size, (3,))
     if part.triangles is not None and beside_files:
         corners = part.triangles.vertices[part.triangles.faces].reshape(-1, 3)

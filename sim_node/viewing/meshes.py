@@ -15,8 +15,9 @@ from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.finishes import Finish, of_cap
 from sim_node.world.shapes import SHEET
 
-# Default colour.
-PLAIN = (0.62, 0.65, 0.70, 1.0)
+# Default colours, of what stands and of what moves. In the light of pages, the sides of both differ from the grounds of
+# day and of night, and from each other.
+PLAIN, MOVING = (0.46, 0.49, 0.54, 1.0), (0.20, 0.40, 0.68, 1.0)
 # MuJoCo's convention: geoms of these groups are for contact only.
 FIRST_HIDDEN_GROUP = 3
 _MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from sim_node.messages.rotor_frames import upwards
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import DrawnShape, coloured
+from sim_node.viewing.meshes import MOVING, PLAIN, DrawnShape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import lay_out
 from sim_node.world.mujoco_source import need_mujoco
@@ -66,7 +67,15 @@ def _shapes(world: World, frames: FrameTable) -> tuple[DrawnShape, ...]:
         from sim_node.viewing.mujoco_shapes import geoms_of
 
         shapes += geoms_of(world, lay_out(world))
-    return tuple(shapes)
+    return tuple(
+        replace(shape, colour=MOVING) if _has_default(shape) and not frames.still[shape.row] else shape
+        for shape in shapes
+    )
+
+
+def _has_default(shape: DrawnShape) -> bool:
+    """Return whether nothing gives the shape a colour: neither its world nor its file."""
+    return shape.colour == PLAIN and shape.finish is None and shape.kind not in ("glb", "plane")
 
 
 def _shown_only(world: World, frames: FrameTable) -> Iterator[DrawnShape]:

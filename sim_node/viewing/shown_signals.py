@@ -200,6 +200,12 @@ class ShownSignals:
             elif name in self._values and name.startswith("/") and not isinstance(values, Drawing):
                 self._values[name] = values
 
+    def go_on(self, before: ShownSignals) -> None:
+        """Take over what others of the same frames and world know: nothing new comes to a page that is paused."""
+        self._in_root, self._before = before._in_root.copy(), before._before.copy()
+        self._time_s, self._apart_s = before._time_s, before._apart_s
+        self._values |= before._values
+
     def _pose(self, row: int) -> FloatArray:
         pose: FloatArray = self._in_root[row]
         if self._base is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import DrawnShape, uri
+from sim_node.viewing.meshes import MOVING, PLAIN, DrawnShape, uri
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.shapes import ARROWS, DISC, shapes_of
 from sim_node.world import FrameTable, World
@@ -179,15 +179,17 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
     for body in world.bodies:
         for part in body.shapes:
             if part.file is not None and not part.is_shown_only:
-                yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), _USES[part.only])
+                row = frames.index(body.name)
+                colour = _colour(part, PLAIN if frames.still[row] else MOVING)
+                yield row, (*urdf_mesh(part), part.pose, colour, _USES[part.only])
 
 
 def _collides(shape: DrawnShape) -> bool:
     return shape.collides and shape.colour not in _DECORATION
 
 
-def _colour(part: Geometry) -> tuple[float, ...]:
-    return DrawnShape.colour if part.colour is None else tuple(part.colour.tolist())
+def _colour(part: Geometry, otherwise: tuple[float, ...]) -> tuple[float, ...]:
+    return otherwise if part.colour is None else tuple(part.colour.tolist())
 
 
 def _drawn(parts: Iterable[_Part], frame: int) -> Iterator[str]:

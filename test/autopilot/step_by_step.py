@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilots.builtin.answers import Received
+from sim_node.autopilots.builtin.answers import GroundMessage
 from sim_node.autopilots.builtin.autopilot import TICK_NS, BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import Dialect, Mode
 from sim_node.autopilots.builtin.flight import Flight
@@ -110,7 +110,7 @@ class Commanded(Flown):
         known = kind_named(name).fields._fields
         fields |= {field: 1 for field in ("target_system", "target_component", "target") if field in known}
         [message] = Parser(datagrams=True).feed(frame_bytes(name, fields, 255, 190, 0))
-        handle(self.autopilot, Received(message, self._link, self._ground.getsockname(), self.now_ns))
+        handle(self.autopilot, GroundMessage(message, self._link, self._ground.getsockname(), self.now_ns))
         return self.answers()
 
     def command(self, number: int, *params: float) -> int:

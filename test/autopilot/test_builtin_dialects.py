@@ -200,7 +200,11 @@ START_UP: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
         lambda m: (m.payload[3], m.payload[12]) == (129, 10),
     ),
     "file": (lambda mav: _ftp(mav, 4, b"/general.json"), "FILE_TRANSFER_PROTOCOL", lambda m: m.payload[3] == 129),
-    "file in a burst": (lambda mav: _ftp(mav, 15, b"0"), "FILE_TRANSFER_PROTOCOL", lambda m: m.payload[3] == 129),
+    "file in a burst": (
+        lambda mav: _ftp(mav, 15, b"0"),
+        "FILE_TRANSFER_PROTOCOL",
+        lambda m: (m.payload[3], m.payload[12]) == (129, 4),
+    ),
     "reset of files": (lambda mav: _ftp(mav, 2, b""), "FILE_TRANSFER_PROTOCOL", lambda m: m.payload[3] == 128),
     "logs": (lambda mav: mav.log_request_list_encode(1, 1, 0, 9), "LOG_ENTRY", lambda m: m.num_logs == 0),
     "ping": (lambda mav: mav.ping_encode(5, 6, 0, 0), "PING", lambda m: m.seq == 6),

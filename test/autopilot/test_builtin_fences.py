@@ -153,6 +153,9 @@ def test_px4_flies_no_mission_that_leaves_the_fence(px4: Commanded) -> None:
     px4.flight.replace_mission([item(16, north=5.0, up=5.0), item(16, north=15.0, up=5.0)])
     assert px4.command(300, 0, 0) == REJECTED
     assert "Geofence violation for waypoint 2" in px4.said[-1]
+    px4.flight.disarm(force=True)
+    assert px4.command(300, 0, 0) == REJECTED
+    assert not px4.flight.armed
     px4.flight.set_parameter(PX4.parameters["GF_MAX_VER_DIST"], 4.0)
     px4.flight.replace_mission([item(16, north=5.0, up=5.0)])
     assert px4.command(300, 0, 0) == REJECTED

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from step_by_step import Flown, item
 
 from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.dialect import Mode
+from sim_node.autopilots.builtin.dialect import Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import FENCE, Fence, fence_fault, item_fault
 from sim_node.autopilots.builtin.mission import fault
 from sim_node.autopilots.builtin.settings import Action
@@ -221,3 +221,17 @@ def test_a_silent_ground_station(flown: Flown) -> None:
     assert modes == [Mode.GUIDED, Mode.GUIDED, Mode.RETURN]
     failsafe.ground_station(flown.flight, 4 * 10**9)
     assert flown.said[-1] == "Connection to ground control station regained"
+
+
+def test_a_landing_that_is_refused_leaves_no_position_to_land_at(flown: Flown) -> None:
+    flight = flown.flight
+    with pytest.raises(OrderRefused, match="on the ground"):
+        flight.land(np.array([20.0, 0.0, 0.0]))
+    flight.take_off(3.0)
+    flight.arm()
+    flown.run(6.0)
+    assert flown.pose[2] > 2.5
+    flight.set_mode(Mode.LAND)  # as a failsafe does
+    flown.run(10.0)
+    assert not flight.airborne
+    np.testing.assert_allclose(flown.pose[:2], 0.0, atol=0.2)

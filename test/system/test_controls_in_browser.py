@@ -444,3 +444,16 @@ def test_panels_beside_the_scene_come_without_an_error(browser: Any) -> None:
         panel.page.locator("iframe").wait_for()
         panel.page.wait_for_load_state("networkidle")
         assert panel.errors == []
+
+
+# make test opens a page that is narrow from the start, in test_viewer.py.
+@pytest.mark.nightly
+def test_the_panel_of_a_page_that_becomes_narrow_is_folded(of_run: Panel, browser: Any) -> None:
+    """viser has another one there, which would cover what a view among panels is about."""
+    page = browser.new_page(drawn=False, viewport={"width": 1000, "height": 700})
+    page.set_default_timeout(1000.0 * PATIENCE)
+    page.goto(of_run.page.url.partition("?")[0])
+    page.get_by_role("tab", name="Look").wait_for()
+    page.set_viewport_size({"width": 500, "height": 700})
+    page.locator('.mantine-Paper-root[style*="position: fixed"]').wait_for()
+    page.get_by_role("tab", name="Look").wait_for(state="hidden")

@@ -31,6 +31,31 @@ LABELS = """() => {
     });
     return [all.size, shown.size];
 }"""
+# Of all labels: whether each is shown, and the edges of all its parts, in halves of the page from its middle. viser has
+# 40 pixels for each unit of a label.
+EXTENTS = """() => {
+    const { scene, camera } = window.__viserMutable ?? {}, found = {};
+    scene?.traverse(({ material, geometry }) => {
+        const uniforms = material?.uniforms;
+        if (!uniforms?.uLabelData || !geometry.attributes.aRect) return;
+        const { aLabelIndex, aRect, aParams } = geometry.attributes, data = uniforms.uLabelData.value.image.data;
+        const [right, up] = [0, 1].map((row) => camera.position.clone().setFromMatrixColumn(camera.matrixWorld, row));
+        for (let part = 0; part < geometry.instanceCount; part++) {
+            const label = aLabelIndex.getX(part), place = data.slice(4 * label, 4 * label + 4);
+            const at = camera.position.clone().fromArray(place);
+            const depth = -at.clone().applyMatrix4(camera.matrixWorldInverse).z;
+            const pixel = (2 * depth * uniforms.uFovScale.value) / uniforms.uViewportHeight.value;
+            const scale = aParams.getY(part) * 40 * pixel;
+            const edges = (found[label] ??= { shown: place[3] > 0, edges: [] });
+            for (const [x, y] of [[0, 0], [1, 1]]) {
+                const corner = at.clone().addScaledVector(right, (aRect.getX(part) + x * aRect.getZ(part)) * scale);
+                corner.addScaledVector(up, (aRect.getY(part) + y * aRect.getW(part)) * scale).project(camera);
+                edges.edges.push(corner.x, corner.y);
+            }
+        }
+    });
+    return Object.values(found);
+}"""
 
 
 @pytest.fixture
@@ -88,3 +113,27 @@ def test_a_label_that_comes_late_is_hidden_where_it_would_lie_on_another_and_sho
     has(viewer, page, 2, 1)
     page.goto(f"{viewer.url}/?initialCameraPosition={NEARBY}&initialCameraLookAt=0,0,1")
     has(viewer, page, 2, 2)
+
+
+def test_labels_at_the_edges_of_a_phone_are_turned_inwards_or_hidden(viewer: Viewer, browser: Any) -> None:
+    """Names of frames along both diagonals of the page, and beyond. The phone has nine pixels for one of the page."""
+    steps = [step for step in range(-9, 10) if step]
+    places = np.array([(0.0, 0.32 * step, 0.6 * step * side) for step in steps for side in (-1, 1)])
+    poses = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (1 + len(places), 1))
+    poses[1:, :3] = places
+    viewer.set_scene(table_of({f"frame_{row}": "map" for row in range(len(places))}, ()), poses)
+    assert viewer.scene is not None
+    viewer.scene.names.choose("main", viewer.scene.in_root)
+    page = browser.new_page(drawn=False, viewport={"width": 390, "height": 844}, device_scale_factor=3)
+    page.set_default_timeout(1000.0 * PATIENCE)
+    page.goto(f"{viewer.url}/?initialCameraPosition=10,0,0&initialCameraLookAt=0,0,0")
+    page.wait_for_function(f"({EXTENTS})().length === {len(places)}")
+
+    def whole() -> bool:
+        viewer.hurry(slowly=True)
+        viewer.show(Instant(1, poses, {}))
+        shown = [np.array(each["edges"]).reshape(-1, 2) for each in page.evaluate(EXTENTS) if each["shown"]]
+        seen = [each for each in shown if (np.abs(each) < 1.0).all(axis=1).any()]
+        return len(seen) > 8 and all((np.abs(each) <= 1.0).all() for each in seen)
+
+    until(whole, "labels that are whole", poll_s=0.1)

@@ -21,7 +21,8 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.rewind import Rewind
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.browser.view_sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortInUse, free_port
 from sim_node.world import World, load, loads
 
@@ -484,7 +485,7 @@ def test_what_topics_draw_counts_where_a_page_begins() -> None:
 
 @pytest.mark.parametrize("count", [100_001, 131_072, 250_000, 1_000_000])
 def test_the_first_points_of_a_large_cloud_are_evenly_among_all(count: int) -> None:
-    from sim_node.viewing.browser.drawings import THINNED, spread
+    from sim_node.viewing.browser.drawn_source import THINNED, spread
 
     order = spread(count)
     assert np.array_equal(np.sort(order), np.arange(count))

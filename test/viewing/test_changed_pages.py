@@ -18,7 +18,9 @@ from sim_node.recording.settings import RecordingSettings
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.browser.view_sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world import loads
 
 MAGENTA, CYAN, YELLOW = [255, 0, 255], [0, 255, 255], [255, 255, 0]
 
@@ -90,6 +92,7 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
         assert not [m for m in new if m["type"] == "GuiRemoveMessage"], "the panel is the same"
         assert not [m for m in new if m["type"] == "RemoveSceneNodeMessage" and m["name"] in ("/world", ball)]
         assert not [m for m in new if m["type"].startswith("Batched") and m["name"] == ball], "nor is it sent again"
+        assert not [m for m in new if m["type"] == "GlbMessage" and m["name"] == "/sky"], "nor is the sky"
         assert viewer.server.panels_page.layout._opening["number"] == first + 1, "nor does the camera move"
         assert value(page, "Follow") in (None, "ball")
         loop.step(50)
@@ -101,6 +104,17 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
         page.until(lambda page: value(page, "Follow") == "nothing")
         assert "load" not in options(page, "Follow")
         assert node(page, YELLOW) is not None
+
+
+def test_a_floor_that_comes_by_night_has_its_colour(run: tuple[Loop, Viewer]) -> None:
+    """IEC 61966-2-1: 0.19, 0.20 and 0.21 of a screen's full value are 3.0, 3.3 and 3.6 % of its light."""
+    loop, viewer = run
+    with opened(viewer.url) as page:
+        choose(page, "Dark", True)
+        page.until(lambda page: page.has("ThemeConfigurationMessage", dark_mode=True))
+        floor = "{name: mat, geometry: [{box: [4, 4, 0.001], color: [0.9, 0.9, 0.8]}]}"
+        loop.change(loads(f"world: yard\ntime: {{step: 0.01}}\nbodies: [{floor}]"))
+        page.until(lambda page: node(page, [8, 8, 9]))
 
 
 def has_plots(count: int, page: Page) -> bool:

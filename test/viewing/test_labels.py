@@ -9,7 +9,7 @@ import pytest
 from page import opened
 from waiting import until
 
-from sim_node.viewing.browser.overlays import NameOverlays
+from sim_node.viewing.browser.overlays import NameOverlays, edges_at, inwards
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Poses
@@ -82,3 +82,24 @@ def test_the_name_of_a_body_goes_before_that_of_its_ghost(viewer: Viewer) -> Non
     )
     names.choose("main", poses)
     assert {label.handle.text: label.rank for label in names.placed()} == {"drone": 0, "ghost/drone": 1, "post": 2}
+
+
+@pytest.mark.parametrize(
+    ("place", "anchor"),
+    [
+        ((195.0, 400.0), "bottom-center"),
+        ((10.0, 400.0), "bottom-left"),
+        ((380.0, 400.0), "bottom-right"),
+        ((195.0, 5.0), "top-center"),
+        ((2.0, 2.0), "top-left"),
+        ((-10.0, 400.0), None),  # cut on any side of its place
+        ((-300.0, 400.0), "bottom-center"),  # not seen at all
+    ],
+)
+def test_a_label_is_turned_away_from_the_edge_that_would_cut_it(place: tuple[float, float], anchor: str | None) -> None:
+    assert inwards(np.array(place), "a_name_of_20_letters", "bottom-center", (390, 746)) == anchor
+
+
+def test_the_lines_of_a_text_are_below_each_other() -> None:
+    one, three = (edges_at(np.zeros(2), text, "top-left") for text in ("abcdef", "abcdef\nabc\nab"))
+    assert three == (one[0], one[1], one[2], 3.0 * one[3])

@@ -12,6 +12,7 @@ from websockets.sync.client import connect
 
 from sim_node.session import Session
 from sim_node.viewing.browser.panels import MAX_LAYOUT
+from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import lay_out, loads
 
@@ -64,6 +65,26 @@ def test_a_layout_is_a_setting_of_pages_and_what_is_wrong_with_it_is_told() -> N
             ask("")
             until(lambda: not layout_of(viewer.url)["own"], "the scene alone")
             assert "layout" not in viewer.layout.now()
+
+
+def test_a_panel_that_comes_while_a_run_is_paused_knows_how_fast_things_were() -> None:
+    """0.2 m in 0.1 s, and then nothing more."""
+    laid_out = lay_out(world := loads(WORLD))
+    viewer = Viewer(0, "test")
+    try:
+        viewer.set_scene(laid_out.frames, laid_out.poses, world=world)
+        poses = laid_out.poses.copy()
+        for time_ns, x in ((1_000_000_000, 1.0), (1_100_000_000, 1.2)):
+            poses[laid_out.frames.index("drone"), 0] = x
+            viewer.show(Instant(time_ns, poses.copy(), {}))
+        viewer._lay_out("component_monitor component_name=drone.world_vel")
+        assert viewer.panels is not None
+        assert viewer.panels.signals is not None
+        velocity = viewer.panels.signals.find("drone.world_vel")
+        assert velocity is not None
+        assert velocity.read() == pytest.approx([0.0, 0.0, 0.0, 2.0, 0.0, 0.0])
+    finally:
+        viewer.close()
 
 
 @pytest.mark.parametrize("kept", [True, False])

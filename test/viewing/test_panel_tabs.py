@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -26,7 +27,8 @@ from sim_node.session.bag_view import BagView
 from sim_node.session.message_text import as_text
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.plots import signals_of
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.browser.view_sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import load
 
 WORLD = """
@@ -200,6 +202,16 @@ def test_what_an_address_says_before_the_world_is_drawn_is_set_once_it_is(tmp_pa
         viewer.close()
         if loop is not None:
             loop.stop()
+
+
+def test_browsers_find_the_icon_of_each_page(session: Session) -> None:
+    """A page of panels that named none had them ask for /favicon.ico, once, and say 404 in their console."""
+    for page in ("/", "/plain", "/?layout=scene"):
+        with urlopen(url(session) + page) as answer:
+            assert re.search(rb'<link\s+rel="icon"\s+href="data:image/svg', answer.read())
+    with urlopen(f"{url(session)}/favicon.ico") as answer:
+        assert answer.headers["Content-Type"] == "image/svg+xml"
+        assert ET.fromstring(answer.read()).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_a_copied_link_has_the_camera_of_its_page(session: Session) -> None:

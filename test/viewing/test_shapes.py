@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sim_node.assembly import assemble
-from sim_node.viewing.meshes import DrawnShape
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.surroundings import DARK, LIGHT
+from sim_node.viewing.meshes import MOVING, PLAIN, DrawnShape
 from sim_node.viewing.shapes import discs_of, shapes_of
 from sim_node.world import load
 from sim_node.world.layout import lay_out
@@ -141,3 +144,43 @@ def test_every_shipped_world_can_be_drawn(world: str) -> None:
         for shape in shapes:
             assert np.isfinite(shape.pose).all()
             assert np.isfinite(shape.scale).all()
+
+
+def lab(colour: Sequence[float], light: float = 1.0) -> FloatArray:
+    """CIELAB (CIE 15, 1976) of an sRGB colour, 0 to 1 (IEC 61966-2-1), in so much light."""
+    parts = np.array(colour[:3])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = to_xyz @ np.clip(light * linear, 0.0, 1.0) / to_xyz.sum(axis=1)
+    root = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz * (29 / 6) ** 2 / 3 + 4 / 29)
+    return np.array([116.0 * root[1] - 16.0, 500.0 * (root[0] - root[1]), 200.0 * (root[1] - root[2])])
+
+
+# Measured on pages: the sides of a box that are upright, and that which is up.
+@pytest.mark.parametrize("light", [0.77, 1.7])
+def test_what_has_no_colour_differs_from_the_grounds_of_day_and_night_and_what_moves_from_what_stands(
+    light: float,
+) -> None:
+    """A difference of 2.3 is just noticeable: Mahy et al., Evaluation of uniform color spaces, 1994."""
+    for one, other in (
+        *((lab(colour, light), lab(palette.ground)) for colour in (PLAIN, MOVING) for palette in (LIGHT, DARK)),
+        (lab(PLAIN, light), lab(MOVING, light)),
+    ):
+        assert np.linalg.norm(one - other) > 15.0
+
+
+def test_only_what_has_no_colour_gets_one_by_whether_it_moves(tmp_path: Path) -> None:
+    shapes = shapes_in(
+        written(
+            tmp_path,
+            "hands.yaml",
+            """
+world: hands
+bodies:
+  - {name: face, geometry: [{cylinder: [0.1, 0.01]}]}
+  - {name: hand, parent: face, joint: {type: rz}, geometry: [{box: [0.1, 0.01, 0.01], mass: 1.0}]}
+  - {name: red, parent: hand, geometry: [{sphere: 0.01, color: [1, 0, 0]}]}
+""",
+        )
+    )
+    assert [shapes[name][0].colour for name in ("face", "hand", "red")] == [PLAIN, MOVING, (1.0, 0.0, 0.0, 1.0)]

@@ -16,8 +16,8 @@ from waiting import PATIENCE
 
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
-from sim_node.viewing.browser import drawings
-from sim_node.viewing.browser.drawings import THINNED
+from sim_node.viewing.browser import drawn_source
+from sim_node.viewing.browser.drawn_source import THINNED
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.drawing import Drawing, Points
@@ -200,7 +200,7 @@ def test_pages_are_sent_what_there_is_while_a_large_cloud_is_placed(monkeypatch:
         assert arrived.wait(PATIENCE)
         return np.arange(count)
 
-    monkeypatch.setattr(drawings, "spread", placing)
+    monkeypatch.setattr(drawn_source, "spread", placing)
     shows = threading.Thread(target=viewer.show, args=(instant,))
     with opened(viewer.url) as page:
         shows.start()

@@ -1,6 +1,6 @@
-"""The built-in autopilot: a process of its own between a simulator link and a ground link, both MAVLink.
+"""The built-in autopilot, between a simulator link and its ground links, all of them MAVLink.
 
-It gets VehicleParameters, is connected to its simulator as PX4 is (lockstep over TCP), and speaks MAVLink with ground
-stations, like PX4 or like ArduCopter. What flies is `flight`, which knows neither sockets nor wall clocks: it steps
-when the simulator sends.
+It flies a vehicle described by `VehicleParameters`. It connects to its simulator like PX4, over TCP in lockstep, and
+talks to ground stations like PX4 or ArduPilot. Flight logic is in `flight`, which uses neither sockets nor wall clocks:
+each message from the simulator advances it by one step.
 """

@@ -1,4 +1,4 @@
-"""Messages from the ground, and answers: messages to the peer that asked."""
+"""Messages from ground stations, and answers to their senders."""
 
 from __future__ import annotations
 
@@ -12,20 +12,27 @@ from sim_node.mavlink.links import Address
 
 
 class Answers(Protocol):
-    """What sends answers: a Connection, or the link of a simulator."""
+    """Sends answers: a Connection, or the link to a simulator."""
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
-        """Send a message to a peer at a monotonic time."""
+        """Send a message to a peer at a monotonic time, ns."""
 
 
 def answer(name: str, fields: Mapping[str, Any], connection: Answers, address: Address) -> None:
-    """Send a message to a peer, unless its fields do not fit into it."""
+    """Send a message to a peer. Dropped if its fields cannot be encoded."""
     with suppress(EncodeError):
         connection.send(name, fields, address, time.monotonic_ns())
 
 
-class Received(NamedTuple):
-    """A message that is addressed to the autopilot: where an answer goes, and when it came (monotonic, ns)."""
+class GroundMessage(NamedTuple):
+    """A message for the autopilot.
+
+    Attributes:
+        message: The message.
+        connection: Link for the answer.
+        address: Peer for the answer.
+        now_ns: Monotonic time of reception, ns.
+    """
 
     message: MavlinkMessage
     connection: Answers
@@ -34,9 +41,9 @@ class Received(NamedTuple):
 
     @property
     def sender(self) -> dict[str, int]:
-        """The fields of an answer that name who asked."""
+        """Target fields of an answer to the sender."""
         return {"target_system": self.message.system, "target_component": self.message.component}
 
     def answer(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Send a message to who asked."""
+        """Send a message to the sender."""
         answer(name, fields, self.connection, self.address)

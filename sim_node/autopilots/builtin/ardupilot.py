@@ -1,4 +1,4 @@
-"""The dialects of ArduCopter and of ArduPilot's Rover: mode numbers, parameters as rounded floats, texts."""
+"""The dialects of ArduCopter and of ArduPilot's Rover: modes, parameters as rounded floats, and texts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MODES = {
 
 
 def mode_of(modes: Mapping[Mode, FlightMode], vehicle: str) -> Callable[[int, int], Mode]:
-    """Return what finds the mode of DO_SET_MODE's params, for a kind of vehicle: COPTER or ROVER."""
+    """Return the function that maps DO_SET_MODE's params to a mode, for a vehicle COPTER or ROVER."""
     prefix = f"{vehicle}_MODE_"
     known = {number: name.removeprefix(prefix) for name, number in enum_values(f"{vehicle}_MODE").items()}
 
@@ -126,7 +126,7 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
         goto_items=True,
         fence_names={HEIGHT: "Max Alt", CIRCLE: "Circle", AREAS: "Polygon"},
         gives_up=Mode.LAND,
-        # events.cpp, failsafe_gcs_on_event: FS_OPTIONS continues what a pilot flies, by default.
+        # events.cpp, failsafe_gcs_on_event: by default, FS_OPTIONS continues in modes that a pilot flies.
         ignores={(Cause.LINK, Mode.HOLD, mode) for mode in Mode},
         disarms_on_ground=True,
     )
@@ -154,7 +154,7 @@ _ROVER_PARAMETERS = {
     "FENCE_TYPE": quantity("fence_types", 0.0, float(ALL), kind=INT32, step=CIRCLE),
     "FRAME_TYPE": constant(0),
     "FS_ACTION": choice("link_action", {0: Action.NONE, 1: Action.RETURN, 2: Action.HOLD}),
-    # Its failsafe is on as long as FS_ACTION says what to do.
+    # Its failsafe is enabled unless FS_ACTION is 0.
     "FS_GCS_ENABLE": constant(1),
     "WP_RADIUS": quantity("radius", 0.05, 100.0, kind=REAL32),
     "WP_SPEED": quantity("speed", 0.01, 100.0),
@@ -175,7 +175,7 @@ ARDUPILOT_ROVER = DIALECTS.add(rover("ardupilot"))(
         },
         disarms_after=(),
         gives_up=Mode.HOLD,
-        # failsafe.cpp, failsafe_trigger: neither a return nor a hold is interrupted.
+        # failsafe.cpp, failsafe_trigger: it interrupts neither a return nor a hold.
         ignores={(Cause.LINK, now, mode) for now in (Mode.RETURN, Mode.HOLD) for mode in Mode},
     )
 )

@@ -1,4 +1,4 @@
-"""The program: one loop over the simulator link and the ground links, until it is stopped."""
+"""The autopilot's main loop over the simulator link and the ground links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilots.builtin import mission_protocol
-from sim_node.autopilots.builtin.answers import Received
+from sim_node.autopilots.builtin.answers import GroundMessage
 from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.flight import Flight
@@ -31,24 +31,27 @@ from sim_node.mavlink.connection import Connection
 from sim_node.spatial.geometry.arrays import FloatArray
 
 HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
-# A connected simulator that sends nothing for so long is reported once.
+# If a connected simulator sends nothing for this long, a line says so, once.
 SILENT_NS = 2_000_000_000
-_TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
+_TEXT, _MAX_CHUNKS = 50, 5  # STATUSTEXT
 
 Show = Callable[[str], None]
-# Carries out and answers a message from the ground.
-Handle = Callable[["BuiltinAutopilot", Received], None]
+# Executes and answers a message from the ground.
+Handle = Callable[["BuiltinAutopilot", GroundMessage], None]
 
 
 class BuiltinAutopilot:
-    """An autopilot with its links. `run` until `stop`; everything else belongs to the thread that runs it.
+    """An autopilot with its links.
 
-    Without the address of a simulator, the simulator is in this process: it exchanges bytes with `link`.
+    Call `run`, and `stop` from any thread. All other methods belong to the thread of `run`.
+
+    If no simulator address is given, the simulator is in this process and exchanges bytes with `link`.
 
     Attributes:
-        system: its MAVLink id. connections: its ground links. quiet: those of them that get heartbeats alone, until
-            somebody answers.
-        show: prints a line for people.
+        system: MAVLink system id.
+        connections: Ground links. Those in the argument `quiet` carry only heartbeats until a peer responds.
+        link: Simulator link.
+        flight: The flight, replaced after a reset or reboot.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class BuiltinAutopilot:
         _rehearse(parameters)
 
     def run(self) -> None:
-        """Until `stop`."""
+        """Run until `stop` is called."""
         self._selector.register(self._wake_read, selectors.EVENT_READ, None)
         try:
             while not self._stopping:
@@ -103,15 +106,20 @@ class BuiltinAutopilot:
             self._selector.close()
 
     def stop(self) -> None:
-        """Ends `run`, from any thread."""
+        """End `run`, from any thread."""
         self._stopping = True
         with suppress(OSError):
             self._wake_write.send(b"\0")
 
-    # What its parts send
+    # Messages from the autopilot's parts
 
     def report(self, severity: int, text: str) -> None:
-        """STATUSTEXT, in chunks where it is long."""
+        """Send a STATUSTEXT on all links, in chunks if it is long, and print it.
+
+        Args:
+            severity: MAV_SEVERITY.
+            text: The text; only its first 250 bytes are sent.
+        """
         self._show(text)
         data = text.encode()[: _TEXT * _MAX_CHUNKS]
         chunks = [data[at : at + _TEXT] for at in range(0, len(data), _TEXT)]
@@ -125,7 +133,7 @@ class BuiltinAutopilot:
             self.link.send("STATUSTEXT", fields, None, 0)
 
     def send_to_all(self, name: str) -> None:
-        """Send one of MESSAGES on all links, where there is something to send, and somebody to take it."""
+        """Send a registered message on all links that have a listener, if its content is known."""
         if not any(self._takes(connection, name) for connection in self.connections):
             return
         fields = MESSAGES[name].make(self.flight)
@@ -133,7 +141,7 @@ class BuiltinAutopilot:
             self._send_all(name, fields)
 
     def beat_if_changed(self) -> None:
-        """A heartbeat out of turn where mode or arming has changed."""
+        """Send a heartbeat at once if the mode or the arming state has changed."""
         shown = self.flight.armed, int(self.flight.mode)
         if shown != self._shown:
             self._shown = shown
@@ -148,7 +156,7 @@ class BuiltinAutopilot:
                     connection.send_to_all(name, fields, now_ns)
 
     def _takes(self, connection: Connection, name: str) -> bool:
-        """Return whether a message goes over a link: where nobody is known to be, heartbeats alone."""
+        """Return whether a link carries a message: only heartbeats if it has no known listener."""
         return name == "HEARTBEAT" or self._is_heard(connection)
 
     def _is_heard(self, connection: Connection) -> bool:
@@ -190,7 +198,11 @@ class BuiltinAutopilot:
             self.tick(now_ns)
 
     def tick(self, now_ns: int) -> None:
-        """Do what is due by the wall clock (ns, monotonic): links, heartbeats, time-outs."""
+        """Do the work that is due by the wall clock: links, heartbeats and timeouts.
+
+        Args:
+            now_ns: Monotonic time, ns.
+        """
         for connection in self.connections:
             before = connection.state
             connection.keep_up(now_ns)
@@ -221,7 +233,7 @@ class BuiltinAutopilot:
             self._show(f"{connection.name}: {connection.why}; trying on")
 
     def _watch(self, what: Any, number: int) -> None:
-        """Keeps the selector at what is open."""
+        """Update the selector to the present file descriptor of a link, -1 if it is closed."""
         before = self._watched.pop(what, -1)
         if before == number >= 0:
             self._watched[what] = number
@@ -233,7 +245,7 @@ class BuiltinAutopilot:
             self._selector.register(number, selectors.EVENT_READ, what)
             self._watched[what] = number
 
-    # The simulator's side
+    # Simulator link
 
     def _step(
         self,
@@ -248,13 +260,13 @@ class BuiltinAutopilot:
             self._begin_anew()
         flight = self.flight
         if time_us == flight.time_us:
-            return flight.commands  # the link broke before the answer was there
+            return flight.commands  # the connection broke before the answer was sent
         commands = flight.step(time_us, position, attitude, velocity, rate)
         self.missions.tick(None)
         return commands
 
     def _publish(self, time_us: int) -> None:
-        """Telemetry of a step, while the simulator is at the next."""
+        """Send the telemetry of a step while the simulator computes the next one."""
         flight = self.flight
         if flight.reached != self._reached:
             self._reached = flight.reached
@@ -272,7 +284,10 @@ class BuiltinAutopilot:
         return flight
 
     def _begin_anew(self) -> None:
-        """Begin as at the start, after a reset of the world; what was uploaded stays."""
+        """Restart the flight after a reset of the world.
+
+        Uploaded fences and rally points remain, and so does an uploaded mission, unless the vehicle has its own.
+        """
         before = self.flight
         if not before.time_us:
             return
@@ -280,7 +295,7 @@ class BuiltinAutopilot:
         self._restart(self._new_flight())
 
     def reboot(self) -> None:
-        """Begin as at the start, with the parameters and what was uploaded."""
+        """Restart the flight with the present parameters. Uploads remain as in `_begin_anew`."""
         now = self.flight
         flight = self._new_flight(now.settings)
         self._restart(flight)
@@ -297,7 +312,11 @@ class BuiltinAutopilot:
         flight.changed()
 
     def enter(self, mode: Mode) -> None:
-        """Change the mode on request. Raises OrderRefused."""
+        """Change the mode on request.
+
+        Raises:
+            OrderRefused: The mode is unavailable now, or needs setpoints that are not received.
+        """
         flight = self.flight
         if mode is not Mode.GUIDED or not flight.dialect.streams_first:
             flight.set_mode(mode)
@@ -308,7 +327,7 @@ class BuiltinAutopilot:
         flight.set_mode(mode)
         self.setpoints.begin(flight)
 
-    # The ground's side
+    # Ground links
 
     def _listen(self, connection: Connection, now_ns: int) -> None:
         for message, address in connection.receive(now_ns):
@@ -317,22 +336,22 @@ class BuiltinAutopilot:
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
-                    self._handle(self, Received(message, connection, address, now_ns))
+                    self._handle(self, GroundMessage(message, connection, address, now_ns))
                 except (ArithmeticError, ValueError, LookupError) as error:
-                    # A value that nobody thought of must not end the flight.
+                    # An unexpected value must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
 
     def _order(self, message: MavlinkMessage) -> None:
-        """Carry out what a ground station in the simulation orders, at its time of the simulation."""
+        """Execute a message from a ground station in the simulation, at its place in simulation time."""
         name, flight = message.name, self.flight
         if name == "HEARTBEAT":
             flight.failsafe.ground_station(flight, None)
             return
-        # It is answered in its place in the lockstep, and nothing that it may order uses the wall clock.
+        # The answer is part of the lockstep, and no such command depends on the wall clock.
         if name in mission_protocol.NAMES:
             self.missions.receive(message, self.link, None, None)
         else:
-            self._handle(self, Received(message, self.link, None, time.monotonic_ns()))
+            self._handle(self, GroundMessage(message, self.link, None, time.monotonic_ns()))
 
 
 def _place(address: tuple[str, int]) -> str:
@@ -340,7 +359,7 @@ def _place(address: tuple[str, int]) -> str:
 
 
 def _rehearse(parameters: VehicleParameters) -> None:
-    """Fly a moment for nobody, so that all kernels are compiled before somebody waits for them."""
+    """Fly briefly without a simulator, so that all kernels are compiled before they are needed."""
     flight = Flight(replace(parameters, mission=None))
     place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     flight.step(1, place, level, still, still)

@@ -1,26 +1,26 @@
-"""The battery: charge that the actuators' power drains, and the voltage and current that telemetry shows."""
+"""Battery model: charge, voltage and current."""
 
 from __future__ import annotations
 
 from sim_node.autopilots.builtin.settings import Settings
 
-CELLS, FULL_CELL, EMPTY_CELL = 4, 4.05, 3.6  # volts of a cell at rest
+CELLS, FULL_CELL, EMPTY_CELL = 4, 4.05, 3.6  # cell voltages at rest, V
 CAPACITY = 5.0  # Ah
-# Of the whole pack, ohm.
+# Internal resistance of the pack, ohm.
 RESISTANCE = 0.02
-# What electronics draw while the motors stand, of the power in hover or at full speed.
+# Power of the electronics, as a fraction of the power in hover or at full speed.
 IDLE = 0.02
 
 
 class FlightBattery:
-    """A pack that lasts `Settings.battery_endurance` seconds of hover, or of driving at full speed.
+    """A battery pack that lasts `Settings.battery_endurance` seconds in hover, or at full speed for a rover.
 
-    Voltage falls linearly with the charge, and by the current through the pack's resistance. A failed cell is a short:
-    the others give the same power by more current.
+    The voltage falls linearly with the charge, and with the current through the internal resistance. A failed cell is a
+    short circuit: the others deliver the same power at a higher current.
 
     Attributes:
-        remaining: charge, of 1.
-        failed: The indices of its failed cells, from 0.
+        remaining: Charge, 0 to 1.
+        failed: Indices of failed cells, from 0.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,13 @@ class FlightBattery:
         self._load, self._endurance = IDLE, 1200.0
 
     def drain(self, load: float, seconds: float, settings: Settings) -> None:
-        """Take what actuators use in some seconds at a load, which is 1 in hover or at full speed."""
+        """Draw the power of the actuators for some seconds.
+
+        Args:
+            load: Power as a fraction of that in hover or at full speed.
+            seconds: Duration, s.
+            settings: Endurance, and charge at which it stops draining.
+        """
         sound = CELLS - len(self.failed)
         self._load = (load + IDLE) * CELLS / sound if sound else 0.0
         used = self._load * seconds / settings.battery_endurance
@@ -38,21 +44,21 @@ class FlightBattery:
 
     @property
     def current(self) -> float:
-        """Amperes: the capacity over the time that it lasts, times the load."""
+        """Current, A: capacity over endurance, times the load."""
         return CAPACITY * 3600.0 / self._endurance * self._load
 
     @property
     def voltages(self) -> tuple[float, ...]:
-        """Volts of each cell at the terminals, none below zero."""
+        """Terminal voltage of each cell, V, not below 0."""
         sound = EMPTY_CELL + (FULL_CELL - EMPTY_CELL) * self.remaining - RESISTANCE / CELLS * self.current
         return tuple(0.0 if cell in self.failed else max(sound, 0.0) for cell in range(CELLS))
 
     @property
     def voltage(self) -> float:
-        """Volts at the terminals."""
+        """Terminal voltage, V."""
         return sum(self.voltages)
 
     @property
     def consumed(self) -> float:
-        """Ampere hours since it was full."""
+        """Charge drawn since the battery was full, Ah."""
         return CAPACITY * (1.0 - self.remaining)

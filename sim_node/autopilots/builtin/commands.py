@@ -1,4 +1,4 @@
-"""MAV_CMDs that the built-in autopilot executes, as COMMAND_LONG and COMMAND_INT. One entry per command."""
+"""MAV_CMDs that the built-in autopilot executes, from COMMAND_LONG and COMMAND_INT. One function per command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sim_node.autopilots.builtin.answers import Answers, Received, answer
+from sim_node.autopilots.builtin.answers import Answers, GroundMessage, answer
 from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.fence import ALL
@@ -32,7 +32,14 @@ _SET_HOME, _SET_MODE = 179, 176
 
 @dataclass(frozen=True)
 class Order:
-    """A command: params 1 to 4, NaN for what is unused; its position; and where an answer goes."""
+    """A received command.
+
+    Attributes:
+        params: Params 1 to 4, NaN if unused.
+        position: Position of the command.
+        connection: Link for the answer.
+        address: Peer for the answer.
+    """
 
     params: Sequence[float]
     position: CommandPosition
@@ -46,25 +53,25 @@ COMMANDS: Registry[int, Executes] = Registry(
     shipped=("sim_node.autopilots.builtin.commands", "sim_node.autopilots.builtin.injection"),
     group="sim_node.builtin",
 )
-# Registers what executes some MAV_CMDs; it raises OrderRefused.
+# Decorator that registers the function for some MAV_CMDs. It may raise OrderRefused.
 command = COMMANDS.add
 
 
 @ground_message("COMMAND_LONG", "COMMAND_INT", "SET_MODE")
-def obey(autopilot: BuiltinAutopilot, received: Received) -> None:
-    """Execute a command and acknowledge it; a refusal is explained by a text before."""
+def obey(autopilot: BuiltinAutopilot, received: GroundMessage) -> None:
+    """Execute and acknowledge a command. A text explains a refusal."""
     number, execute = _ordered(autopilot, received)
     result = UNSUPPORTED if execute is None else _result(autopilot, number, execute)
     received.answer("COMMAND_ACK", {"command": number, "result": result} | received.sender)
     autopilot.beat_if_changed()
 
 
-def _ordered(autopilot: BuiltinAutopilot, received: Received) -> tuple[int, Callable[[], None] | None]:
-    """Return the MAV_CMD of a message, and what executes it; None for one that is not known."""
+def _ordered(autopilot: BuiltinAutopilot, received: GroundMessage) -> tuple[int, Callable[[], None] | None]:
+    """Return the MAV_CMD of a message, and the function that executes it; None for an unknown command."""
     message, connection, address, _ = received
     fields = message.fields
     if message.name == "SET_MODE":
-        # As PX4's receiver, which makes a DO_SET_MODE of it.
+        # As in PX4's mavlink_receiver.cpp, which turns it into DO_SET_MODE.
         return _SET_MODE, lambda: autopilot.enter(autopilot.dialect.mode_of_custom(fields.custom_mode))
     if message.name == "COMMAND_INT":
         position = position_of_ints(fields.frame, fields.x, fields.y, fields.z)
@@ -85,7 +92,7 @@ def _ordered(autopilot: BuiltinAutopilot, received: Received) -> tuple[int, Call
 
 
 def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None]) -> int:
-    """Return the MAV_RESULT of a command, after a text with the reason where it is refused."""
+    """Execute a command and return its MAV_RESULT. If it is refused, send a text with the reason."""
     try:
         execute()
     except OrderRefused as refusal:
@@ -108,14 +115,14 @@ def arm_disarm(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(401)
 def check_prearm(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_RUN_PREARM_CHECKS: their result is in SYS_STATUS at any time."""
+    """MAV_CMD_RUN_PREARM_CHECKS: the result is always in SYS_STATUS."""
     if autopilot.flight.armed:
         raise OrderRefused("armed already")
 
 
 @command(22)
 def take_off(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_NAV_TAKEOFF: to an altitude, or as high as parameters say; then over the position if there is one."""
+    """MAV_CMD_NAV_TAKEOFF: to an altitude, or to the default height; then to the position if there is one."""
     flight, position = autopilot.flight, order.position
     height = math.nan
     place = flight.places.locate(position, flight.position)
@@ -126,7 +133,7 @@ def take_off(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(21)
 def land(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_NAV_LAND: here, or at a position."""
+    """MAV_CMD_NAV_LAND: straight down, or at a position."""
     flight = autopilot.flight
     flight.land(None if order.position.is_here else _place(autopilot, order))
 
@@ -149,7 +156,7 @@ def loiter(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(115)
 def turn(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_CONDITION_YAW: degrees, degrees/s, direction, whether from the present heading."""
+    """MAV_CMD_CONDITION_YAW: angle (degrees), rate (degrees/s), direction, whether relative to the present heading."""
     if not math.isfinite(order.params[0]):
         raise Denied("no heading")
     task = turn_of(order.params, autopilot.flight)
@@ -158,7 +165,7 @@ def turn(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(_SET_MODE)
 def set_mode(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_SET_MODE: custom modes only; main mode in param2, sub mode in param3."""
+    """MAV_CMD_DO_SET_MODE: custom modes only, the main mode in param2 and the sub mode in param3."""
     base, main, sub = (0.0 if math.isnan(param) else param for param in order.params[:3])
     if any(number % 1.0 or not 0.0 <= number < 2**32 for number in (base, main, sub)):
         raise Denied(f"{base:g}, {main:g}, {sub:g} is not a mode")
@@ -169,7 +176,7 @@ def set_mode(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(262)
 def set_standard_mode(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_SET_STANDARD_MODE: MAV_STANDARD_MODE."""
+    """MAV_CMD_DO_SET_STANDARD_MODE: a MAV_STANDARD_MODE."""
     number = order.params[0]
     if math.isnan(number) or number % 1.0:
         raise Denied(f"no standard mode {number:g}")
@@ -178,7 +185,7 @@ def set_standard_mode(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(178)
 def change_speed(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_CHANGE_SPEED: m/s, up to the vehicle's own; -2 for its default."""
+    """MAV_CMD_DO_CHANGE_SPEED: speed (m/s) up to the vehicle's maximum, or -2 for the default."""
     why = speed_fault(*order.params[:3])
     if why:
         raise Denied(why)
@@ -187,7 +194,7 @@ def change_speed(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(_SET_HOME)
 def set_home(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_SET_HOME: here, or at a position."""
+    """MAV_CMD_DO_SET_HOME: to the present position, or to a given one."""
     flight = autopilot.flight
     if order.params[0] != 1.0 and any(map(math.isnan, order.position[1:])):
         raise Denied("no position")
@@ -197,13 +204,13 @@ def set_home(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(410)
 def get_home(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_GET_HOME_POSITION, the older way to HOME_POSITION."""
+    """MAV_CMD_GET_HOME_POSITION, the deprecated request of HOME_POSITION."""
     _answer_with(autopilot, "HOME_POSITION", order)
 
 
 @command(192)
 def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_REPOSITION: speed m/s, flags, radius, yaw in the dialect's units; what is unused stays as it is."""
+    """MAV_CMD_DO_REPOSITION: speed (m/s), flags, radius, yaw in the dialect's unit. Unused values do not change."""
     flight = autopilot.flight
     speed, flags, _, yaw = order.params
     if not (flags == _CHANGE_MODE or flight.mode is flight.dialect.goto_mode):
@@ -215,7 +222,7 @@ def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(186)
 def change_altitude(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_CHANGE_ALTITUDE: m above mean sea level, as PX4 reads it, whatever the frame in param2."""
+    """MAV_CMD_DO_CHANGE_ALTITUDE: altitude (m) above mean sea level; as in PX4, the frame in param2 is ignored."""
     flight = autopilot.flight
     if not flight.dialect.drops_targets:
         raise Unsupported("ArduPilot's copters and rovers have no such command")
@@ -227,7 +234,7 @@ def change_altitude(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(207)
 def enable_fence(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_FENCE_ENABLE: 1 or 0, of the kinds of limits in param2, 0 for all."""
+    """MAV_CMD_DO_FENCE_ENABLE: 1 to enable or 0 to disable the kinds of limits in param2, 0 for all."""
     flight = autopilot.flight
     if flight.dialect.drops_targets:
         raise Unsupported("GF_ACTION and the upload of a geofence enable it")
@@ -242,7 +249,7 @@ def enable_fence(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(193)
 def pause(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_PAUSE_CONTINUE: of a mission."""
+    """MAV_CMD_DO_PAUSE_CONTINUE: pause or continue the mission."""
     if order.params[0] not in (0.0, 1.0):
         raise Denied(f"param1 is {order.params[0]:g}; 0 pauses, 1 continues")
     autopilot.flight.set_mode(Mode.MISSION if order.params[0] else Mode.HOLD)
@@ -250,25 +257,24 @@ def pause(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(300)
 def start_mission(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_MISSION_START: from an item on, to the end."""
+    """MAV_CMD_MISSION_START: from an item to the end."""
     flight = autopilot.flight
     first, last = (0 if math.isnan(param) else int(param) for param in order.params[:2])
     if flight.mission.is_empty:
         raise OrderRefused("no mission")
     if last not in (0, len(flight.mission.items) - 1):
         raise Denied(f"a mission ends with its last item, {len(flight.mission.items) - 1}, and not with {last}")
-    if not flight.armed:
-        if not flight.dialect.arms_for_mission:
-            raise OrderRefused("not armed")
-        flight.arm("mission start")
+    if not flight.armed and not flight.dialect.arms_for_mission:
+        raise OrderRefused("not armed")
     if first:
         flight.fly_item(first)
     flight.set_mode(Mode.MISSION)
+    flight.arm("mission start")
 
 
 @command(224)
 def set_item(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_DO_SET_MISSION_CURRENT; param2 starts its jumps anew, as happens in any case."""
+    """MAV_CMD_DO_SET_MISSION_CURRENT. Counters of jumps are always reset, whatever param2 says."""
     number = order.params[0]
     if math.isnan(number) or number % 1.0:
         raise Denied(f"no item {number:g}")
@@ -279,7 +285,7 @@ def set_item(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(246)
 def reboot(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN: of the autopilot, on the ground."""
+    """MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN: reboot the autopilot, on the ground only."""
     if order.params[0] != 1.0 or any(param > 0.0 for param in order.params[1:]):
         raise Unsupported("only a reboot of the autopilot, param1 = 1")
     if autopilot.flight.armed:
@@ -289,7 +295,7 @@ def reboot(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(511)
 def set_interval(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_SET_MESSAGE_INTERVAL: us, 0 for what is usual, -1 for never."""
+    """MAV_CMD_SET_MESSAGE_INTERVAL: interval (us), 0 for the default, -1 to stop."""
     name, interval = _known(autopilot, order.params[0]), order.params[1]
     if not math.isfinite(interval) or 0.0 < interval < 1e6 / MAX_RATE:
         raise Denied(f"every {interval:g} us; {1e6 / MAX_RATE:g} is the shortest")
@@ -307,7 +313,7 @@ def get_interval(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(512)
 def request(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_REQUEST_MESSAGE; of AVAILABLE_MODES the one with the index in param2, 0 for all."""
+    """MAV_CMD_REQUEST_MESSAGE. For AVAILABLE_MODES, param2 is the index, or 0 for all."""
     name = _known(autopilot, order.params[0])
     if name != AVAILABLE_MODES:
         _answer_with(autopilot, name, order)
@@ -322,7 +328,7 @@ def request(autopilot: BuiltinAutopilot, order: Order) -> None:
 
 @command(520)
 def capabilities(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES, the older way to AUTOPILOT_VERSION."""
+    """MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES, the deprecated request of AUTOPILOT_VERSION."""
     _answer_with(autopilot, "AUTOPILOT_VERSION", order)
 
 
@@ -345,6 +351,6 @@ def _place(autopilot: BuiltinAutopilot, order: Order) -> FloatArray:
 
 
 def _yaw(autopilot: BuiltinAutopilot, order: Order) -> float:
-    # ArduCopter has no yaw in its navigation commands, and clients that know that send zeros.
+    # ArduCopter's navigation commands have no yaw, and clients that rely on that send zeros.
     unused = autopilot.flight.dialect.degrees and order.params[3] == 0.0
     return math.nan if unused else Heading(order.params[3]).to_enu().radians

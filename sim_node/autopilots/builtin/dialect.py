@@ -1,4 +1,4 @@
-"""Dialects: what makes the one autopilot look like PX4 or like ArduPilot on the wire, as data."""
+"""Dialects: the data that make the autopilot behave like PX4 or like ArduPilot on a link."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ INFO, NOTICE, WARNING, CRITICAL = 6, 5, 4, 2  # MAV_SEVERITY
 
 
 class OrderRefused(Exception):
-    """A request that is refused now, with the reason; it may be accepted later."""
+    """A command is refused now, for the reason in the message. It may be accepted later."""
 
 
 class Denied(OrderRefused):
-    """A request that makes no sense at any time."""
+    """A command is invalid."""
 
 
 class Unsupported(OrderRefused):
-    """A request for something that is not implemented."""
+    """A command is not implemented."""
 
 
 class Failed(OrderRefused):
-    """A request that was tried in vain."""
+    """A command was tried, but failed."""
 
 
 class Cause(IntEnum):
-    """What a failsafe acts on."""
+    """Cause of a failsafe."""
 
     FENCE = 0
     LINK = 1
@@ -42,7 +42,7 @@ class Cause(IntEnum):
 
 
 class Mode(IntEnum):
-    """The modes of the flight logic. Each dialect has names and numbers for those that it knows."""
+    """Modes of the flight logic. Each dialect names and numbers those that it has."""
 
     HOLD = 0
     TAKEOFF = 1
@@ -54,10 +54,14 @@ class Mode(IntEnum):
 
 
 class FlightMode(NamedTuple):
-    """A mode on the wire.
+    """A mode of a dialect.
 
-    custom: HEARTBEAT.custom_mode. name: as topics and the documentation have it; title: as ground stations show it.
-    standard: MAV_STANDARD_MODE. base: the flags of HEARTBEAT.base_mode beside custom mode and armed.
+    Attributes:
+        custom: HEARTBEAT.custom_mode.
+        name: Name on topics and in the documentation.
+        title: Name that ground stations show.
+        standard: MAV_STANDARD_MODE.
+        base: Flags of HEARTBEAT.base_mode, other than custom mode and armed.
     """
 
     custom: int
@@ -69,7 +73,7 @@ class FlightMode(NamedTuple):
 
 @dataclass(frozen=True)
 class Texts:
-    """STATUSTEXTs that ground stations and scripts look for, by default PX4's. Braces stand for what it is about."""
+    """Status texts that ground stations and scripts look for, with placeholders. Defaults are those of PX4."""
 
     armed: str = "Armed by {reason}"
     disarmed: str = "Disarmed by {reason}"
@@ -90,34 +94,40 @@ class Texts:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the autopilot presents itself, and the conventions in which autopilots of its kind differ.
+    """Identity and conventions of a kind of autopilot.
 
     Attributes:
-        autopilot: MAV_AUTOPILOT. version: AUTOPILOT_VERSION.flight_sw_version.
-        modes: the modes of the flight logic that exist here.
-        mode_of: returns the mode of DO_SET_MODE's param2 and param3; raises OrderRefused.
-        parameters: by name, in the order of their indices.
-        defaults: of `Settings`, where they are not those of all.
-        bytewise: whether integer parameters are sent as their bytes in a float, and not as a rounded float.
-        takeoff_mode: the mode that a take-off is flown in. goto_mode: the mode in which DO_REPOSITION is flown.
-        takes_off_when_armed: whether a take-off that is commanded before arming begins with it.
-        takes_off_in: the modes from which NAV_TAKEOFF is accepted; empty for all.
-        arms_for_mission: whether MISSION_START arms.
-        disarms_after: the modes that disarm as soon as they have landed; others wait as the settings say.
-        streams_first: whether setpoints have to arrive before the guided mode is entered.
-        position_stays: whether a position setpoint holds without being repeated.
-        stream_end: the mode after setpoints have stopped.
-        long_frame: MAV_FRAME of positions in COMMAND_LONG. degrees: whether DO_REPOSITION's yaw is in degrees.
-        home_first: whether item 0 of a mission is home. floats_first: whether items are requested by MISSION_REQUEST.
-        goto_items: whether a MISSION_ITEM with current = 2 is a position to fly to at once.
-        fence_names: what texts call the kinds of limits of a geofence.
-        drops_targets: whether a target outside of the geofence is acknowledged and dropped, and no mission with one is
-            begun. Otherwise it is refused, and velocities end before the fence.
-        gives_up: the mode in which a vehicle that is far outside of its geofence ends; None for no such limit.
-        ranks_failsafes: whether a failsafe never replaces the action of a worse one.
-        ignores: on which causes, in which present mode, a failsafe does not change to which mode.
-        disarms_on_ground: whether failsafes disarm a vehicle that has not taken off.
-        throttle_middle: the throttle of MANUAL_CONTROL at which a rover stands, of 1000.
+        name: Name of the dialect.
+        autopilot: MAV_AUTOPILOT.
+        version: AUTOPILOT_VERSION.flight_sw_version.
+        modes: Modes of the flight logic that it has.
+        mode_of: Returns the mode of DO_SET_MODE's param2 and param3. Raises OrderRefused.
+        parameters: Parameters by name, in the order of their indices.
+        texts: Status texts.
+        takeoff_mode: Mode of a take-off.
+        goto_mode: Mode of DO_REPOSITION.
+        disarms_after: Modes that disarm right after landing; after others the vehicle disarms as its settings say.
+        stream_end: Mode after a stream of setpoints was lost.
+        long_frame: MAV_FRAME of positions in COMMAND_LONG.
+        fence_names: Names of the geofence's kinds of limits in texts.
+        ignores: Changes of mode that failsafes do not make: cause, present mode, new mode.
+        defaults: Defaults of `Settings` that differ from the common ones.
+        takes_off_in: Modes in which NAV_TAKEOFF is accepted; empty for all.
+        gives_up: Mode in which a vehicle far outside of its geofence ends; None if distance does not matter.
+        throttle_middle: Throttle of MANUAL_CONTROL, out of 1000, at which a rover stands.
+        bytewise: Whether integer parameters are sent as their bytes in a float, instead of as a rounded float.
+        takes_off_when_armed: Whether a take-off may be commanded before arming, and begins with it.
+        arms_for_mission: Whether MISSION_START arms.
+        streams_first: Whether setpoints must be received before guided mode can be entered.
+        position_stays: Whether a position setpoint holds without being repeated.
+        degrees: Whether the yaw of DO_REPOSITION is in degrees.
+        home_first: Whether item 0 of a mission is home.
+        floats_first: Whether mission items are requested by MISSION_REQUEST.
+        goto_items: Whether a MISSION_ITEM with current = 2 is a position to fly to at once.
+        drops_targets: Whether a target outside of the geofence is acknowledged and dropped, and a mission with such a
+            waypoint cannot be started. Otherwise the target is refused, and velocities end before the fence.
+        ranks_failsafes: Whether a failsafe never replaces a more severe action.
+        disarms_on_ground: Whether failsafes disarm a vehicle that has not taken off.
     """
 
     name: str
@@ -152,23 +162,32 @@ class Dialect:
     disarms_on_ground: bool = False
 
     def mode_of_custom(self, custom: int) -> Mode:
-        """Return the mode of a whole custom_mode, as in SET_MODE. Raises OrderRefused."""
+        """Return the mode of a custom_mode, as in SET_MODE.
+
+        Raises:
+            Denied: The mode is unknown.
+            OrderRefused: The mode is not implemented.
+        """
         for mode, flown in self.modes.items():
             if flown.custom == custom:
                 return mode
-        # PX4's have a main and a sub mode in their upper half.
+        # PX4's custom modes have a main mode and a sub mode in their upper half.
         self.mode_of(*((custom >> 16 & 0xFF, custom >> 24) if custom >> 16 else (custom, 0)))
         raise Denied(f"no mode {custom}; {self.known_modes()}")
 
     def mode_of_standard(self, standard: int) -> Mode:
-        """Return the mode that stands for a MAV_STANDARD_MODE. Raises Denied."""
+        """Return the mode of a MAV_STANDARD_MODE.
+
+        Raises:
+            Denied: The dialect has no such mode.
+        """
         for mode, flown in self.modes.items():
             if flown.standard == standard != 0:
                 return mode
         raise Denied(f"no mode for standard mode {standard}")
 
     def known_modes(self) -> str:
-        """Return the modes as a list for messages."""
+        """Return the list of modes for messages."""
         return "known: " + ", ".join(f"{flown.custom} {flown.name}" for flown in self.modes.values())
 
 

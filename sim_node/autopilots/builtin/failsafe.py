@@ -1,4 +1,4 @@
-"""Failsafes of a flight: what a low battery, a breached geofence, a lost link or a lost position lets it do."""
+"""Failsafes of a flight: low battery, breached geofence, lost link, lost position estimate."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ if TYPE_CHECKING:
     from sim_node.autopilots.builtin.flight import Flight
 
 _MODES = {Action.HOLD: Mode.HOLD, Action.RETURN: Mode.RETURN, Action.LAND: Mode.LAND}
-# From the mildest to the worst, as the actions of PX4's failsafe framework.
+# In order of severity, as in PX4's failsafe framework.
 _RANKS = (Mode.HOLD, Mode.RETURN, Mode.LAND)
-# What is further outside of its geofence than this (m) does not come back by itself: AC_FENCE_GIVE_UP_DISTANCE.
+# Distance outside of the geofence (m) beyond which a vehicle does not return by itself: AC_FENCE_GIVE_UP_DISTANCE.
 FAR = 100.0
 
 
 class Failsafe:
-    """Watches one flight. Each condition acts once, when it begins.
+    """Watches a flight. Each condition triggers its action once, when it begins.
 
     Attributes:
-        breached: the kinds of limits of the geofence that are breached; breaches: how often that began, and when it
-            last did (us). position_lost: whether there is no valid position estimate.
+        breached: Kinds of limits of the geofence that are breached, as bits.
+        breaches: Number of breaches so far.
+        breach_us: Simulation time of the latest breach, us.
+        position_lost: Whether there is no valid position estimate.
     """
 
     def __init__(self) -> None:
@@ -31,14 +33,14 @@ class Failsafe:
         self.position_lost, self._deaf_since = False, 0
         self._level = 0
         self._link_lost = False
-        # When a ground station was received, by the simulator's clock (us) and the wall's; None for the wall's if it is
-        # one in the simulation.
+        # When a heartbeat of a ground station was received, by the simulation's clock (us) and the wall clock (ns); the
+        # latter is None for a ground station in the simulation.
         self._received: tuple[int, int | None] | None = None
-        # The mode that a failsafe has changed to, as long as nobody has changed it since.
+        # The mode that a failsafe has entered, and its cause, until the mode is commanded again.
         self._ordered: tuple[Cause, Mode] | None = None
 
     def watch(self, flight: Flight) -> None:
-        """Look at battery and fence."""
+        """Check battery, geofence, position estimate, and the link to a ground station in the simulation."""
         settings, texts, remaining = flight.settings, flight.dialect.texts, flight.battery.remaining
         thresholds = (
             (settings.battery_low, texts.battery_low, Action.WARN),
@@ -73,13 +75,13 @@ class Failsafe:
         self._act(flight, Cause.FENCE, mode, dialect.texts.fence_breached.format(what=what))
 
     def taken_over(self) -> None:
-        """Note that the mode is another one, or was commanded anew: no failsafe stands for it any more."""
+        """Note that the mode was commanded, so that it is no longer that of a failsafe."""
         self._ordered = None
 
     def _watch_position(self, flight: Flight) -> None:
-        """Look for a receiver that is silent for longer than a filter can do without it."""
+        """Check for a GPS receiver that is silent for longer than a filter can do without it."""
         fix_us = flight.measurements.fix_us
-        # A filter rejects a receiver that is stuck or wrong, and then has none.
+        # A filter rejects a receiver that is stuck or wrong, which leaves it without one.
         if flight.injected.type_of(GPS) != OK:
             self._deaf_since = self._deaf_since or flight.time_us
             fix_us = min(fix_us, self._deaf_since)
@@ -94,17 +96,27 @@ class Failsafe:
             flight.report(INFO, "Position estimate is valid again")
 
     def ground_station(self, flight: Flight, now_ns: int | None) -> None:
-        """Note that a ground station's heartbeat was received; None for the time of one in the simulation."""
+        """Note the heartbeat of a ground station.
+
+        Args:
+            flight: The flight.
+            now_ns: Monotonic time, ns; None for a ground station in the simulation.
+        """
         self._received = flight.time_us, now_ns
         if self._link_lost:
             self._link_lost = False
             flight.report(INFO, flight.dialect.texts.link_regained)
 
     def watch_link(self, flight: Flight, now_ns: int | None) -> None:
-        """Look for a silent ground station, once there has been one.
+        """Check whether the ground station is silent, once one has been received.
 
-        Both clocks count, the simulator's and the wall's, so that neither a fast simulation nor a paused one takes a
-        steady stream of heartbeats for a broken one. Of a station in the simulation, the simulator's alone counts.
+        It must be silent by both the simulation's clock and the wall clock, so that neither a fast nor a paused
+        simulation makes a steady stream of heartbeats look lost. For a ground station in the simulation, only
+        simulation time counts.
+
+        Args:
+            flight: The flight.
+            now_ns: Monotonic time, ns; None to check a ground station in the simulation.
         """
         if self._received is None or self._link_lost or not flight.armed:
             return
@@ -120,9 +132,9 @@ class Failsafe:
                 self._act(flight, Cause.LINK, _MODES.get(action), flight.dialect.texts.link_lost)
 
     def _act(self, flight: Flight, cause: Cause, mode: Mode | None, text: str) -> None:
-        """Send a text, and change to a mode where there is one and it is not what happens already."""
+        """Send a text, and enter a mode, unless it is None or the vehicle stays in its mode."""
         if mode is not None and mode not in flight.dialect.modes:
-            mode = Mode.HOLD  # a rover stops where another vehicle lands
+            mode = Mode.HOLD  # a rover stops where a multirotor lands
         if mode is not None and flight.armed and not flight.airborne and flight.dialect.disarms_on_ground:
             flight.report(CRITICAL, f"{text}: disarming")
             flight.disarm(reason="failsafe")
@@ -138,7 +150,7 @@ class Failsafe:
             flight.report(CRITICAL, f"failsafe: {refusal}")
 
     def _goes_on(self, flight: Flight, cause: Cause, mode: Mode) -> bool:
-        """Whether the vehicle stays in its mode all the same. In the mode to hold it may be on its way to a place."""
+        """Return whether the vehicle stays in its mode. In the hold mode it may be on its way to a position."""
         now, dialect = flight.mode, flight.dialect
         if (mode is now and mode is not Mode.HOLD) or (cause, now, mode) in dialect.ignores:
             return True

@@ -1,4 +1,4 @@
-"""Geofence and rally points, as missions of their own types: https://mavlink.io/en/services/mission.html"""
+"""Geofence and rally points, uploaded as missions of their own types: https://mavlink.io/en/services/mission.html"""
 
 from __future__ import annotations
 
@@ -16,29 +16,40 @@ if TYPE_CHECKING:
 
 Item = Mapping[str, Any]
 FENCE, RALLY = 1, 2  # MAV_MISSION_TYPE
-# Kinds of limits, as bits of FENCE_TYPE: the height above home, the distance from home, the uploaded areas.
+# Kinds of limits, as bits of FENCE_TYPE: height above home, distance from home, uploaded areas.
 HEIGHT, CIRCLE, AREAS = 1, 2, 4
 ALL = HEIGHT | CIRCLE | AREAS
-# FENCE_OPTIONS: inside of one inclusion is enough, and not of all of them.
+# FENCE_OPTIONS: a vehicle must be inside any, instead of all, of several inclusion areas.
 UNION = 2
-# MAV_CMD_NAV_FENCE_*: vertices count up to `param1`, circles have a radius in `param1`. A return point is stored, and
-# used by ArduPlane alone.
+# MAV_CMD_NAV_FENCE_*: a polygon's vertices have their number in `param1`, circles their radius. Return points are
+# stored, but only ArduPlane uses them.
 _RETURN_POINT, _POLYGON_IN, _POLYGON_OUT, _CIRCLE_IN, _CIRCLE_OUT = 5000, 5001, 5002, 5003, 5004
 _RALLY_POINT = 5100
 _MIN_VERTICES = 3
-# How often a velocity is turned away from the barrier that it violates most.
+# Maximum number of corrections of a velocity, each for the barrier that it violates most.
 _MAX_TURNS = 16
 
 
 class Barriers(NamedTuple):
-    """Unit vectors (N, 3) to the closest points of what limits a vehicle, ENU, and how far away (N,) these are, m."""
+    """Closest points of the limits ahead of a vehicle.
+
+    Attributes:
+        directions: Unit vectors (N, 3) towards the points, ENU.
+        distances: Distances (N,) of the points, m.
+    """
 
     directions: FloatArray
     distances: FloatArray
 
 
 class _Area(NamedTuple):
-    """A polygon of vertices (N, 2), or a circle around one; inside: whether the vehicle stays inside or outside."""
+    """A polygon, or a circle if `radius` is above 0.
+
+    Attributes:
+        inside: Whether the vehicle must stay inside, instead of outside.
+        radius: Radius of a circle, m; 0 for a polygon.
+        vertices: Vertices (N, 2) of a polygon, or the centre (1, 2) of a circle, ENU, m.
+    """
 
     inside: bool
     radius: float
@@ -57,22 +68,24 @@ class _Area(NamedTuple):
             return bool(np.count_nonzero(crosses & (east < x1 + (north - y1) / (y2 - y1) * (x2 - x1))) % 2)
 
     def offsets(self, place: FloatArray) -> FloatArray:
-        """Return the vectors (N, 2) from a position to the closest point of each edge."""
+        """Return the vectors (N, 2) from a position (2,) to the closest point of each edge, m."""
         if self.radius > 0.0:
             out = place - self.vertices
             away = float(np.hypot(*out[0]))
             return out * ((self.radius - away) / away) if away > 0.0 else np.array([[self.radius, 0.0]])
         edges = np.roll(self.vertices, -1, axis=0) - self.vertices
-        lengths = np.maximum((edges * edges).sum(axis=1), 1e-12)  # squared
+        lengths = np.maximum((edges * edges).sum(axis=1), 1e-12)  # squared lengths
         along = ((place - self.vertices) * edges).sum(axis=1) / lengths
         closest: FloatArray = self.vertices + np.clip(along, 0.0, 1.0)[:, None] * edges
         return closest - place
 
 
 class Fence:
-    """Limits of height and of distance from home, areas to stay in, and areas to stay out of.
+    """Limits of height and of distance from home, inclusion areas and exclusion areas.
 
-    items: the fields of MISSION_ITEM_INTs of the type FENCE, without a `fault`.
+    Args:
+        items: Fields of MISSION_ITEM_INTs of type FENCE that have no `fence_fault`.
+        places: Geographic reference of the vehicle.
     """
 
     def __init__(self, items: Sequence[Item], places: GeoReference) -> None:
@@ -80,7 +93,7 @@ class Fence:
         self._areas = list(_areas(self.items, places))
 
     def kinds(self, settings: Settings) -> int:
-        """Return which kinds of limits there are, whether they are enabled or not."""
+        """Return the kinds of limits that exist, enabled or not, as bits."""
         return int(settings.fence_types) & (
             (HEIGHT if settings.fence_height > 0.0 else 0)
             | (CIRCLE if settings.fence_radius > 0.0 else 0)
@@ -88,7 +101,16 @@ class Fence:
         )
 
     def breaches(self, place: FloatArray, kinds: int, settings: Settings) -> dict[int, float]:
-        """Return how far (m) a position (3,), ENU, is outside of each of some kinds of limits that it breaches."""
+        """Return the limits that a position breaches.
+
+        Args:
+            place: Position (3,), ENU, m.
+            kinds: Kinds of limits to check, as bits.
+            settings: Heights and distances of the limits.
+
+        Returns:
+            By kind, the distance outside of the limit, m.
+        """
         kinds &= self.kinds(settings)
         beyond = {}
         if kinds & HEIGHT:
@@ -107,16 +129,22 @@ class Fence:
         return max(distances, default=-math.inf)
 
     def barriers(self, place: FloatArray, kinds: int, settings: Settings) -> Barriers:
-        """Return what of some kinds of limits is ahead of a position (3,), ENU; areas that it breaches are not."""
+        """Return the limits ahead of a position, except for areas that it breaches.
+
+        Args:
+            place: Position (3,), ENU, m.
+            kinds: Kinds of limits to respect, as bits.
+            settings: Heights and distances of the limits.
+        """
         kinds &= self.kinds(settings)
         offsets = [np.zeros((0, 3))]
         if kinds & HEIGHT:
-            # Above it there is no way up, and all the way down.
+            # Above the limit, the way up is blocked and the way down is free.
             above = max(self._home[2] + settings.fence_height - float(place[2]), 1e-9)
             offsets.append(np.array([[0.0, 0.0, above]]))
         areas = [_Area(True, settings.fence_radius, np.array([self._home[:2]]))] if kinds & CIRCLE else []
         if kinds & AREAS:
-            # The edges of one of several inclusions lead into another.
+            # Where inclusion areas form a union, an edge of one of several may lead into another.
             leads_on = _is_union(settings) and sum(area.inside for area in self._areas) > 1
             areas += [area for area in self._areas if not (leads_on and area.inside)]
         for area in areas:
@@ -139,10 +167,20 @@ def _is_union(settings: Settings) -> bool:
 def braked(
     velocity: Sequence[float], barriers: Barriers, margin: float, acceleration: float
 ) -> tuple[float, float, float]:
-    """Return a velocity (ENU, m/s) that can be braked before barriers, along which it slides.
+    """Reduce a velocity so that the vehicle can stop before barriers, and slides along them.
 
-    As AC_Avoid::limit_velocity_2D of ArduPilot: the part towards the closest point of an edge is as fast as can be
-    stopped at the margin (m). Half of the acceleration (m/s²) is left for the sliding.
+    As in ArduPilot's AC_Avoid::limit_velocity_2D: the component towards the closest point of an edge is limited to the
+    speed from which the vehicle stops at the margin. It stops with half of the acceleration; the other half is left for
+    sliding.
+
+    Args:
+        velocity: Velocity (3,), ENU, m/s.
+        barriers: The barriers.
+        margin: Distance from barriers at which to stop, m.
+        acceleration: Maximum acceleration, m/s².
+
+    Returns:
+        The velocity (3,), ENU, m/s.
     """
     found = np.array(velocity, dtype=np.float64)
     most = np.sqrt(acceleration * np.maximum(barriers.distances - margin, 0.0))
@@ -157,7 +195,7 @@ def braked(
 
 
 def fence_fault(items: Sequence[Item]) -> str:
-    """Return what is wrong with the items of a whole fence; empty where nothing is."""
+    """Return why the items of a whole geofence are invalid; empty if they are valid."""
     left, command = 0, 0
     for sequence, entry in enumerate(items):
         if entry["command"] in (_POLYGON_IN, _POLYGON_OUT):
@@ -177,7 +215,7 @@ _FENCE_COMMANDS = (_RETURN_POINT, _POLYGON_IN, _POLYGON_OUT, _CIRCLE_IN, _CIRCLE
 
 
 def item_fault(entry: Item, kind: int) -> str:
-    """Return what is wrong with one item of a fence or of rally points; empty where nothing is."""
+    """Return why an item of a geofence or of rally points is invalid; empty if it is valid."""
     commands = (_RALLY_POINT,) if kind == RALLY else _FENCE_COMMANDS
     if entry["command"] not in commands:
         return f"MAV_CMD {entry['command']} is not supported here"
@@ -193,7 +231,7 @@ def item_fault(entry: Item, kind: int) -> str:
 
 
 def rally_points(items: Sequence[Item], places: GeoReference) -> list[tuple[float, float, float]]:
-    """Return the rally points in the local frame (ENU, m)."""
+    """Return the rally points in the local frame (ENU), m."""
     found = []
     for entry in items:
         place = places.local(entry["frame"], entry["x"] * 1e-7, entry["y"] * 1e-7, entry["z"])

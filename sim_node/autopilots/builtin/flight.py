@@ -1,4 +1,4 @@
-"""The flight itself, or the drive: armed, in a mode, at a task, and what happens on the ground."""
+"""Flight logic: arming, modes, tasks, and take-off and landing. Rovers use it, too."""
 
 from __future__ import annotations
 
@@ -36,26 +36,40 @@ from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# How often battery, fence and failsafes are looked at, on the simulator's clock.
+# Interval at which the battery, the geofence and the failsafes are checked, in simulation time.
 _WATCH_US = 100_000
 
 
 class Flight:
-    """One vehicle in flight or on the ground.
+    """A vehicle in flight or on the ground.
 
     Attributes:
-        craft: what its kind of vehicle does differently. airborne: whether it is in the air; a rover counts as that
-            while it is armed, as for PX4's land detector.
-        states: (1, 13), a row of the controller's states, of the centre of mass. position, velocity: (3,), of
-            base_link, ENU. reference: (11,), the setpoint. time_us: the simulator's, 0 before its first message.
-        mission, fence, rally: what was uploaded. fences: which kinds of limits of the geofence are enabled.
-        reached: the mission's item that was reached last, -1 for none. finished: whether it was flown to its end.
-        injected: failures that were injected by MAVLink.
-        orders: how many orders other than setpoints have replaced what it was doing.
-        measurements: the simulator's. settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes
-            it.
-        report: shows a severity and a text to people. changed: called when what has to outlive this process has
-            changed.
+        craft: Behaviour of its kind of vehicle.
+        armed: Whether it is armed.
+        airborne: Whether it is in the air. A rover counts as airborne while it is armed, as in PX4's land detector.
+        mode: Present mode.
+        task: Present task.
+        states: State (1, 13) of the centre of mass, as a row of the controller's states.
+        position: Position (3,) of base_link, ENU, m.
+        velocity: Velocity (3,) of base_link, ENU, m/s.
+        reference: Setpoint (11,), a row of the controller's setpoints.
+        demands: Demands (5,) of direct tasks: a row of the controller's demands, or a rover's twist [vx vy wz].
+        time_us: Simulation time, us; 0 before the first message.
+        period: Time between two steps, s.
+        mission: Uploaded mission.
+        fence: Uploaded geofence.
+        rally: Uploaded rally points.
+        fences: Enabled kinds of limits of the geofence, as bits.
+        reached: Sequence number of the mission item that was reached last, -1 for none.
+        finished: Whether the mission was flown to its end.
+        climb: Pending take-off: height above home (m), position (3,) to fly to afterwards or None, yaw (rad); or None.
+        injected: Failures injected by MAVLink.
+        orders: Number of commands, other than setpoints, that have replaced the task.
+        measurements: Measurements from the simulator.
+        settings: Values of parameters.
+        speed: Cruise speed, m/s, which DO_CHANGE_SPEED changes.
+        report: Sends a text with a severity.
+        changed: Called when state that must survive this process has changed.
     """
 
     def __init__(
@@ -92,7 +106,7 @@ class Flight:
         self.task: Task = self.craft.hold()
         self._routine: Iterator[Task] = iter(())
         self.orders = 0
-        # Where a take-off leads, as long as it is not done: height above home, position and yaw. Where a landing leads.
+        # A pending take-off; the position of a landing.
         self.climb: tuple[float, FloatArray | None, float] | None = None
         self._land_at: FloatArray | None = None
         self.reached, self.finished = -1, False
@@ -101,7 +115,11 @@ class Flight:
     # Commands
 
     def arm(self, reason: str = "external command") -> None:
-        """Start the motors. Raises OrderRefused."""
+        """Arm the motors.
+
+        Raises:
+            OrderRefused: The vehicle is not ready; the message says why.
+        """
         if self.armed:
             return
         if not self.time_us:
@@ -124,7 +142,11 @@ class Flight:
         self.begin()
 
     def disarm(self, *, force: bool = False, reason: str = "external command") -> None:
-        """Stop the motors. Raises OrderRefused in the air, unless forced."""
+        """Disarm the motors.
+
+        Raises:
+            OrderRefused: The vehicle is in the air, and `force` is not set.
+        """
         if self.craft.flies and self.armed and self.airborne and not force:
             raise OrderRefused("in the air")
         if self.armed:
@@ -135,7 +157,12 @@ class Flight:
             self._do(self.craft.hold())
 
     def set_mode(self, mode: Mode) -> None:
-        """Change the mode. Raises OrderRefused if it is impossible now, Unsupported if the dialect has none."""
+        """Change the mode.
+
+        Raises:
+            Unsupported: The dialect does not have the mode.
+            OrderRefused: The mode is not available now.
+        """
         if mode not in self.dialect.modes:
             raise Unsupported(f"no mode {mode.name}" + ("" if self.craft.flies else ": a rover stays on the ground"))
         why = ""
@@ -148,7 +175,7 @@ class Flight:
         elif mode is Mode.TAKEOFF and self.airborne:
             why = "in the air already"
         elif mode is Mode.MISSION and self.dialect.drops_targets:
-            # As PX4's MissionFeasibilityChecker, which counts from 1.
+            # As in PX4's MissionFeasibilityChecker, which counts from 1.
             outside = (number for number, place in self.mission.places(self) if self._outside(place))
             why = next((f"Geofence violation for waypoint {number + 1}" for number in outside), "")
         if why:
@@ -165,13 +192,17 @@ class Flight:
         self.begin()
 
     def take_off(self, height: float = math.nan, over: FloatArray | None = None, yaw: float = math.nan) -> None:
-        """Climb straight up, in the mode that the dialect has for it, then fly over a position.
+        """Climb straight up in the dialect's take-off mode, then fly to a position.
 
         Args:
-            height: above home, m; NaN for the settings'. over: (3,), ENU, m; None to stay. yaw: rad from east, or NaN.
+            height: Height above home, m; NaN for the default.
+            over: Position (3,) to fly to, ENU, m; None to stay.
+            yaw: Yaw from east, rad; NaN to keep it.
 
         Raises:
-            OrderRefused: not armed or in the wrong mode, where the dialect wants that; or in the air.
+            Unsupported: The vehicle is a rover.
+            OrderRefused: The height is not above 0, the vehicle is in the air, or the dialect requires that it is armed
+                or in another mode.
         """
         if not self.craft.flies:
             raise Unsupported("a rover cannot take off")
@@ -190,12 +221,20 @@ class Flight:
         self.report(INFO, f"takeoff to {height:g} m" + ("" if self.armed else " as soon as it is armed"))
 
     def land(self, place: FloatArray | None = None) -> None:
-        """Land at a position (3,), ENU, m; None for straight down. Raises OrderRefused."""
+        """Land at a position (3,), ENU, m; None to land straight down.
+
+        Raises:
+            Unsupported: The vehicle is a rover.
+            OrderRefused: The vehicle is not in the air.
+        """
         self._land_at = place
-        self.set_mode(Mode.LAND)
+        try:
+            self.set_mode(Mode.LAND)  # which begins the landing
+        finally:
+            self._land_at = None
 
     def guide(self, task: Task) -> None:
-        """Change the task of the guided mode; nothing happens in other modes."""
+        """Change the task in guided mode. Ignored in other modes."""
         if self.mode is Mode.GUIDED:
             self._routine, self.climb = iter(()), None
             self._do(task)
@@ -203,11 +242,19 @@ class Flight:
     def go_to(
         self, goal: FloatArray, yaw: float = math.nan, speed: float | None = None, what: str = "Reposition"
     ) -> None:
-        """Go to a position (3,), ENU, m, in the mode that the dialect has for it.
+        """Go to a position in the dialect's mode for repositioning.
+
+        A dialect that drops targets outside of the geofence changes the mode all the same, and sends a text.
+
+        Args:
+            goal: Position (3,), ENU, m.
+            yaw: Yaw from east, rad; NaN to keep it.
+            speed: Speed, m/s; None for the cruise speed.
+            what: Name of the command in that text.
 
         Raises:
-            OrderRefused: on the ground. Failed: outside of the geofence, unless the dialect drops such targets: the
-                mode changes, and a text says of `what` that it is outside.
+            Failed: The target is outside of the geofence, and the dialect does not drop it.
+            OrderRefused: The vehicle is on the ground, or a rover is disarmed.
         """
         if not self.airborne:
             raise OrderRefused(self._at_rest)
@@ -222,16 +269,19 @@ class Flight:
         self._do(self.craft.go(goal, yaw, speed=None if speed is None else min(speed, self.parameters.max_speed)))
 
     def breaches(self, place: FloatArray) -> dict[int, float]:
-        """Return how far (m) a position (3,), ENU, is outside of each kind of enabled limits that it breaches."""
+        """Return by how much (m) a position (3,), ENU, breaches each enabled kind of limits, for those it breaches."""
         return self.fence.breaches(place, self.fences, self.settings)
 
     def refuses_target(self, place: FloatArray) -> str:
-        """Return what a target (3,), ENU, breaches, where the geofence is more than a warning; empty for nothing."""
+        """Return which limits a target (3,), ENU, breaches; empty for none.
+
+        In a dialect that drops targets, it is empty, too, if the geofence only warns.
+        """
         acts = self.settings.fence_action > Action.WARN or not self.dialect.drops_targets
         return self._outside(place) if acts else ""
 
     def within_fence(self, velocity: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Return a velocity, ENU, m/s, that ends before the geofence, where the dialect brakes there."""
+        """Reduce a velocity, ENU, m/s, so that it stops before the geofence, in dialects that brake there."""
         if self.dialect.drops_targets or self.mode is not Mode.GUIDED:
             return velocity
         settings = self.settings
@@ -239,22 +289,35 @@ class Flight:
         return braked(velocity, barriers, settings.fence_margin, settings.acceleration)
 
     def enable_fence(self, kinds: int, *, enabled: bool) -> None:
-        """Enable or disable kinds of limits of the geofence, until the next reboot."""
+        """Enable or disable kinds of limits of the geofence until the next reboot."""
         self.fences = self.fences | kinds if enabled else self.fences & ~kinds
         self.changed()
 
     def _outside(self, place: FloatArray) -> str:
-        """Return what a position breaches, as texts have it; empty for nothing."""
+        """Return the text about the limits that a position breaches; empty for none."""
         found = self.breaches(place)
         what = " and ".join(self.dialect.fence_names[kind] for kind in found)
         return self.dialect.texts.fence_breached.format(what=what) if found else ""
 
     def drive_by_hand(self, throttle: float, turn: float) -> None:
-        """Drive at parts of the largest speed and yaw rate, -1 to 1, turning counterclockwise, in the manual mode."""
+        """Drive in manual mode.
+
+        Args:
+            throttle: Fraction of the maximum speed, -1 to 1.
+            turn: Fraction of the maximum yaw rate, -1 to 1, counterclockwise.
+        """
         self._do(self.craft.by_hand(throttle, turn))
 
     def turn(self, task: Task, yaw: float) -> None:
-        """Turn by a task of its own, or on the way to a position. Raises OrderRefused."""
+        """Turn to a yaw: with a task, or on the way if the vehicle flies to a position.
+
+        Args:
+            task: Task that turns on the spot.
+            yaw: Yaw from east, rad.
+
+        Raises:
+            OrderRefused: The vehicle is not under way, or the mode is neither hold nor guided.
+        """
         if not self.airborne:
             raise OrderRefused(self._at_rest)
         if self.mode not in (Mode.HOLD, Mode.GUIDED):
@@ -266,7 +329,7 @@ class Flight:
             self._do(task)
 
     def change_speed(self, speed: float) -> None:
-        """Fly at a speed from now on, m/s, up to the vehicle's own; -2 for the settings', -1 or NaN to leave it."""
+        """Change the cruise speed, m/s, up to the vehicle's maximum; -2 restores the default, -1 and NaN do nothing."""
         if speed > 0.0:
             self.speed = min(speed, self.parameters.max_speed)
             if speed > self.speed:
@@ -275,7 +338,7 @@ class Flight:
             self.speed = self.settings.speed
 
     def set_parameter(self, parameter: Parameter, value: float) -> None:
-        """Set a parameter to a value without a fault."""
+        """Set a parameter to a value that has no `fault`."""
         parameter.write(self.settings, value)
         if parameter.setting == "speed":
             self.change_speed(self.settings.speed)
@@ -284,13 +347,17 @@ class Flight:
         self.changed()
 
     def set_home(self, place: FloatArray) -> None:
-        """Set home to a position (3,), ENU, m."""
+        """Set the home position (3,), ENU, m."""
         self.places.home = float(place[0]), float(place[1]), float(place[2])
         self.fence = Fence(self.fence.items, self.places)
         self.changed()
 
     def fly_item(self, sequence: int) -> None:
-        """Make an item the mission's next one; home stands for the item behind it. Raises OrderRefused."""
+        """Make an item the mission's current one. Where item 0 is home, it stands for item 1.
+
+        Raises:
+            OrderRefused: The mission has no such item.
+        """
         if sequence == 0 and not self.mission.is_empty:
             sequence = self.mission.first
         if not self.mission.first <= sequence < len(self.mission.items):
@@ -303,7 +370,7 @@ class Flight:
         self.changed()
 
     def replace_mission(self, items: Sequence[Item]) -> None:
-        """Store another mission; one that was being flown ends."""
+        """Replace the mission. If it was being flown, the vehicle holds."""
         self.mission = Mission(items, first=int(self.dialect.home_first))
         self.reached, self.finished = -1, False
         if self.mode is Mode.MISSION:
@@ -312,7 +379,7 @@ class Flight:
         self.changed()
 
     def rewrite_mission(self, items: Sequence[Item]) -> None:
-        """Store a mission of which some items have changed; it goes on where it is."""
+        """Replace some items of the mission, which continues at its current item."""
         self.mission.items = tuple(items)
         self.changed()
 
@@ -321,11 +388,17 @@ class Flight:
     def step(
         self, time_us: int, position: FloatArray, attitude: FloatArray, velocity: FloatArray, rate: FloatArray
     ) -> FloatArray:
-        """Return the commands (R,), 0 to 1, for the next period: valid until the next call.
+        """Advance by one period.
 
         Args:
-            time_us: of the simulator's clock. position, attitude: (3,) and (4,) [x y z w] of base_link in ENU, m.
-            velocity: (3,), along the axes of ENU, m/s. rate: (3,), along the body's (FLU), rad/s.
+            time_us: Simulation time, us.
+            position: Position (3,) of base_link, ENU, m.
+            attitude: Attitude (4,) [x, y, z, w] of base_link (FLU) in ENU.
+            velocity: Velocity (3,) of base_link, ENU, m/s.
+            rate: Angular velocity (3,) in the body's axes (FLU), rad/s.
+
+        Returns:
+            Motor commands (R,) for the next period; see `MultirotorCraft`. The array is valid until the next call.
         """
         first = self.time_us == 0
         self.time_us = time_us
@@ -362,18 +435,18 @@ class Flight:
 
     @property
     def commands(self) -> FloatArray:
-        """The commands of the present period; see `MultirotorCraft`."""
+        """Motor commands of the present period; see `MultirotorCraft`."""
         return self.craft.commands
 
     def above(self, height: float) -> FloatArray:
-        """Return the position at a height above home, m, straight above or below."""
+        """Return the position (3,), ENU, at a height above home, m, vertically above or below the vehicle."""
         home = self.places.home or (0.0, 0.0, 0.0)
         return np.array([self.states[0, 0], self.states[0, 1], home[2] + height])
 
-    # What happens by itself
+    # Automatic behaviour
 
     def _watch(self, time_us: int) -> None:
-        """Look at the battery, the fence and the failsafes."""
+        """Check the battery, the geofence and the failsafes."""
         seconds = (time_us - self._watched_us) * 1e-6 if 0 < self._watched_us < time_us else 0.0
         self._watched_us = time_us
         if self.injected.type_of(BATTERY) == OFF:
@@ -391,13 +464,13 @@ class Flight:
     def _start_by_itself(self) -> None:
         self.waits_for_mission = False
         try:
+            self.set_mode(Mode.MISSION)  # first, so that a vehicle whose mission is refused stays disarmed
             self.arm("mission start")
-            self.set_mode(Mode.MISSION)
         except OrderRefused as refusal:
             self.report(CRITICAL, f"mission not begun: {refusal}")
 
     def begin(self) -> None:
-        """Begin the mode's routine, from where the vehicle is."""
+        """Begin the mode's sequence of tasks from the present state."""
         routines: dict[Mode, Callable[[], Iterator[Task]]] = {
             Mode.MISSION: self._fly_mission,
             Mode.RETURN: self._return,
@@ -425,11 +498,10 @@ class Flight:
         if self.failsafe.position_lost:
             yield Descend()
             return
-        place, self._land_at = self._land_at, None
-        yield Land() if place is None else LandAt(place, self)
+        yield Land() if self._land_at is None else LandAt(self._land_at, self)
 
     def _return(self) -> Iterator[Task]:
-        """Go to home, or to a rally point that is nearer."""
+        """Return to home, or to a rally point that is nearer."""
         home = self.places.home or (0.0, 0.0, 0.0)
         here = self.states[0, :2].tolist()
         goals = [(home[0], home[1], home[2] + self.settings.return_height), *rally_points(self.rally, self.places)]
@@ -441,7 +513,7 @@ class Flight:
         self.task = task
 
     def _next(self) -> None:
-        """Go on after the present task is done."""
+        """Continue after the present task is done."""
         if isinstance(self.task, Land):
             next(self._routine, None)
             self.finished = self.mode is Mode.MISSION
@@ -466,7 +538,7 @@ class Flight:
             self._do(self.craft.hold())
 
     def _touch_down(self) -> None:
-        """Stand on the ground, armed."""
+        """Stand on the ground, still armed."""
         self.airborne, self.climb = False, None
         self._routine = iter(())
         self._do(self.craft.hold())
@@ -474,7 +546,7 @@ class Flight:
         self.changed()
 
     def _stay(self) -> None:
-        """Hold where the present task has led, to the last centimetre."""
+        """Hold at the exact goal of the task that is done."""
         done = self.task
         self.set_mode(Mode.HOLD)
         if isinstance(done, Go) and self.craft.flies:
@@ -482,11 +554,11 @@ class Flight:
 
     @property
     def _at_rest(self) -> str:
-        """Why a vehicle that is not under way refuses to go anywhere."""
+        """Why a vehicle that is not under way refuses to move."""
         return "on the ground" if self.craft.flies else "not armed"
 
     def _anchor(self) -> None:
-        """Begin the reference where the vehicle is, as fast as it is."""
+        """Restart the setpoint at the vehicle's present position, velocity and yaw."""
         state = self.states[0]
         yaw = AttitudeEnu(state[3:7].tolist()).yaw
         self.reference[:] = 0.0

@@ -1,4 +1,4 @@
-"""Positions on Earth, in MAVLink's frames, to the local frame and back; what is unused or nonsense among them."""
+"""Conversion of positions between MAVLink's frames and the local frame, with checks for unused and invalid values."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from sim_node.spatial.frames import Frame, InvalidCoordinates, Ned
 from sim_node.spatial.frames import Position as TaggedPosition
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# MAV_FRAME: heights above mean sea level, and above home.
+# MAV_FRAME: altitude above mean sea level, and above home.
 GLOBAL, RELATIVE = (0, 5), (3, 6)
 LOCAL_NED = 1
-# What is further away than this (m) is no position to fly to.
+# Maximum coordinate of a valid position in the local frame, m.
 MAX_DISTANCE = 1e6
-# Of latitude and longitude in COMMAND_INT and MISSION_ITEM_INT: not used.
+# Latitude or longitude in COMMAND_INT and MISSION_ITEM_INT that is not used.
 UNUSED = 0x7FFFFFFF
-LOCAL_SCALE = 1e-4  # m, of x and y in local frames
+LOCAL_SCALE = 1e-4  # m per unit of x and y in local frames
 
 
 class CommandPosition(NamedTuple):
-    """A position as a command or an item has it; NaN for what is not used.
+    """Position in a command or a mission item, with NaN for unused coordinates.
 
-    x, y: latitude and longitude in degrees, or metres north and east in LOCAL_NED. z: m, down in LOCAL_NED.
+    Attributes:
+        frame: MAV_FRAME.
+        x: Latitude in degrees, or metres north in LOCAL_NED.
+        y: Longitude in degrees, or metres east in LOCAL_NED.
+        z: Altitude or height, m, or metres down in LOCAL_NED.
     """
 
     frame: int
@@ -37,7 +41,7 @@ class CommandPosition(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether it has no latitude and longitude: neither is used, or both are zero, as ground stations write it."""
+        """Whether the horizontal position is unused: a coordinate is NaN, or latitude and longitude are both zero."""
         return math.isnan(self.x) or math.isnan(self.y) or (self.frame != LOCAL_NED and self.x == self.y == 0.0)
 
 
@@ -48,19 +52,29 @@ def position_of_ints(frame: int, x: int, y: int, z: float) -> CommandPosition:
 
 
 class GeoReference:
-    """The local frame (ENU, m) of a vehicle, and home in it, None before it is known.
+    """The local frame (ENU) of a vehicle.
 
-    undulation: height of the geoid above the ellipsoid (m).
+    Attributes:
+        home: Home position (3,), ENU, m; None if not known yet.
+        origin: Latitude and longitude (degrees) of the origin, and its altitude (m) above the ellipsoid.
+        undulation: Height of the geoid above the ellipsoid, m.
     """
 
     def __init__(self, parameters: VehicleParameters) -> None:
         self.home: tuple[float, float, float] | None = None
         self.origin, self.undulation = parameters.origin, parameters.undulation
-        # The place that was converted last, which several messages of an instant have, and what it became.
+        # The position that was converted last, and its result: several messages of a step need the same.
         self._converted: tuple[Sequence[float], tuple[float, float, float]] | None = None
 
     def local(self, frame: int, latitude: float, longitude: float, height: float) -> FloatArray | None:
-        """Convert degrees and metres in a frame of MAVLink to ENU (3,); None for frames that are not supported."""
+        """Convert a position in a frame of MAVLink to ENU (3,), m; None if the frame is not supported.
+
+        Args:
+            frame: MAV_FRAME.
+            latitude: Latitude, degrees.
+            longitude: Longitude, degrees.
+            height: Height in the frame, m.
+        """
         if frame in GLOBAL:
             altitude = height + self.undulation
         elif frame in RELATIVE:
@@ -71,10 +85,10 @@ class GeoReference:
         return np.array(place.in_frame(Frame.ENU))
 
     def locate(self, position: CommandPosition, here: FloatArray) -> FloatArray:
-        """Convert a position to ENU (3,); what it leaves open is that of `here` (3,).
+        """Convert a position to ENU (3,), m. Unused coordinates are those of `here` (3,).
 
         Raises:
-            Denied: the frame is not supported, a number is infinite or out of range, or it is too far away.
+            Denied: The frame is not supported, a number is infinite or out of range, or the position is too far away.
         """
         frame, x, y, z = position
         if any(map(math.isinf, (x, y, z))):
@@ -102,7 +116,7 @@ class GeoReference:
         return place
 
     def ellipsoid(self, place: tuple[float, float, float] | FloatArray) -> tuple[float, float, float]:
-        """Convert a place in ENU to latitude, longitude (degrees) and metres above the ellipsoid."""
+        """Convert a position (3,), ENU, m, to latitude, longitude (degrees) and altitude above the ellipsoid (m)."""
         numbers = place if isinstance(place, tuple) else place.tolist()
         if self._converted is None or self._converted[0] != numbers:
             lla = TaggedPosition(place, Frame.ENU, self.origin).to(Frame.LLA)
@@ -111,5 +125,5 @@ class GeoReference:
         return self._converted[1]
 
     def sea_level(self, altitude: float) -> float:
-        """Convert metres above the ellipsoid to metres above mean sea level."""
+        """Convert an altitude above the ellipsoid to one above mean sea level, m."""
         return altitude - self.undulation

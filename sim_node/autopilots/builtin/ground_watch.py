@@ -1,4 +1,4 @@
-"""Whether an armed vehicle has landed, and how long it may stand on the ground before it is disarmed."""
+"""Landing detection, and automatic disarming on the ground."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from sim_node.autopilots.builtin.tasks import BELOW, STILL, Guidance, Land
 
-# How long a vehicle has to stand before it has landed: ArduCopter's LAND_DETECTOR_TRIGGER_SEC, and what the three
-# stages of PX4's land detector add up to, us.
+# Time for which a vehicle must stand still before it counts as landed, us: ArduCopter's LAND_DETECTOR_TRIGGER_SEC, and
+# the sum of the three stages of PX4's land detector.
 _STANDS_US = 1_000_000
-# Thrust below which nothing is meant to fly, of the weight.
+# Vertical thrust, as a fraction of the weight, below which the demands of a direct task mean to descend.
 _LOW_THRUST = 0.3
 
 
 class GroundWatch:
-    """Watches one flight, at each of its steps while it is armed."""
+    """Watches a flight. Called at each of its steps while it is armed."""
 
     def __init__(self) -> None:
         self._still_since_us: int | None = None
@@ -22,7 +22,10 @@ class GroundWatch:
         self._flown = False
 
     def has_landed(self, flight: Guidance) -> bool:
-        """Return whether a vehicle in the air stands, although it is led down. `Land` detects that for itself."""
+        """Return whether a vehicle in the air stands still although it is to descend.
+
+        Always False during `Land`, which detects the landing itself.
+        """
         self._standing_since_us, self._flown = None, True
         if isinstance(flight.task, Land) or not _is_led_down(flight) or np.abs(flight.states[0, 7:10]).max() > STILL:
             self._still_since_us = None
@@ -31,7 +34,7 @@ class GroundWatch:
         return flight.time_us - since >= _STANDS_US
 
     def reason_to_disarm(self, flight: Guidance) -> str:
-        """Return why a vehicle that stands armed is to be disarmed; empty if it is not."""
+        """Return why a vehicle on the ground must be disarmed now; empty if not."""
         self._still_since_us = None
         since = self._standing_since_us = _since(self._standing_since_us, flight.time_us)
         settings = flight.settings
@@ -41,12 +44,12 @@ class GroundWatch:
         return "landing" if self._flown else "auto preflight disarming"
 
     def disarmed(self) -> None:
-        """Forget the flight that has ended."""
+        """Reset for the next flight."""
         self._still_since_us, self._standing_since_us, self._flown = None, None, False
 
 
 def _since(begin_us: int | None, now_us: int) -> int:
-    """Return when something began; now if it has not, or if the clock went back since."""
+    """Return the start of a condition: now, if it has just begun or the clock has gone back since."""
     return now_us if begin_us is None or now_us < begin_us else begin_us
 
 

@@ -1,4 +1,4 @@
-"""Failures that were injected into a flight by MAVLink, and what they do to the autopilot itself."""
+"""Failures injected by MAVLink, and their effects on the autopilot itself."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BATTERY, MOTOR = 100, 101
 
 
 class Injected:
-    """The failures that were injected into a flight.
+    """Failures injected into a flight.
 
     Attributes:
-        types: The type of each failure by unit and instance; instance 0 stands for all of them.
+        types: FAILURE_TYPE by FAILURE_UNIT and instance; instance 0 stands for all instances.
     """
 
     def __init__(self) -> None:
@@ -24,18 +24,18 @@ class Injected:
         self._rate: FloatArray | None = None
 
     def inject(self, unit: int, instance: int, type: int) -> None:
-        """Let instances of a unit fail, or be sound again."""
+        """Set the failure of an instance of a unit, or of all instances (0); OK ends it."""
         for key in [key for key in self.types if key[0] == unit and instance in (0, key[1])]:
             del self.types[key]
         if type != OK:
             self.types[unit, instance] = type
 
     def type_of(self, unit: int, instance: int = 1) -> int:
-        """Return the type of the failure of an instance, from 1; OK for none."""
+        """Return the FAILURE_TYPE of an instance, from 1."""
         return self.types.get((unit, instance), self.types.get((unit, 0), OK))
 
     def gyroscope(self, rate: FloatArray) -> FloatArray:
-        """Return the rates (3,) that the gyroscope shows: the last ones if it is stuck, and none if it is off."""
+        """Return the rates (3,) that the gyroscope measures: the last ones if it is stuck, zero if it is off."""
         kind = self.type_of(GYRO) if self.types else OK
         if kind == OFF:
             return np.zeros(3)

@@ -1,4 +1,4 @@
-"""MAV_CMD_INJECT_FAILURE, answered as PX4 does."""
+"""MAV_CMD_INJECT_FAILURE, with the results of PX4."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from sim_node.autopilots.builtin.injected import (
 )
 from sim_node.mavlink.codec import enum_name
 
-# Which types of failures PX4 1.17 simulates of a unit, and the last instance that it knows of it, or None where it
-# accepts any, without a look at it: SimulatorMavlink.cpp (check_failure_injections), BatterySimulator.cpp
-# (updateCommands) and FailureInjector.cpp.
+# Failure types that PX4 1.17 simulates for each unit, and the last instance that it supports, or None if it accepts any
+# instance unchecked: SimulatorMavlink.cpp (check_failure_injections), BatterySimulator.cpp (updateCommands) and
+# FailureInjector.cpp.
 _KNOWN: Mapping[int, tuple[tuple[int, ...], int | None]] = {
     GYRO: ((OK, OFF, STUCK), None),
     ACCEL: ((OK, OFF, STUCK), None),
@@ -48,7 +48,7 @@ def is_simulated(unit: int, type: int, instance: int) -> bool:
     Args:
         unit: FAILURE_UNIT.
         type: FAILURE_TYPE.
-        instance: The instance, from 1; 0 for all.
+        instance: Instance from 1, or 0 for all.
     """
     types, last = _KNOWN.get(unit, ((), 0))
     return type in types and instance >= 0 and (last is None or instance <= last)
@@ -62,7 +62,7 @@ class _Failure(NamedTuple):
 
 @command(420)
 def inject_failure(autopilot: BuiltinAutopilot, order: Order) -> None:
-    """MAV_CMD_INJECT_FAILURE: unit, type and instance, 0 for all, if SYS_FAILURE_EN allows it."""
+    """MAV_CMD_INJECT_FAILURE: unit, type, and instance (0 for all), if SYS_FAILURE_EN allows it."""
     flight = autopilot.flight
     if "SYS_FAILURE_EN" not in flight.dialect.parameters:
         raise Unsupported("ArduPilot has no such command; its SIM_ parameters let sensors fail")

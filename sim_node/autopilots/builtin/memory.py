@@ -1,4 +1,4 @@
-"""What outlives the process: kept in a file that its simulation holds open, so that it is gone with that."""
+"""State that survives the process, in a file that the simulation holds open and that vanishes with it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from sim_node.autopilots.builtin.mission import Mission
 
 
 class Memory:
-    """A file by its descriptor; -1 to remember nothing. A text that was cut short is none."""
+    """A file for the state of a flight. Incomplete content counts as none.
+
+    Args:
+        descriptor: File descriptor; -1 to keep nothing.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._kept = b""
 
     def load(self) -> dict[str, Any] | None:
-        """Return what was kept last, None where nothing was."""
+        """Return the state that was kept last, or None."""
         if self._descriptor < 0:
             return None
         data = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
@@ -34,7 +38,7 @@ class Memory:
         return found
 
     def keep(self, flight: Flight) -> None:
-        """Keep the state of a flight, in place of what was kept before."""
+        """Replace the kept state by that of a flight, if it has changed."""
         if self._descriptor < 0:
             return
         text = json.dumps(saved(flight)).encode()
@@ -46,7 +50,7 @@ class Memory:
 
 
 def saved(flight: Flight) -> dict[str, Any]:
-    """Return what `restore` goes on from, as JSON can hold it."""
+    """Return the state of a flight for `restore`, as JSON types."""
     climb = flight.climb
     return {
         "armed": flight.armed,
@@ -68,7 +72,7 @@ def saved(flight: Flight) -> dict[str, Any]:
 
 
 def restore(flight: Flight, memory: dict[str, Any]) -> None:
-    """Go on where another process was, from where the vehicle is by now: before the first step."""
+    """Continue the flight of another process from the vehicle's present position. Call it before the first step."""
     flight.armed, flight.airborne = memory["armed"], memory["airborne"]
     flight.mode = Mode(memory["mode"])
     if memory["climb"] is not None:

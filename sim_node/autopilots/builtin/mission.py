@@ -1,4 +1,4 @@
-"""Missions: the items that are stored, flown one after the other. One entry per MAV_CMD."""
+"""Missions: the uploaded items, and the tasks that fly them. One function per MAV_CMD."""
 
 from __future__ import annotations
 
@@ -21,35 +21,37 @@ if TYPE_CHECKING:
 
 Item = Mapping[str, Any]
 MAX_ITEMS = 1000
-# So many items on end that take no time are a circle.
+# A mission in which this many items in a row take no time is an endless loop.
 MAX_AT_ONCE = 2 * MAX_ITEMS
 DO_JUMP = 177
 FOREVER = -1
 DEFAULT_CIRCLE = 10.0  # m
 _LAND, _SET_HOME, _CONDITION_YAW, _LOITER_TURNS, _DELAY, _SPEED = 21, 179, 115, 18, 93, 178
-# Commands that fly to their position.
+# Commands that move to their position.
 _PLACED = (16, 17, _LOITER_TURNS, 19, _LAND, 22)
-# Commands that only what flies can carry out.
+# Commands for multirotors only.
 _FLOWN = (_LAND, 22)
-# Of gimbals, cameras and grippers, which no vehicle here has: stored, and passed over with a text.
+# Commands for gimbals, cameras and grippers, which no vehicle has: stored, and skipped with a text.
 SKIPPED = frozenset({195, 196, 197, 201, 202, 203, 204, 205, 206, 211, 214, 530, 531, 532, 1000, 1001, 2000, 2001, 2500,
                      2501})  # fmt: skip
 
-# What an item has the vehicle do; None for what is done at once. Raises OrderRefused where that is impossible now.
+# Returns the task of an item, or None if the item is done at once. Raises OrderRefused if it cannot be flown now.
 Flown = Callable[[Item, "Flight"], Task | None]
 ITEMS: Registry[int, Flown] = Registry(
     "mission item", shipped=("sim_node.autopilots.builtin.mission",), group="sim_node.builtin"
 )
-# Registers what flies the items of some MAV_CMDs.
+# Decorator that registers the function for the items of some MAV_CMDs.
 item = ITEMS.add
 
 
 class Mission:
-    """A list of items, and how far it is flown.
+    """A mission, and the progress through it.
 
     Attributes:
-        items: the fields of MISSION_ITEM_INTs. first: the index of the first that is flown; one where item 0 is home.
-        current: the one that is flown, or comes next. jumped: how often each DO_JUMP has jumped.
+        items: Fields of MISSION_ITEM_INTs.
+        first: Index of the first item that is flown; 1 if item 0 is home.
+        current: Index of the item that is being flown, or comes next.
+        jumped: Number of jumps so far of each DO_JUMP, by index.
     """
 
     def __init__(self, items: Sequence[Item] = (), current: int = 0, first: int = 0) -> None:
@@ -59,17 +61,17 @@ class Mission:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to fly."""
+        """Whether there is no item to fly."""
         return len(self.items) <= self.first
 
     def places(self, flight: Flight) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
-        """Yield the sequence and the position of each item that has one."""
+        """Yield the index and the position (3,), ENU, m, of each item that has one."""
         for sequence, entry in enumerate(self.items[self.first :], start=self.first):
             if entry["command"] in _PLACED and not _position(entry).is_here:
                 yield sequence, _place(entry, flight)
 
     def fly(self, flight: Flight) -> Iterator[Task]:
-        """Yield the tasks from the current item on; after the last the mission is at its beginning again."""
+        """Yield the tasks from the current item on. After the last one, the mission is reset to its first item."""
         at_once = 0
         while self.current < len(self.items) and at_once < MAX_AT_ONCE:
             sequence = self.current
@@ -99,7 +101,7 @@ class Mission:
         try:
             return ITEMS[command](entry, flight)
         except OrderRefused as refusal:
-            # Home has moved since the upload, and with it what is above home.
+            # Positions above home have changed if home has moved since the upload.
             flight.report(INFO, f"mission item {sequence} skipped: {refusal}")
             return None
 
@@ -113,7 +115,7 @@ class Mission:
 
 
 def numbered(items: Sequence[Item], dialect: Dialect) -> Sequence[Item]:
-    """Return the items of a vehicle's own mission as a dialect counts them: behind home, where that is item 0."""
+    """Return the items of a vehicle's own mission, after home if item 0 is home in the dialect."""
     if not dialect.home_first or not items:
         return items
     moved = [
@@ -126,7 +128,7 @@ def numbered(items: Sequence[Item], dialect: Dialect) -> Sequence[Item]:
 
 
 def fault(entry: Item, count: int, flight: Flight) -> str:
-    """Return what is wrong with an item of a mission of `count` items; empty where nothing is."""
+    """Return why an item is invalid in a mission of `count` items; empty if it is valid."""
     command, params = entry["command"], [entry[f"param{number}"] for number in (1, 2, 3, 4)]
     if command == DO_JUMP:
         target, times = params[:2]
@@ -167,8 +169,8 @@ def _place_fault(entry: Item, flight: Flight) -> str:
 
 
 def speed_fault(kind: float, speed: float, throttle: float) -> str:
-    """Return what is wrong with the params of DO_CHANGE_SPEED; empty where nothing is."""
-    # Airspeed and ground speed are the same here; climbs and descents have no speed of their own.
+    """Return why the first three params of DO_CHANGE_SPEED are invalid; empty if they are valid."""
+    # Airspeed equals ground speed here; climb and descent speeds do not exist.
     if kind not in (0.0, 1.0) and not math.isnan(kind):
         return f"speed type {kind:g} is not supported; 0 or 1 is"
     if throttle > 0.0:
@@ -178,14 +180,14 @@ def speed_fault(kind: float, speed: float, throttle: float) -> str:
 
 @item(16)
 def waypoint(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_WAYPOINT: hold s, radius m, yaw."""
+    """MAV_CMD_NAV_WAYPOINT: hold time (s), acceptance radius (m), yaw."""
     radius = entry["param2"] if entry["param2"] > 0.0 else flight.settings.radius
     return _go(entry, flight, hold=entry["param1"], radius=radius)
 
 
 @item(19)
 def loiter(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_LOITER_TIME: s."""
+    """MAV_CMD_NAV_LOITER_TIME: time (s)."""
     return _go(entry, flight, hold=entry["param1"])
 
 
@@ -197,14 +199,14 @@ def loiter_forever(entry: Item, flight: Flight) -> Task:
 
 @item(_LOITER_TURNS)
 def loiter_turns(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_LOITER_TURNS: turns, radius m in param3, clockwise above zero."""
+    """MAV_CMD_NAV_LOITER_TURNS: number of turns, radius (m) in param3, positive for clockwise."""
     radius = entry["param3"] if math.isfinite(entry["param3"]) and entry["param3"] else DEFAULT_CIRCLE
     return flight.craft.circle(_place(entry, flight), -radius, entry["param1"])
 
 
 @item(22)
 def take_off(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_TAKEOFF: straight up, then over the position where there is one."""
+    """MAV_CMD_NAV_TAKEOFF: straight up, then to the position if there is one."""
     height = _place(entry, flight)[2] if math.isfinite(entry["z"]) else flight.above(flight.settings.takeoff_height)[2]
     up = np.array([*flight.states[0, :2], height])
     return Climb(up, None if _position(entry).is_here else _place(entry, flight), _yaw(entry, flight))
@@ -212,49 +214,55 @@ def take_off(entry: Item, flight: Flight) -> Task:
 
 @item(_LAND)
 def land(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_LAND: at the position, or straight down where there is none."""
+    """MAV_CMD_NAV_LAND: at the position, or straight down without one."""
     return Land() if _position(entry).is_here else LandAt(_place(entry, flight), flight)
 
 
 @item(20)
 def go_home(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_RETURN_TO_LAUNCH: by its mode."""
+    """MAV_CMD_NAV_RETURN_TO_LAUNCH: enter the return mode."""
     return _Return(flight)
 
 
 @item(_DELAY, 112)
 def delay(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_NAV_DELAY and MAV_CMD_CONDITION_DELAY: s."""
+    """MAV_CMD_NAV_DELAY and MAV_CMD_CONDITION_DELAY: time (s)."""
     return flight.craft.hold(max(0.0, entry["param1"]))
 
 
 @item(_CONDITION_YAW)
 def turn(entry: Item, flight: Flight) -> Task:
-    """MAV_CMD_CONDITION_YAW: degrees, degrees/s, direction, whether from the present heading."""
+    """MAV_CMD_CONDITION_YAW: angle (degrees), rate (degrees/s), direction, whether relative to the present heading."""
     return turn_of([entry[f"param{number}"] for number in (1, 2, 3, 4)], flight)
 
 
 @item(_SPEED)
 def change_speed(entry: Item, flight: Flight) -> None:
-    """MAV_CMD_DO_CHANGE_SPEED: m/s, -2 for the vehicle's own."""
+    """MAV_CMD_DO_CHANGE_SPEED: speed (m/s), or -2 for the default."""
     flight.change_speed(entry["param2"])
 
 
 @item(_SET_HOME)
 def set_home(entry: Item, flight: Flight) -> None:
-    """MAV_CMD_DO_SET_HOME: here, or at a position."""
+    """MAV_CMD_DO_SET_HOME: to the present position, or to the item's."""
     flight.set_home(flight.position if entry["param1"] == 1.0 else _place(entry, flight))
 
 
 class Climb(Go):
-    """Climb straight up, then fly to a position at that height."""
+    """Climb straight up, then fly to a position at that height.
+
+    Args:
+        up: Position (3,) to climb to, ENU, m.
+        over: Position (3,) to fly to afterwards, ENU, m, of which the height is ignored; None to stay.
+        yaw: Yaw from east, rad; NaN to keep it.
+    """
 
     def __init__(self, up: np.ndarray[Any, Any], over: np.ndarray[Any, Any] | None, yaw: float) -> None:
         super().__init__(up, yaw)
         self._over = over
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it is there."""
+        """Climb and fly. The task is done at the last position."""
         if not super().advance(flight):
             return False
         if self._over is None:
@@ -264,7 +272,7 @@ class Climb(Go):
 
 
 class LandAt(Land):
-    """Fly over a position, then land."""
+    """Fly to above a position (3,), ENU, m, then land."""
 
     def __init__(self, place: np.ndarray[Any, Any], flight: Guidance) -> None:
         place[2] = max(flight.states[0, 2], flight.reference[2])
@@ -272,7 +280,7 @@ class LandAt(Land):
         self._above = False
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it stands."""
+        """Fly and descend. The task is done when the vehicle stands."""
         self._above = self._above or self._route.advance(flight)
         return self._above and super().advance(flight)
 
@@ -289,7 +297,11 @@ class _Return(Hold):
 
 
 def turn_of(params: Sequence[float], flight: Flight) -> Turn:
-    """Return the task of a CONDITION_YAW: degrees, degrees/s, 1 for clockwise, 1 for relative."""
+    """Return the task of a CONDITION_YAW: degrees, degrees/s, 1 for clockwise, 1 for relative.
+
+    A direction of 0 takes the shorter way to an absolute heading. Relative turns are clockwise unless the direction is
+    -1.
+    """
     degrees, rate, direction, relative = params
     sense = -int(math.copysign(1.0, direction)) if math.isfinite(direction) and direction else 0
     rate = math.radians(rate) if math.isfinite(rate) and rate > 0.0 else 0.0
@@ -306,7 +318,7 @@ def _go(entry: Item, flight: Flight, *, hold: float, radius: float | None = None
 
 
 def _yaw(entry: Item, flight: Flight) -> float:
-    # Ground stations of ArduCopter write 0 for what its missions do not have.
+    # Ground stations for ArduCopter write 0 for the yaw, which its missions do not have.
     unused = flight.dialect.degrees and entry["param4"] == 0.0
     return math.nan if unused else Heading(entry["param4"]).to_enu().radians
 

@@ -22,7 +22,7 @@ RETRY_NS, MAX_TRIES = 1_000_000_000, 5
 _ACCEPTED, _ERROR, _UNSUPPORTED, _NO_SPACE, _INVALID, _WRONG_SEQUENCE, _CANCELLED = 0, 1, 3, 4, 5, 13, 15
 _MISSION, _ALL = 0, 255  # MAV_MISSION_TYPE
 _KEPT = ("frame", "command", "autocontinue", "param1", "param2", "param3", "param4", "x", "y", "z")
-# `current` of a MISSION_ITEM that is flown at once, or whose altitude is; of ArduPilot.
+# Values of `current` in a MISSION_ITEM of ArduPilot that is a position or an altitude to fly to at once.
 _GO_THERE, _CHANGE_ALTITUDE = 2, 3
 _PARTIAL_READ = "MISSION_REQUEST_PARTIAL_LIST"
 
@@ -35,26 +35,35 @@ class _Peer(NamedTuple):
 
 
 class MissionProtocol:
-    """Missions, fences and rally points. One upload at a time; downloads need no memory.
+    """Uploads and downloads of missions, fences and rally points. One upload at a time; downloads are stateless.
 
-    flight: whose they are. send_to_all: sends a message of a name on all links.
+    Args:
+        flight: The flight that has them.
+        send_to_all: Sends the message of a name on all links.
     """
 
     def __init__(self, flight: Flight, send_to_all: Callable[[str], None]) -> None:
         self.flight, self._send_to_all = flight, send_to_all
         self._peer: _Peer | None = None
         self._type = _MISSION
-        # The items that it makes, the one that is asked for, and how many there are to be. Of a partial write, what was
-        # stored before is among the items, and whole says so.
+        # The items received so far, the index that is requested, and the final number of items. A partial write (not
+        # `_whole`) starts from the stored items.
         self._count = self._next = 0
         self._items: list[dict[str, Any]] = []
         self._whole = True
         self._asked_ns = self._tries = 0
-        # Whether the upload is that of a ground station in the simulation, by whose time it is repeated then.
+        # Whether the upload comes from a ground station in the simulation, so that retries follow simulation time.
         self._in_simulation = False
 
     def receive(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int | None) -> None:
-        """Handle a message of the protocol that is addressed to us; now_ns: None for the time of the simulation."""
+        """Handle a message of the mission protocol that is addressed to this autopilot.
+
+        Args:
+            message: The message.
+            connection: Link for the answer.
+            address: Peer for the answer.
+            now_ns: Monotonic time, ns; None for a ground station in the simulation.
+        """
         peer = _Peer(message.system, message.component, connection, address)
         kind = getattr(message.fields, "mission_type", _MISSION)
         if message.name == _PARTIAL_READ or (
@@ -71,7 +80,11 @@ class MissionProtocol:
         return self.flight.time_us * 1000 if now_ns is None else now_ns
 
     def tick(self, time_ns: int | None) -> None:
-        """Request an item again, or give the upload up; time_ns: None for those of stations in the simulation."""
+        """Request an item again, or abort the upload, if an answer is overdue.
+
+        Args:
+            time_ns: Monotonic time, ns; None to check an upload from a ground station in the simulation.
+        """
         now_ns = self._clock(time_ns)
         if self._peer is None or (time_ns is None) != self._in_simulation or now_ns - self._asked_ns < RETRY_NS:
             return
@@ -83,7 +96,7 @@ class MissionProtocol:
             self._ask(now_ns)
 
     def _stored(self, kind: int) -> list[dict[str, Any]]:
-        """The items that a download gets."""
+        """Return the items that a download gets."""
         flight = self.flight
         if kind != _MISSION:
             return [dict(item) for item in (flight.fence.items if kind == FENCE else flight.rally)]
@@ -93,7 +106,7 @@ class MissionProtocol:
         return items
 
     def _home(self) -> dict[str, Any]:
-        """Home as item 0 of a mission."""
+        """Return home as item 0 of a mission."""
         places = self.flight.places
         latitude, longitude, altitude = places.ellipsoid(places.home or (0.0, 0.0, 0.0))
         place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": places.sea_level(altitude)}
@@ -109,7 +122,7 @@ class MissionProtocol:
             self._answer(peer, "MISSION_ITEM_INT", item)
 
     def _request_float(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        """As MISSION_ITEM, whose latitude and longitude are floats, in the frame that has the smaller number."""
+        """Answer with a MISSION_ITEM, with latitude and longitude as floats and a frame without _INT."""
         item = self._requested(peer, fields)
         if item is not None:
             scale = LOCAL_SCALE if item["frame"] == LOCAL_NED else 1e-7
@@ -127,7 +140,7 @@ class MissionProtocol:
 
     def _begin(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         if self._peer is not None and self._peer != peer:
-            self._acknowledge(peer, _ERROR, fields.mission_type)  # another upload is under way
+            self._acknowledge(peer, _ERROR, fields.mission_type)  # another upload is in progress
         elif fields.count > MAX_ITEMS:
             self._acknowledge(peer, _NO_SPACE, fields.mission_type)
         elif fields.count == 0:
@@ -136,7 +149,7 @@ class MissionProtocol:
             self._receive(peer, fields.mission_type, 0, fields.count, now_ns, whole=True)
 
     def _begin_part(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        """Replace some items of a list, or add one; of ArduPilot, which PX4 does not know."""
+        """Replace some items of a list, or append one. ArduPilot only: PX4 does not support it."""
         kind, first, last = fields.mission_type, fields.start_index, fields.end_index
         count = len(self._stored(kind))
         if not self.flight.dialect.goto_items:
@@ -146,7 +159,7 @@ class MissionProtocol:
             self.flight.report(WARNING, f"mission update rejected: {why}")
             self._acknowledge(peer, _ERROR, kind)
         else:
-            # MAVProxy names one item too many, as the range's end, and does not send what it does not have.
+            # MAVProxy's range ends one item too late, and it does not send the item that it does not have.
             self._receive(peer, kind, first, min(last + 1, max(count, first + 1)), now_ns, whole=False)
 
     def _receive(self, peer: _Peer, kind: int, first: int, end: int, now_ns: int, *, whole: bool) -> None:
@@ -164,7 +177,7 @@ class MissionProtocol:
             self._fly_to(peer, item, fields.current)
             return
         if self._peer != peer or fields.seq != self._next or fields.mission_type != self._type:
-            return  # sent twice: the answer to the first is on its way
+            return  # a duplicate: the answer to the first one is on its way
         wrong = self._fault(item)
         if wrong:
             self.flight.report(WARNING, f"mission item {fields.seq}: {wrong}")
@@ -191,11 +204,11 @@ class MissionProtocol:
         if self._type != _MISSION:
             return item_fault(item, self._type)
         if flight.dialect.home_first and not self._next:
-            return ""  # home, which is known already
+            return ""  # home, which the vehicle sets itself
         return fault(item, max(self._count, len(self._items)), flight)
 
     def _fly_to(self, peer: _Peer, item: dict[str, Any], how: int) -> None:
-        """Fly to an item's position at once, in the guided mode."""
+        """Fly to the position of an item at once, in guided mode."""
         flight = self.flight
         position = position_of_ints(item["frame"], item["x"], item["y"], item["z"])
         if not flight.dialect.goto_items:
@@ -228,14 +241,14 @@ class MissionProtocol:
         except OrderRefused as refusal:
             self.flight.report(WARNING, str(refusal))
         else:
-            # Clients of ArduPilot take the number that they sent as the acknowledgement, that of home, too.
+            # Clients of ArduPilot treat the number they sent as the acknowledgement, even that of home.
             if fields.seq < flight.mission.first:
                 current = {**(mission_current(self.flight) or {}), "seq": fields.seq}
                 answer("MISSION_CURRENT", current, peer.connection, peer.address)
         self._send_to_all("MISSION_CURRENT")
 
     def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        """The other side has what it asked for, or gives its upload up."""
+        """Note that the peer has completed a download, or aborts its upload."""
         if self._peer == peer and fields.type != _ACCEPTED:
             self._peer = None
 
@@ -264,7 +277,7 @@ class MissionProtocol:
 
 
 def _scaled(value: float, scale: float) -> int:
-    """A float's latitude, longitude or metres as MISSION_ITEM_INT has them; UNUSED for what does not fit."""
+    """Return a float latitude, longitude or coordinate as in MISSION_ITEM_INT; UNUSED if it does not fit."""
     scaled = value / scale
     return round(scaled) if abs(scaled) < UNUSED else UNUSED
 

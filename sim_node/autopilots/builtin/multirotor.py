@@ -1,4 +1,4 @@
-"""Multirotors: tasks that lead a setpoint through the air, and the controller that follows it."""
+"""Multirotors: their tasks, and the controller that follows the setpoint."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.simulation.control import Airframe, Controller
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# What motors do that are armed on the ground, of their speed.
+# Command of armed motors on the ground.
 IDLE = 0.1
 _QUADROTOR, _HEXAROTOR, _OCTOROTOR = 2, 13, 14  # MAV_TYPE
 _TYPES = {4: _QUADROTOR, 6: _HEXAROTOR, 8: _OCTOROTOR}
 
 
 class MultirotorCraft:
-    """A craft with rotors. `RoverCraft` has the same members; those that make tasks raise OrderRefused.
+    """Behaviour of a multirotor. `RoverCraft` has the same members; those that return tasks may raise OrderRefused.
 
-    It follows the reference of its flight from the flight's states, both in place.
+    The controller reads the states and the reference of the flight in place.
 
     Attributes:
-        flies: Whether it takes off and lands; what does not is under way as soon as it is armed.
-        neutral: The command at which an actuator stands still.
+        flies: Whether the vehicle takes off and lands. One that does not is under way as soon as it is armed.
+        neutral: Normalised pulse width of SERVO_OUTPUT_RAW at command 0.
         hold: Returns the task to brake and stay.
         go: Returns the task to go to a position.
         turn: Returns the task to turn on the spot.
-        circle: Returns the task to go around a position.
+        circle: Returns the task to circle a position.
         mav_type: MAV_TYPE.
-        commands: To its actuators, as the simulator gets them: (R,), 0 to 1 for rotors, -1 to 1 otherwise.
+        commands: Actuator commands (R,) to the simulator, 0 to 1 for rotors, otherwise -1 to 1.
     """
 
     flies: ClassVar = True
@@ -54,23 +54,28 @@ class MultirotorCraft:
         self.mav_type = _TYPES.get(len(self.commands), 0)
 
     def command(self, flight: Guidance) -> None:
-        """Write `commands` for the next period, while the vehicle is under way."""
+        """Write `commands` for the next period of a vehicle that is under way."""
         if flight.task.direct:
             self._controller.turn(flight.states, flight.demands[None], self._running, self.commands)
         else:
             self._follow()
 
     def stand(self, *, armed: bool) -> None:
-        """Write `commands` of a vehicle that is not under way: armed motors idle."""
+        """Write `commands` of a vehicle on the ground; armed motors idle."""
         self.commands[:] = IDLE if armed else 0.0
 
     def load(self) -> float:
-        """Return the power that its actuators draw, as a part of hover, for which the battery's endurance is given."""
+        """Return the power of the actuators as a fraction of hover power, on which the battery's endurance is based."""
         cubes = [command * command * command for command in self.commands.tolist()]
         return float(sum(cubes) / (len(cubes) * self._hover))
 
     def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
-        """Yield the tasks to return to a position (3,), ENU, m, at the height of the return: climb, fly, land."""
+        """Yield the tasks of a return: climb to the return height, fly there, land.
+
+        Args:
+            flight: The flight.
+            goal: Position (3,) at the minimum height of the return, ENU, m.
+        """
         x, y, z = flight.states[0, :3].tolist()
         height = max(z, float(goal[2]))
         for place in ((x, y, height), (goal[0], goal[1], height)):
@@ -78,19 +83,19 @@ class MultirotorCraft:
         yield Land()
 
     def by_hand(self, throttle: float, turn: float) -> Task:
-        """Refuse to be driven."""
+        """Refuse manual driving."""
         raise Unsupported("no mode MANUAL")
 
     def drift(
         self, velocity: tuple[float, float, float], yaw_rate: float, yaw: float, *, along_body: bool, heading: float
     ) -> Task:
-        """Return the task to move at a velocity; one along the body keeps the direction that it has now.
+        """Return the task to move at a velocity. A velocity along the body keeps its present direction in ENU.
 
         Args:
-            velocity: (3,), ENU, m/s.
-            yaw_rate: rad/s, where there is no yaw.
-            yaw: rad from east, or NaN.
-            along_body: Whether the velocity was given along the axes of the vehicle, whose yaw was `heading`.
-            heading: rad from east.
+            velocity: Velocity (3,), ENU, m/s.
+            yaw_rate: Yaw rate, rad/s, if there is no yaw.
+            yaw: Yaw from east, rad, or NaN.
+            along_body: Whether the setpoint was given in the vehicle's axes.
+            heading: Yaw of the vehicle at that time, rad from east.
         """
         return Drift(velocity, yaw_rate, yaw)

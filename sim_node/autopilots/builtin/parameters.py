@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sim_node.autopilots.builtin.flight import Flight
 
 NAMES = frozenset({"PARAM_REQUEST_LIST", "PARAM_REQUEST_READ", "PARAM_SET"})
-# PX4's checksum of all parameters, by which ground stations know whether what they have kept still holds.
+# PX4's checksum of all parameters, by which ground stations know whether their cached parameters are still valid.
 _HASH, _UINT32 = "_HASH_CHECK", 5
 _NO_INDEX = 65535
 _AT_A_TIME, _MAX_LISTS = 10, 64
@@ -27,18 +27,18 @@ _DOES_NOT_EXIST, _OUT_OF_RANGE, _READ_ONLY = 1, 2, 5  # MAV_PARAM_ERROR
 
 
 class ParameterLists:
-    """Lists of all parameters that are under way: a few at a time, so that no receiver's buffer overflows."""
+    """Parameter lists that are being sent, a few parameters at a time, so that no receive buffer overflows."""
 
     def __init__(self) -> None:
         self._next: dict[tuple[Answers, Address], int] = {}
 
     def begin(self, connection: Answers, address: Address) -> None:
-        """Begin to send all parameters to a peer; once more from the first, where that is under way."""
+        """Start to send all parameters to a peer, or restart if they are being sent."""
         if len(self._next) < _MAX_LISTS or (connection, address) in self._next:
             self._next[connection, address] = 0
 
     def tick(self, flight: Flight) -> None:
-        """Send the next few of each list."""
+        """Send the next few parameters of each list."""
         names = list(flight.dialect.parameters)
         for (connection, address), first in list(self._next.items()):
             for name in names[first : first + _AT_A_TIME]:
@@ -53,8 +53,8 @@ def answer_parameters(
 ) -> None:
     """Answer PARAM_REQUEST_LIST, PARAM_REQUEST_READ and PARAM_SET.
 
-    What was read or set is answered by PARAM_VALUE; what is unknown or refused by PARAM_ERROR and a text, and a refused
-    value also by the one that stays.
+    A parameter that was read or set is answered by PARAM_VALUE. An unknown or refused one is answered by PARAM_ERROR
+    and a text; if the value of a PARAM_SET is refused, PARAM_VALUE with the present value follows.
     """
     fields, parameters = message.fields, flight.dialect.parameters
     names = list(parameters)
@@ -110,14 +110,14 @@ def _value(flight: Flight, name: str) -> dict[str, Any]:
 
 
 def _decoded(flight: Flight, fields: Any, parameter: Parameter) -> float:
-    """The value of a PARAM_SET; NaN for one of a type that the parameter does not have."""
+    """Return the value of a PARAM_SET; NaN if its type is not that of the parameter."""
     if not flight.dialect.bytewise:
         return float(fields.param_value)
     return float(value_of(fields, PX4)) if fields.param_type == parameter.kind else math.nan
 
 
 def _hash(flight: Flight) -> int:
-    """PX4's param_hash_check: a CRC-32 without inversions over names and values."""
+    """Return PX4's param_hash_check: a CRC-32 over names and values, without initial and final inversion."""
     crc = 0xFFFFFFFF
     for name, parameter in sorted(flight.dialect.parameters.items()):
         value = parameter.read(flight.settings)

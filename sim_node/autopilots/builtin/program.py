@@ -1,4 +1,4 @@
-"""What flies one vehicle of a run: the built-in autopilot with its usual ground links, ready to run."""
+"""Assembly of a built-in autopilot with its default ground links."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from sim_node.mavlink.links.udp import UdpOut
 from sim_node.mavlink.ports import FIRST_GROUND_PORT, FIRST_OWN_PORT, FIRST_STATION_PORT
 from sim_node.mavlink.signing import Signing, owner_of, signing_of
 
-# Where ground stations listen, all on the same port, and from which port they are sent to, as PX4's simulator does.
+# UDP port of ground stations. As with PX4's simulator, all vehicles send to the same one.
 STATION_PORT = 14550
 
 
 def usual_links(instance: int, more: Sequence[Endpoint]) -> tuple[list[Endpoint], list[Endpoint]]:
-    """Return the ground links of an instance, and those of them that get heartbeats alone until somebody answers.
+    """Return the ground links of an instance, and the subset that carries only heartbeats until a peer responds.
 
-    They send from ports that a bridge and a ground station know again where the autopilot is started again.
+    Source ports are fixed, so that a bridge and a ground station recognise the autopilot after a restart.
+
+    Args:
+        instance: Instance number, from 0.
+        more: Further ground links.
     """
     here, station = f"127.0.0.1:{FIRST_GROUND_PORT + instance}", f"127.0.0.1:{STATION_PORT}"
     own: list[Endpoint] = [UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance)]
@@ -47,21 +51,22 @@ def made_autopilot(
     like: str = "",
     show: Callable[[str], None] = lambda line: None,
 ) -> BuiltinAutopilot:
-    """Return the autopilot of a vehicle.
+    """Return the autopilot of a vehicle, not running yet.
 
     Args:
         vehicle: The vehicle.
-        instance: Its number, from which its MAVLink system id follows.
-        links: Its ground links.
-        quiet: Those of them that get heartbeats alone until somebody answers.
-        simulator: The address of the simulator, None if it is in this process.
-        memory: What it remembers after it has died.
-        signing: What checks and signs a ground link, by its number.
-        like: What it presents itself as; by default, what the vehicle says.
-        show: Takes a line for people.
+        instance: Instance number, from 0. The MAVLink system id is one higher.
+        links: Ground links.
+        quiet: The subset of `links` that carries only heartbeats until a peer responds.
+        simulator: Address of the simulator; None if it is in this process.
+        memory: State that survives a crash of the process.
+        signing: Returns what checks and signs the frames of a ground link, given the link's index; None for unsigned
+            links.
+        like: Autopilot to imitate; by default, that of the vehicle.
+        show: Prints a line for users.
 
     Returns:
-        The autopilot, which does not run yet.
+        The autopilot.
     """
     identity = Identity(instance + 1, 1)
     connections = [Connection(link, identity, signing(number)) for number, link in enumerate(links)]
@@ -72,7 +77,11 @@ def made_autopilot(
 
 
 def in_process(vehicle: VehicleParameters, instance: int, memory: Memory) -> tuple[BuiltinAutopilot, MemoryLink]:
-    """Return the autopilot of a vehicle that this process simulates, and its link. Raises SigningFault for its key."""
+    """Return the autopilot of a vehicle that is simulated in this process, and its link.
+
+    Raises:
+        SigningFault: The signing key is invalid.
+    """
     links, quiet = usual_links(instance, [endpoint_of(url) for url in vehicle.links])
     key = Path(vehicle.signing_key) if vehicle.signing_key else None
     signing = partial(_signing, key, owner_of(instance))

@@ -1,4 +1,4 @@
-"""The dialects of PX4 and of its rovers: main and sub modes, bytewise parameters, texts of its commander."""
+"""The dialects of PX4 and of its rovers: main and sub modes, bytewise parameters, and the commander's texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_node.autopilots.builtin.fence import AREAS, CIRCLE, HEIGHT
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 
 _AUTO, _OFFBOARD = 4, 6  # main modes, px4_custom_mode.h
-# Main modes that a pilot flies with sticks, which nobody holds here.
+# Main modes that need a pilot's sticks, which are not supported here.
 _MANUAL = {1: "MANUAL", 2: "ALTCTL", 3: "POSCTL", 5: "ACRO", 7: "STABILIZED"}
 _BASE = 16 | 8 | 4  # stabilized, guided, auto
 _AUTO_SUBS = {
@@ -40,7 +40,7 @@ def _mode_of(main: int, sub: int) -> Mode:
     if main == _OFFBOARD and not sub:
         return Mode.GUIDED
     if main == _AUTO:
-        # Without a sub mode it is the mission, as in PX4's commander.
+        # Without a sub mode, it is the mission mode, as in PX4's commander.
         for mode, (number, *_) in _AUTO_SUBS.items():
             if number == (sub or 4):
                 return mode
@@ -57,7 +57,7 @@ _PARAMETERS = {
     "BAT_CRIT_THR": quantity("battery_critical", 0.0, 1.0),
     "BAT_EMERGEN_THR": quantity("battery_emergency", 0.0, 1.0),
     "BAT_LOW_THR": quantity("battery_low", 0.0, 1.0),
-    # Clients take the sensors for calibrated where these are not zero.
+    # Clients consider the sensors calibrated if these are not zero.
     "CAL_ACC0_ID": constant(1310988),
     "CAL_BARO0_ID": constant(6620172),
     "CAL_GYRO0_ID": constant(1310988),
@@ -120,7 +120,7 @@ PX4 = DIALECTS.add("px4")(
         streams_first=True,
         stream_end=Mode.HOLD,
         long_frame=0,
-        # The texts of its geofenceCheck.cpp.
+        # Texts of geofenceCheck.cpp.
         fence_names={
             HEIGHT: "exceeding maximum altitude above Home",
             CIRCLE: "exceeding maximum distance to Home",
@@ -128,7 +128,7 @@ PX4 = DIALECTS.add("px4")(
         },
         drops_targets=True,
         ranks_failsafes=True,
-        # failsafe.cpp, checkStateAndMode: a landing ignores the loss of the ground station. framework.cpp,
+        # failsafe.cpp, checkStateAndMode: the loss of the ground station does not interrupt a landing. framework.cpp,
         # getSelectedAction: neither a return nor a landing becomes a return.
         ignores={(Cause.LINK, Mode.LAND, mode) for mode in Mode}
         | {(cause, mode, Mode.RETURN) for cause in Cause for mode in (Mode.RETURN, Mode.LAND)},
@@ -137,7 +137,7 @@ PX4 = DIALECTS.add("px4")(
 
 
 _MAIN_MANUAL = 1  # main mode
-# Main modes by sticks that are not implemented, and sub modes of AUTO for what flies.
+# Manual main modes that are not implemented, and sub modes of AUTO for multirotors only.
 _BY_STICKS = {main: name for main, name in _MANUAL.items() if main != _MAIN_MANUAL}
 _FLOWN = {(4, 2): "AUTO.TAKEOFF", (4, 6): "AUTO.LAND"}
 _ROVER_MODES: dict[Mode, FlightMode] = {
@@ -182,7 +182,7 @@ PX4_ROVER = DIALECTS.add(rover("px4"))(
         mode_of=_rover_mode_of,
         parameters=dict(sorted(_ROVER_PARAMETERS.items())),
         defaults={"radius": 0.25, "link_action": Action.HOLD},
-        # PX4's throttle stick is 0 to 1000, and its middle stands still.
+        # PX4's throttle ranges from 0 to 1000; a rover stands at the middle.
         throttle_middle=500.0,
     )
 )

@@ -1,4 +1,4 @@
-"""Rovers: tasks that demand a speed and a yaw rate, and the commands of a base that follow them."""
+"""Rovers: tasks that demand a speed and a yaw rate, and the actuator commands that follow."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from sim_node.simulation.control.trajectories import TURNING, braking_speed
 from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# A rover that can turn on the spot does so while its goal is further aside than TURN_FROM, until TURN_TO (rad).
+# Hysteresis of turns on the spot: they begin if the goal is further aside than TURN_FROM, and end within TURN_TO (rad).
 TURN_FROM, TURN_TO = 0.6, 0.15
-# One that has arrived goes on once it has been moved away by so much (m).
+# A rover that has arrived drives on once it is this far from its goal (m).
 AWAY = 0.3
-# A car keeps this much of its speed in turns (m/s), and leaves a goal that is inside of its turning circle by so much
-# of the circle's radius.
+# Speed of a car in sharp turns (m/s), and, for a goal inside of its turning circle, the distance of the goal from the
+# circle's centre, as a fraction of the radius, at which it turns to the goal again.
 SLOW, CLEAR = 0.4, 1.1
 
 
 class Brake(Hold):
-    """Brake and stand, for some seconds or for good."""
+    """Brake and stand, for some seconds or indefinitely."""
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when the seconds are over."""
+        """Brake. The task is done when its time is over."""
         demand(flight, 0.0, 0.0)
         self._left -= flight.period
         return self._left <= 0.0
 
 
 class DriveTo(Go):
-    """Drive to a position on the ground, brake there, and turn to a yaw if there is one."""
+    """Drive to a position on the ground, brake there, and turn to a yaw if one is given."""
 
     def __init__(self, *args: object, **keys: object) -> None:
         super().__init__(*args, **keys)  # type: ignore[arg-type]
@@ -45,7 +45,10 @@ class DriveTo(Go):
     lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it has come within the radius, or is there where it is to stay, and has stayed."""
+        """Drive. The task is done once the rover has reached the goal for the hold time.
+
+        It has reached the goal within the radius, or, if it must hold or turn there, within ARRIVED.
+        """
         east, north, yaw = place_of(flight)
         dx, dy = float(self.goal[0]) - east, float(self.goal[1]) - north
         left = math.hypot(dx, dy)
@@ -66,7 +69,7 @@ class DriveTo(Go):
 
     def _drive(self, flight: Guidance, left: float, aside: float) -> None:
         speed = flight.speed if self.speed is None else self.speed
-        # As Python: for one call per step, loading machine code is not worth it.
+        # In Python: for one call per step, the compiled kernel is not worth loading.
         speed = min(speed, braking_speed.py_func(left, flight.settings.acceleration))
         radius = chassis_of(flight).turning_radius
         if radius > 0.0:
@@ -76,12 +79,12 @@ class DriveTo(Go):
             demand(flight, 0.0 if self._turns else speed * math.cos(aside), rate_to(aside, flight))
 
     def _steer(self, flight: Guidance, speed: float, left: float, aside: float, radius: float) -> None:
-        """Drive an arc to the goal, or as tight a turn as there is (pure pursuit of the goal itself).
+        """Drive an arc to the goal, no tighter than the minimum turning radius (pure pursuit of the goal itself).
 
         Coulter, Implementation of the pure pursuit path tracking algorithm, CMU-RI-TR-92-01: the curvature of the arc
         through the goal is 2 sin(aside) over the distance.
         """
-        # The distance of the goal from the middle of the tightest turn to its side.
+        # Distance of the goal from the centre of the tightest turn towards it.
         away = math.hypot(left * math.cos(aside), abs(left * math.sin(aside)) - radius)
         self._leaves_circle = away < radius * (CLEAR if self._leaves_circle else 1.0) and abs(aside) > TURN_TO
         bend = 0.0
@@ -98,11 +101,11 @@ class FaceTo(Turn):
     """Turn on the spot."""
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it looks there."""
+        """Turn. The task is done at the yaw."""
         left = wrapped(self.yaw - place_of(flight)[2])
         done = abs(left) <= TURNED
         if self._direction * left < 0.0 and not done:
-            # The longer way round.
+            # The longer way.
             left = math.copysign(math.pi, float(self._direction))
         elif self._direction and not done:
             self._direction = 0 if abs(left) < 0.5 * math.pi else self._direction
@@ -113,17 +116,17 @@ class FaceTo(Turn):
 
 
 class DriveRound(Circle):
-    """Drive around a position."""
+    """Circle a position."""
 
     lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
-        """Done after the turns; they count from where the circle is reached."""
+        """Circle. The task is done after its turns, which count from where the circle is reached."""
         east, north, yaw = place_of(flight)
         x, y = east - float(self.goal[0]), north - float(self.goal[1])
         distance, angle = math.hypot(x, y), math.atan2(y, x)
         away = distance - self._radius
-        # Along the tangent, and towards the circle by how far it is from it.
+        # Along the tangent, and towards the circle in proportion to the distance from it.
         course = angle + self._sense * (0.5 * math.pi + math.atan(self._BACK * 2.0 * away))
         speed = min(flight.speed, 0.8 * flight.parameters.yaw_rate * self._radius)
         aside = wrapped(course - yaw)
@@ -139,7 +142,14 @@ class DriveRound(Circle):
 
 
 class Course(Drift):
-    """Drive at a velocity, along its own axes or those of the world, turning at a rate or to a yaw."""
+    """Drive at a velocity, at a yaw rate or towards a yaw.
+
+    Args:
+        velocity: Velocity (2,), m/s, in the rover's axes (FLU) or in ENU.
+        yaw_rate: Yaw rate, rad/s, if there is no yaw.
+        yaw: Yaw from east, rad, or NaN.
+        along_body: Whether the velocity is in the rover's axes.
+    """
 
     def __init__(
         self, velocity: tuple[float, float], yaw_rate: float = 0.0, yaw: float = math.nan, *, along_body: bool = True
@@ -151,7 +161,7 @@ class Course(Drift):
     lifts = Task.lifts
 
     def advance(self, flight: Guidance) -> bool:
-        """Never done."""
+        """Drive. The task never ends."""
         yaw = place_of(flight)[2]
         ahead, left, _ = self.velocity
         chassis = chassis_of(flight)
@@ -175,13 +185,20 @@ class Course(Drift):
 
 
 def _turned(x: float, y: float, angle: float) -> tuple[float, float]:
-    """Return a vector turned counterclockwise (rad)."""
+    """Return a vector rotated counterclockwise by an angle, rad."""
     cosine, sine = math.cos(angle), math.sin(angle)
     return cosine * x - sine * y, sine * x + cosine * y
 
 
 def demand(flight: Guidance, ahead: float, turn: float, left: float = 0.0) -> None:
-    """Demand a twist along the rover's axes, m/s and rad/s, within its yaw rate."""
+    """Demand a twist along the rover's axes.
+
+    Args:
+        flight: The flight, whose demands and reference are written.
+        ahead: Speed ahead, m/s.
+        turn: Yaw rate, rad/s, limited to the vehicle's maximum.
+        left: Speed to the left, m/s.
+    """
     most = flight.parameters.yaw_rate
     flight.demands[:3] = ahead, left, min(max(turn, -most), most)
     yaw = place_of(flight)[2]
@@ -192,41 +209,41 @@ def demand(flight: Guidance, ahead: float, turn: float, left: float = 0.0) -> No
 
 
 def rate_to(left: float, flight: Guidance) -> float:
-    """Return the yaw rate towards a yaw that is `left` rad away, as in control.trajectories.turn_to."""
+    """Return the yaw rate towards a yaw that is `left` rad away, as in `control.trajectories.turn_to`."""
     most = flight.parameters.yaw_rate
     return min(max(TURNING * left, -most), most)
 
 
 def place_of(flight: Guidance) -> tuple[float, float, float]:
-    """Return [x y yaw] of the rover, ENU."""
+    """Return [x y yaw] of the rover in ENU, m and rad."""
     yaw = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw.radians
     return float(flight.position[0]), float(flight.position[1]), yaw
 
 
 def wrapped(angle: float) -> float:
-    """Return an angle within -pi to pi."""
+    """Return an angle wrapped to -pi to pi."""
     return math.remainder(angle, 2.0 * math.pi)
 
 
 def chassis_of(flight: Guidance) -> Chassis:
-    """Return what the rover can do."""
+    """Return the limits of the rover."""
     chassis = flight.parameters.airframe
     assert isinstance(chassis, Chassis), "a rover carries out these tasks"
     return chassis
 
 
 _GROUND_ROVER = 10  # MAV_TYPE
-# What is slower than this (m/s, rad/s) was not meant.
+# Speeds (m/s) and yaw rates (rad/s) below this count as zero.
 NOTHING = 1e-3
-# By which the errors of speed and yaw rate are made up for, 1/s, and how much of the limits may be added for it.
+# Integral gain on errors of speed and yaw rate (1/s), and the maximum of the integral as a fraction of the limits.
 INTEGRAL, MOST = 1.5, 0.4
 
 
 class RoverCraft:
-    """A craft on wheels. Its commands are throttle, turn and lateral, see `control.bases.channels`.
+    """Behaviour of a rover. Its commands are throttle, turn and lateral, see `Base.channels` of `sim_node.world.bases`.
 
-    Wheels slip, those of a skid base most of all. The twist that is commanded is the demanded one, and the integral of
-    what is missing of it.
+    Wheels slip, those of skid-steered bases most. The commanded twist is the demanded one plus the integral of its
+    error.
     """
 
     flies: ClassVar = False
@@ -238,17 +255,17 @@ class RoverCraft:
         self.mav_type = _GROUND_ROVER
         self.commands = np.zeros(3)
         self._full = np.array([chassis.linear, chassis.linear, chassis.angular])
-        # [vx vy wz] that is demanded, within the acceleration, and what is added to it.
+        # Demanded twist [vx vy wz], limited in acceleration, and the integral of its error.
         self._twist, self._added = np.zeros(3), np.zeros(3)
 
     def command(self, flight: Guidance) -> None:
-        """Write `commands` for the next period, while the vehicle is under way."""
+        """Write `commands` for the next period of a vehicle that is under way."""
         period, acceleration = flight.period, flight.settings.acceleration
         wanted = flight.demands[:3]
         most = np.array([acceleration, acceleration, self.chassis.angular_acceleration]) * period
         change = np.clip(wanted - self._twist, -most, most)
         self._twist += change
-        # While it speeds up it lags behind, which is not to be made up for.
+        # The lag during acceleration must not be integrated.
         steady = np.abs(change) < 0.1 * most
         error = np.where(steady, self._twist - measured(flight), 0.0)
         self._added = np.where(np.abs(self._twist) > NOTHING, self._added + INTEGRAL * period * error, 0.0)
@@ -260,11 +277,11 @@ class RoverCraft:
         self.commands[:] = ahead, -turn, -left
 
     def stand(self, *, armed: bool) -> None:
-        """Write `commands` of a vehicle that is not under way."""
+        """Write `commands` of a vehicle that stands."""
         self.commands[:] = self._twist[:] = self._added[:] = 0.0
 
     def load(self) -> float:
-        """Return the power that its actuators draw, as a part of that at full speed."""
+        """Return the power of the actuators as a fraction of that at full speed."""
         return min(1.0, float(np.abs(self.commands).sum()))
 
     def go(
@@ -276,7 +293,7 @@ class RoverCraft:
         hold: float = 0.0,
         radius: float = 0.5,
     ) -> Go:
-        """Return the task to go to a position on the ground, whatever its height. A car stops in any yaw."""
+        """Return the task to go to a position, whose height is ignored. A car ignores the yaw, too."""
         yaw = math.nan if self.chassis.turning_radius > 0.0 else yaw
         return DriveTo(goal, yaw, speed=speed, hold=hold, radius=radius)
 
@@ -286,17 +303,17 @@ class RoverCraft:
         return FaceTo(yaw, rate, direction)
 
     def circle(self, centre: FloatArray, radius: float, turns: float) -> Task:
-        """Return the task to go around a position."""
+        """Return the task to circle a position."""
         if abs(radius) < self.chassis.turning_radius:
             raise OrderRefused(f"a circle of {abs(radius):g} m; {self.chassis.turning_radius:.3g} m is the tightest")
         return DriveRound(centre, radius, turns)
 
     def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
-        """Yield the task to return to a position: drive there, and stop."""
+        """Yield the task of a return: drive to a position and stop."""
         yield self.go(goal, radius=flight.settings.radius)
 
     def by_hand(self, throttle: float, turn: float) -> Task:
-        """Return the task to drive at parts of the largest speed and yaw rate, -1 to 1."""
+        """Return the task to drive at fractions, -1 to 1, of the maximum speed and yaw rate."""
         return Course((throttle * self.chassis.linear, 0.0), turn * self.chassis.angular)
 
     def drift(
@@ -304,7 +321,7 @@ class RoverCraft:
     ) -> Task:
         """Return the task to move at a velocity; see `MultirotorCraft.drift`.
 
-        Along its own axes with a yaw rate it is an arc, in the world it is a course to follow.
+        A velocity in the rover's axes with a yaw rate is an arc; a velocity in ENU is a course to follow.
         """
         x, y, z = velocity
         if abs(z) > NOTHING:
@@ -332,7 +349,7 @@ class RoverCraft:
 
 
 def measured(flight: Guidance) -> FloatArray:
-    """Return the twist (3,) [vx vy wz] of a rover along its own axes in the plane, m/s and rad/s."""
+    """Return the twist (3,) [vx vy wz] of a rover in its own axes, projected onto the plane, m/s and rad/s."""
     state = flight.states[0]
     yaw = AttitudeEnu(state[3:7].tolist()).yaw.radians
     cosine, sine = math.cos(yaw), math.sin(yaw)

@@ -1,4 +1,4 @@
-"""What streams in: SET_POSITION_TARGET_LOCAL_NED and _GLOBAL_INT, SET_ATTITUDE_TARGET, and MANUAL_CONTROL."""
+"""Streamed setpoints: SET_POSITION_TARGET_LOCAL_NED and _GLOBAL_INT, SET_ATTITUDE_TARGET, and MANUAL_CONTROL."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 _Vector = tuple[float, float, float]
 _FORCE, _NO_THRUST = 512, 64
-# MAV_FRAME: along north and east, or along the heading; offsets are from where the vehicle is.
+# MAV_FRAME: axes along north and east, or along the heading; the origin of offsets is the vehicle.
 _LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET = 1, 7, 8, 9
 
 
 class Setpoints:
-    """Receives setpoints, flies them in the guided mode, and notices when they stop.
+    """Receives setpoints, flies them in guided mode, and notices when they stop.
 
-    Both clocks count, the simulator's and the wall's, so that neither a fast simulation nor a slow one takes a steady
-    stream for a broken one.
+    A stream counts as lost if it is silent by both the simulation's clock and the wall clock, so that neither a fast
+    nor a slow simulation makes a steady stream look lost.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,14 @@ class Setpoints:
         self._refused = ""
 
     def receive(self, flight: Flight, name: str, fields: Any, now_ns: int) -> None:
-        """Fly one in the guided mode; remember it in others, as the beginning of a stream."""
+        """Fly a setpoint in guided mode. In other modes, remember it as the start of a stream.
+
+        Args:
+            flight: The flight.
+            name: Name of the message.
+            fields: Its fields.
+            now_ns: Monotonic time, ns.
+        """
         try:
             task = _READ[name](flight, fields)
         except OrderRefused as refusal:
@@ -62,21 +69,21 @@ class Setpoints:
                 flight.guide(task)
 
     def is_streaming(self, flight: Flight, now_ns: int) -> bool:
-        """Whether one was received just now."""
+        """Return whether a setpoint was received recently, by either clock."""
         limit = flight.settings.setpoint_timeout
         recent = flight.time_us - self._time_us <= limit * 1e6 or now_ns - self._now_ns <= limit * 1e9
         return self._latest is not None and recent
 
     def begin(self, flight: Flight) -> None:
-        """Fly the latest setpoint: the guided mode has just begun, in a dialect where setpoints stream first."""
+        """Fly the latest setpoint, at the start of guided mode in a dialect that requires a stream of setpoints."""
         if self._latest is not None:
             self._streams = True
             flight.guide(self._latest)
 
     def watch(self, flight: Flight, now_ns: int) -> None:
-        """Hold where the stream has stopped, unless a newer order is carried out by now.
+        """Hold if the stream was lost, unless a later command has replaced it.
 
-        Where setpoints stream first, the mode itself needs them, whatever else was ordered in it.
+        In a dialect that requires a stream of setpoints, guided mode needs it regardless of other commands.
         """
         if not self._streams:
             return
@@ -93,7 +100,7 @@ class Setpoints:
 
 
 def _goes_on(now: Task, then: Task) -> bool:
-    """Whether a setpoint says again what is being done."""
+    """Return whether a setpoint repeats the present task."""
     return (
         isinstance(now, Go)
         and isinstance(then, Go)
@@ -145,9 +152,13 @@ def _target(
     *,
     along_body: bool = False,
 ) -> Task:
-    """Return the task of a target: position and velocity, or one, else its acceleration. Raises OrderRefused."""
+    """Return the task of a setpoint: for its position and velocity, for one of them, or for its acceleration.
+
+    Raises:
+        OrderRefused: The setpoint is not finite, or its type_mask is not supported.
+    """
     mask = fields.type_mask
-    # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
+    # As in ArduCopter, the force bit counts only if accelerations are not ignored.
     if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
         raise OrderRefused("forces are not supported")
     yaw = math.nan if mask & NO_YAW else YawNed(fields.yaw).to_enu().radians
@@ -172,7 +183,11 @@ def _target(
 
 
 def _toward(flight: Flight, place: FloatArray, velocity: _Vector | None, acceleration: _Vector, yaw: float) -> Task:
-    """Return the task of a target with a position (3,), ENU, m. Raises OrderRefused."""
+    """Return the task of a setpoint with a position (3,), ENU, m.
+
+    Raises:
+        OrderRefused: The position is not finite, too far away or outside of the geofence, or not for a rover.
+    """
     if not np.abs(place).max() <= MAX_DISTANCE:
         raise OrderRefused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
     if not flight.dialect.drops_targets and (outside := flight.refuses_target(place)):
@@ -185,7 +200,11 @@ def _toward(flight: Flight, place: FloatArray, velocity: _Vector | None, acceler
 
 
 def _velocity(velocity: _Vector, most: float) -> _Vector:
-    """Return a velocity, m/s, no faster than the vehicle. Raises OrderRefused."""
+    """Return a velocity, m/s, limited to the vehicle's maximum speed.
+
+    Raises:
+        OrderRefused: It is not finite.
+    """
     size = math.hypot(*velocity)
     if not math.isfinite(size):
         raise OrderRefused("velocity is not finite")
@@ -224,21 +243,21 @@ _READ = {
 NAMES = frozenset(_READ)
 
 
-# A vehicle whose sticks are not heard of for so long stops, s: COM_RC_LOSS_T of PX4.
+# Time without MANUAL_CONTROL after which a vehicle stops, s: COM_RC_LOSS_T of PX4.
 TIMEOUT = 0.5
 _FULL = 1000.0
 _UNUSED = 0x7FFF
 
 
 class Sticks:
-    """The sticks of one vehicle. Both clocks count, as for setpoints."""
+    """Manual control by MANUAL_CONTROL. It counts as lost if it is silent by both clocks, as for setpoints."""
 
     def __init__(self) -> None:
         self._held = False
         self._time_us = self._now_ns = 0
 
     def receive(self, flight: Flight, fields: Any, now_ns: int) -> None:
-        """Drive as they are held: z is the throttle, y steers; other axes are those of what flies."""
+        """Drive as the sticks say, in manual mode: z is the throttle, y steers. Rovers do not use the other axes."""
         if flight.mode is not Mode.MANUAL or not flight.armed or _UNUSED in (fields.y, fields.z):
             return
         middle = flight.dialect.throttle_middle
@@ -248,7 +267,7 @@ class Sticks:
         flight.drive_by_hand(throttle, turn)
 
     def watch(self, flight: Flight, now_ns: int) -> None:
-        """Stop where the sticks have fallen silent."""
+        """Stop if manual control was lost."""
         if not self._held:
             return
         silent = flight.time_us - self._time_us > TIMEOUT * 1e6 and now_ns - self._now_ns > TIMEOUT * 1e9

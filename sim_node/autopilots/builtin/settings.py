@@ -1,4 +1,4 @@
-"""What a ground station can set on a vehicle: the quantities, and the parameters by which a dialect names them."""
+"""Settings that a ground station can change, and the dialects' parameters that represent them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INT32, REAL32 = 6, 9  # MAV_PARAM_TYPE
 
 
 class Action(IntEnum):
-    """What a failsafe does. WARN sends a text and leaves the vehicle to its mode."""
+    """Action of a failsafe. WARN sends a text and keeps the mode."""
 
     NONE = 0
     WARN = 1
@@ -25,23 +25,37 @@ class Action(IntEnum):
 
 @dataclass
 class Settings:
-    """Quantities that parameters change. They outlive a reboot, but not a reset of the world.
+    """Values that parameters change. They survive a reboot, but not a reset of the world.
 
     Attributes:
-        speed: of flight where nothing else is commanded, m/s. acceleration: the largest that is planned, m/s².
-        landing_speed: m/s. takeoff_height and return_height: above home, m. radius: of waypoints without one, m.
-        setpoint_timeout: after which a stream of setpoints has stopped, s.
-        link_action, link_timeout: what happens when no ground station has been received for so long (s).
-        position_timeout: how long a filter goes on without a satellite receiver, s. failures_enabled: whether
-            MAV_CMD_INJECT_FAILURE is obeyed, 0 or 1.
-        battery_action: at a critical battery. battery_low, battery_critical, battery_emergency: of 1.
-        battery_endurance: seconds of hover that a full battery lasts. battery_floor: where it stops draining, of 1.
-        disarm_landed, disarm_preflight: how long an armed vehicle stands until it is disarmed, after a landing and
-            without a take-off, s; 0 or less for ever.
-        fence_action: outside the geofence. fence_enabled: whether it is enabled from the start on, 0 or 1.
-        fence_types, fence_options: as ArduPilot's parameters, see `fence`. fence_height: above home, fence_radius: from
-            home, that are allowed, m, 0 for no limit. fence_margin: before which velocities end, m.
-        system: the MAVLink id. max_speed: that the vehicle flies at, m/s.
+        speed: Default speed, m/s.
+        acceleration: Maximum acceleration of setpoints, m/s².
+        landing_speed: Speed of the final descent, m/s.
+        takeoff_height: Height of a take-off above home, m.
+        return_height: Minimum height of a return above home, m.
+        radius: Acceptance radius of waypoints that have none, m.
+        setpoint_timeout: Time after which a stream of setpoints counts as lost, s.
+        link_action: Action when the link to the ground station is lost.
+        link_timeout: Time without a heartbeat after which that link counts as lost, s.
+        position_timeout: Time without GPS fixes after which the position estimate is invalid, s.
+        failures_enabled: Whether MAV_CMD_INJECT_FAILURE is accepted, 0 or 1.
+        battery_action: Action at critical charge.
+        battery_low: Charge at which a low battery is reported, 0 to 1.
+        battery_critical: Charge that is critical, 0 to 1.
+        battery_emergency: Charge that is an emergency, 0 to 1.
+        battery_endurance: Hover time of a full battery, s.
+        battery_floor: Charge at which the battery stops draining, 0 to 1.
+        disarm_landed: Time on the ground after a landing until automatic disarming, s; 0 or less for never.
+        disarm_preflight: Time on the ground without a take-off until automatic disarming, s; 0 or less for never.
+        fence_action: Action when the geofence is breached.
+        fence_enabled: Whether the geofence is enabled at the start, 0 or 1.
+        fence_types: Kinds of limits that apply, as in ArduPilot's FENCE_TYPE; see `fence`.
+        fence_options: Options, as in ArduPilot's FENCE_OPTIONS; see `fence`.
+        fence_height: Maximum height above home, m; 0 for no limit.
+        fence_radius: Maximum distance from home, m; 0 for no limit.
+        fence_margin: Distance from the fence at which velocity setpoints stop the vehicle, m.
+        system: MAVLink system id.
+        max_speed: Maximum speed of the vehicle, m/s.
     """
 
     speed: float
@@ -75,32 +89,42 @@ class Settings:
 
     @classmethod
     def of(cls, parameters: VehicleParameters, defaults: Mapping[str, float]) -> Settings:
-        """Return the settings that a vehicle starts with. defaults: those of its dialect."""
+        """Return the initial settings of a vehicle.
+
+        Args:
+            parameters: The vehicle.
+            defaults: Defaults of its dialect.
+        """
         made = cls(parameters.speed, parameters.acceleration, parameters.landing_speed, max_speed=parameters.max_speed)
         return replace(made, **defaults)  # type: ignore[arg-type]
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Set all quantities from `asdict` of other settings."""
+        """Restore the settings from the result of `saved`."""
         for field in fields(self):
             if field.name in saved:
                 kind = Action if isinstance(getattr(self, field.name), Action) else float
                 setattr(self, field.name, kind(saved[field.name]))
 
     def saved(self) -> dict[str, Any]:
-        """Return the quantities as plain numbers."""
+        """Return the settings as plain numbers."""
         return {name: value if isinstance(value, float) else int(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a dialect.
+    """A parameter of a dialect.
 
     Attributes:
-        kind: INT32 or REAL32. setting: the name of the quantity in `Settings`; empty for a constant.
-        scale: units of the parameter per unit of the setting. value: of a constant.
-        low, high: the range that may be set, in the parameter's units. read_only: whether it can be set at all.
-        also: a further quantity that it sets to the same. step: what a whole number is a multiple of.
-        actions: for a setting that is an `Action`, which number stands for which.
+        kind: MAV_PARAM_TYPE, INT32 or REAL32.
+        setting: Name of the attribute of `Settings` that it represents; empty for a constant.
+        scale: Factor from the setting's unit to the parameter's.
+        value: Value of a constant.
+        low: Minimum, in the parameter's unit.
+        high: Maximum, in the parameter's unit.
+        actions: `Action` of each number, for a setting that is an `Action`.
+        read_only: Whether it cannot be set.
+        also: A second setting that is set to the same value.
+        step: Increment of an integer parameter; values are multiples of it.
     """
 
     kind: int
@@ -115,7 +139,7 @@ class Parameter:
     step: int = 1
 
     def read(self, settings: Settings) -> float:
-        """Return the value that a ground station is shown."""
+        """Return the value that is sent to ground stations."""
         if not self.setting:
             return self.value
         found = getattr(settings, self.setting)
@@ -125,7 +149,7 @@ class Parameter:
         return float(round(value)) if self.kind == INT32 else value
 
     def fault(self, value: float) -> str:
-        """Return why a value cannot be set; empty where it can."""
+        """Return why a value cannot be set; empty if it can."""
         if not math.isfinite(value):
             return f"{value} is not finite"
         if self.read_only:
@@ -139,7 +163,7 @@ class Parameter:
         return ""
 
     def write(self, settings: Settings, value: float) -> None:
-        """Set the quantity from a value without a `fault`."""
+        """Set the setting from a value that has no `fault`."""
         actions = self.actions
         setattr(settings, self.setting, value / self.scale if actions is None else actions[int(value)])
         if self.also:
@@ -149,20 +173,20 @@ class Parameter:
 def quantity(
     setting: str, low: float, high: float, *, scale: float = 1.0, kind: int = REAL32, also: str = "", step: int = 1
 ) -> Parameter:
-    """Return a parameter that shows and sets a quantity of `Settings`, and sets another one as well."""
+    """Return a parameter that reads and writes an attribute of `Settings`; writing may set a second one (`also`)."""
     return Parameter(kind, setting, scale, low=low, high=high, also=also, step=step)
 
 
 def choice(setting: str, actions: Mapping[int, Action]) -> Parameter:
-    """Return a parameter that shows and sets a failsafe's action by its dialect's numbers."""
+    """Return a parameter for the action of a failsafe, numbered as in the dialect."""
     return Parameter(INT32, setting, low=min(actions), high=max(actions), actions=actions)
 
 
 def constant(value: float, kind: int = INT32) -> Parameter:
-    """Return a parameter that can be read, but not set."""
+    """Return a read-only parameter with a constant value."""
     return Parameter(kind, value=value, read_only=True)
 
 
 def shown(setting: str, kind: int = INT32) -> Parameter:
-    """Return a parameter that shows a quantity of `Settings` which a ground station cannot set."""
+    """Return a read-only parameter that shows an attribute of `Settings`."""
     return Parameter(kind, setting, read_only=True)

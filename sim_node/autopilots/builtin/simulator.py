@@ -1,4 +1,4 @@
-"""The simulator link: connects as PX4 does, receives the state, answers each HIL_SENSOR with motor commands."""
+"""The simulator link: connects like PX4, receives the state, and answers each HIL_SENSOR with motor commands."""
 
 from __future__ import annotations
 
@@ -18,36 +18,40 @@ from sim_node.spatial.frames import AttitudeEnu, Enu, Flu
 from sim_node.spatial.geometry.arrays import FloatArray
 
 FIRST_PORT = 4560
-# How long is waited before it is tried again, s; the simulator may start after its autopilots.
+# Pause between connection attempts, s: autopilots may start before the simulator.
 PAUSE_S = 0.05
 _READ_SIZE = 4096
 _MAGNETOMETER, _BAROMETER = 0x1C0, 0x1A00
 _MAX_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
-# What simulators send; all else is of a ground station in the simulation.
+# Messages of simulators. All others come from a ground station in the simulation.
 _OF_SIMULATORS = (
     *("ODOMETRY", "HIL_SENSOR", "HIL_GPS", "HIL_OPTICAL_FLOW", "HIL_STATE_QUATERNION", "DISTANCE_SENSOR"),
     "BATTERY_STATUS",
 )
-RESET = 1 << 31  # of HIL_SENSOR's fields
-# What comes at every step.
+RESET = 1 << 31  # HIL_SENSOR.fields_updated
+# The two messages of every step.
 _STATE, _SENSOR = FrameReader("ODOMETRY", 11), FrameReader("HIL_SENSOR")
 _SensorFields = kind_named("HIL_SENSOR").fields
-# Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
+# Largest plausible coordinate (m), velocity (m/s) and angular rate (rad/s).
 MAX_SHOWN = 1e6
 
-# Position, attitude, velocity (ENU), rates (FLU) at a time (us), and whether the world began anew; gives the commands.
+# Called with the time (us), position, attitude and velocity (ENU), rates (FLU), and whether the world was reset.
+# Returns the motor commands.
 Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
 
 
 class HilMeasurements:
-    """What the simulator sent last, in MAVLink's units; None before the first.
+    """The latest measurements from the simulator, in MAVLink's units; None if not received yet.
 
     Attributes:
-        connected: whether there is a simulator now.
-        fix: HIL_GPS. fix_us: when it came, by the simulator's clock, 0 before the first.
-        inertial, magnetic, air: the HIL_SENSOR that had them last.
-        failed_cells: Of the battery, from 0: those of no voltage in the last BATTERY_STATUS.
+        connected: Whether a simulator is connected.
+        fix: Latest HIL_GPS.
+        fix_us: Simulation time at which it was received, us; 0 before the first.
+        inertial: Latest HIL_SENSOR with inertial measurements.
+        magnetic: Latest HIL_SENSOR with a magnetic field.
+        air: Latest HIL_SENSOR with air pressure.
+        failed_cells: Indices, from 0, of the battery cells that had no voltage in the latest BATTERY_STATUS.
     """
 
     def __init__(self) -> None:
@@ -69,12 +73,23 @@ class HilMeasurements:
 
 
 class SimulatorLink:
-    """One connection to a simulator. measurements: the latest of it; steps: how often it sent one.
+    """A TCP connection to a simulator.
 
-    has_station: whether messages of a ground station have come over it, which gets answers and texts.
-    invalid: how many states and rates were none, and left the last ones as they were.
-    after: what is done, at a time (us), once the simulator has its answer and goes on.
-    lock: held by what uses the autopilot, which is one thread unless the simulator is in this process.
+    Args:
+        address: Host and port of the simulator.
+        system: MAVLink system id of the autopilot.
+        step: Computes the motor commands.
+        after: Called with the time (us) once the simulator has its answer.
+        armed: Returns whether the vehicle is armed.
+        ordered: Called with each message of a ground station in the simulation.
+
+    Attributes:
+        measurements: Latest measurements.
+        steps: Number of HIL_SENSORs received.
+        invalid: Number of implausible states and rates, which were ignored.
+        closed_at_once: Whether the simulator closed the last connection before it sent a HIL_SENSOR.
+        has_station: Whether a ground station in the simulation uses this link, and so receives answers and texts.
+        lock: Held while the autopilot is in use. Matters only for a simulator in this process.
     """
 
     def __init__(
@@ -102,17 +117,17 @@ class SimulatorLink:
         self._parts = position, attitude, velocity, rate
 
     def fileno(self) -> int:
-        """Of the socket, -1 while there is none."""
+        """Return the socket's file descriptor, or -1 if the link is down."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def connect(self) -> bool:
-        """Tries once; whether it stands."""
+        """Try once to connect; return whether it succeeded."""
         try:
             made = socket.create_connection(self.address, timeout=1.0)
         except OSError:
             return False
         if made.getsockname() == made.getpeername():
-            made.close()  # nobody listens, and the system has connected it to itself
+            made.close()  # nothing listens there, and the kernel connected the socket to itself
             return False
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket, self._parser, self._received = made, Parser(datagrams=False), False
@@ -120,14 +135,14 @@ class SimulatorLink:
         return True
 
     def close(self) -> None:
-        """Hangs up."""
+        """Close the connection."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.close()
             self._socket, self.measurements.connected = None, False
 
     def read(self) -> bool:
-        """Takes what has come and answers it; False where the other end is gone."""
+        """Read and answer the messages that have arrived; return False if the connection was closed."""
         assert self._socket is not None
         try:
             data = self._socket.recv(_READ_SIZE)
@@ -141,7 +156,7 @@ class SimulatorLink:
         return False
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
-        """Send to the ground station that the simulator is, if it is one, before the commands of the present step."""
+        """Send a message to the ground station in the simulation, if there is one, before the commands of this step."""
         if self.measurements.connected and self.has_station:
             self._sequence = (self._sequence + 1) & 0xFF
             with suppress(EncodeError, OSError):
@@ -149,7 +164,7 @@ class SimulatorLink:
 
     def _take(self, data: bytes) -> None:
         at = 0
-        if self._parser.is_between_frames:  # mostly, a state and a measurement are all there is
+        if self._parser.is_between_frames:  # usually a state and a measurement are all
             if found := _STATE.read(data, at):
                 at, numbers = found
                 self._locate(numbers)
@@ -181,7 +196,7 @@ class SimulatorLink:
             self._measure(fields)
 
     def _locate(self, numbers: Sequence[float]) -> None:
-        """Take the first numbers of an ODOMETRY: time, place, attitude (w first) and velocity, in NED."""
+        """Record the first values of an ODOMETRY: time, position, attitude [w, x, y, z] and velocity, in NED."""
         _, x, y, z, qw, qx, qy, qz, vx, vy, vz = numbers
         is_place = _are_below(MAX_SHOWN, (x, y, z)) and _are_below(MAX_SHOWN, (vx, vy, vz))
         if not is_place or not abs(math.hypot(qw, qx, qy, qz) - 1.0) < 1e-2:
@@ -191,7 +206,7 @@ class SimulatorLink:
         self._state[:10] = *place, *AttitudeEnu.of_ned(qw, qx, qy, qz).numbers, *velocity
 
     def _measure(self, fields: Any) -> None:
-        """Take a HIL_SENSOR, and answer it."""
+        """Record and answer a HIL_SENSOR."""
         self._received = True
         self.steps += 1
         self.measurements.record(fields)
@@ -212,7 +227,7 @@ class SimulatorLink:
 
 
 class MemoryLink(SimulatorLink):
-    """The connection to a simulator in this process: the same bytes, without a socket."""
+    """The link to a simulator in this process: the same bytes, without a socket."""
 
     def __init__(
         self,
@@ -227,7 +242,7 @@ class MemoryLink(SimulatorLink):
         self._answers = bytearray()
 
     def exchange(self, data: bytes) -> bytes:
-        """Return the answers to what the simulator sends."""
+        """Return the answers to bytes from the simulator."""
         with self.lock:
             self._take(data)
             answers = bytes(self._answers)
@@ -235,7 +250,7 @@ class MemoryLink(SimulatorLink):
         return answers
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no socket."""
 
     def _write(self, frame: bytes) -> None:
         self._answers += frame
@@ -249,13 +264,13 @@ def link_to(
     armed: Callable[[], bool],
     ordered: Callable[[MavlinkMessage], None],
 ) -> SimulatorLink:
-    """Return the link to the simulator at an address, or to that of this process."""
+    """Return the link to the simulator at an address, or, for None, to a simulator in this process."""
     if simulator is None:
         return MemoryLink(system, step, after, armed, ordered)
     return SimulatorLink(simulator, system, step, after, armed, ordered)
 
 
 def _are_below(most: float, numbers: tuple[float, float, float]) -> bool:
-    """Whether all are within so much; none that is not finite is."""
+    """Return whether all magnitudes are below a limit; False for NaN and infinity."""
     x, y, z = numbers
     return -most < x < most and -most < y < most and -most < z < most

@@ -1,4 +1,4 @@
-"""The controller's state of a vehicle, of its centre of mass, from the pose and velocity of its body."""
+"""State of a vehicle's centre of mass, from the pose and velocity of its body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,16 @@ def observe(
     centre: FloatArray,
     state: FloatArray,
 ) -> None:
-    """Writes state (13,), of the centre of mass at `centre` (3,) in the body, from what `Flight.step` is given."""
+    """Write the controller's state of the centre of mass.
+
+    Args:
+        position: Position (3,) of the body, ENU, m.
+        attitude: Attitude (4,) [x, y, z, w] of the body (FLU) in ENU.
+        velocity: Velocity (3,) of the body's origin, ENU, m/s.
+        rate: Angular velocity (3,) in the body's axes (FLU), rad/s.
+        centre: Centre of mass (3,) in the body, m.
+        state: Output (13,), [x y z qx qy qz qw vx vy vz wx wy wz], both velocities along the axes of ENU.
+    """
     x, y, z, w = attitude
     rows = axes(x, y, z, w)
     arm = np.empty(3)

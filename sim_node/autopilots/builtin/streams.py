@@ -1,4 +1,4 @@
-"""Telemetry messages: which there are, how often each is sent, and which of them are due."""
+"""Telemetry streams: the registered messages, their rates, and when each is due."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Fields = Mapping[str, Any]
 Makes = Callable[["Flight"], "Fields | None"]
 SECOND_US = 1_000_000
 MAX_RATE = 1000.0  # Hz
-# Of REQUEST_DATA_STREAM, Hz: the range of ArduPilot's stream rates.
+# Maximum rate of REQUEST_DATA_STREAM, Hz, as for ArduPilot's stream rates.
 MAX_DATA_RATE = 50.0
-# MAV_DATA_STREAM, which REQUEST_DATA_STREAM asks for: the messages of each.
+# Messages of each MAV_DATA_STREAM, for REQUEST_DATA_STREAM.
 DATA_STREAMS = {
     1: ("HIGHRES_IMU",),
     2: ("SYS_STATUS", "MISSION_CURRENT", "GPS_RAW_INT", "BATTERY_STATUS", "EXTENDED_SYS_STATE", "FENCE_STATUS"),
@@ -30,7 +30,13 @@ DATA_STREAMS = {
 
 
 class StreamedMessage(NamedTuple):
-    """How a message is made, how often it is sent unasked (Hz, 0 for never), and in which dialect (empty for all)."""
+    """A message of telemetry.
+
+    Attributes:
+        make: Returns its fields, or None if they are not known yet.
+        rate: Default rate, Hz; 0 to send it only on request.
+        dialect: Dialect that has it; empty for all.
+    """
 
     make: Makes
     rate: float
@@ -45,7 +51,11 @@ MESSAGES: Registry[str, StreamedMessage] = Registry(
 
 
 def message(name: str, rate: float = 0.0, dialect: str = "") -> Callable[[Makes], Makes]:
-    """Register what makes a message. Raises ValueError for one that is there already."""
+    """Register the maker of a message, with its default rate (Hz) and its dialect.
+
+    Raises:
+        ValueError: The message is registered already.
+    """
 
     def register(make: Makes) -> Makes:
         MESSAGES.add(name, module=make.__module__)(StreamedMessage(make, rate, dialect))
@@ -55,16 +65,20 @@ def message(name: str, rate: float = 0.0, dialect: str = "") -> Callable[[Makes]
 
 
 class Streams:
-    """Which messages are due, on the simulator's clock."""
+    """Rates of messages, and when each is due in simulation time.
+
+    Attributes:
+        rates: Rate of each streamed message, Hz.
+    """
 
     def __init__(self, dialect: str) -> None:
         usual = {name: each.rate for name, each in MESSAGES.items() if each.rate}
         self.rates = {name: rate for name, rate in usual.items() if MESSAGES[name].dialect in ("", dialect)}
         self._due = dict.fromkeys(self.rates, 0)
-        self._next = 0
+        self._next = self._time_us = 0
 
     def set_rate(self, name: str, rate: float) -> None:
-        """Send a message at a rate in Hz; 0 for no more of it."""
+        """Set the rate of a message, Hz; 0 stops it."""
         self.rates.pop(name, None)
         self._due.pop(name, None)
         if rate > 0.0:
@@ -72,22 +86,24 @@ class Streams:
         self._next = 0
 
     def due(self, time_us: int) -> list[str]:
-        """Return what has to be sent at a time; a clock that went back begins anew."""
-        if time_us < self._next and self._next - time_us <= 2 * SECOND_US:
+        """Return the messages that are due at a time, us. The schedule restarts if the clock has gone back."""
+        if time_us < self._time_us:
+            self._due, self._next = dict.fromkeys(self.rates, 0), 0
+        self._time_us = time_us
+        if time_us < self._next:
             return []
         due = []
         for name, rate in self.rates.items():
             period = round(SECOND_US / rate)
-            at = self._due[name]
-            if time_us >= at or at - time_us > 2 * period:
+            if time_us >= self._due[name]:
                 due.append(name)
-                # On its grid, without catching up on what was missed.
+                # On its grid; missed messages are not made up for.
                 self._due[name] = time_us + period - (time_us % period if period else 0)
         self._next = min(self._due.values(), default=time_us + SECOND_US)
         return due
 
 
 def known(number: int, dialect: str) -> str | None:
-    """Return the name of a message that can be requested in a dialect."""
+    """Return the name of a message that can be requested in a dialect, by its id; None if there is none."""
     names = (name for name, each in MESSAGES.items() if each.dialect in ("", dialect))
     return next((name for name in names if kind_named(name).number == number), None)

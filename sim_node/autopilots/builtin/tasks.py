@@ -1,4 +1,4 @@
-"""What a flight is doing at the moment: one task at a time, each moves the setpoint on and says when it is done."""
+"""Tasks of a flight. Each step, the present task moves the setpoint, and tells whether it is done."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# The setpoint is where it leads to within this, m, and turned there, rad.
+# Tolerances at which a setpoint counts as at its goal: position (m) and yaw (rad).
 ARRIVED, TURNED = 0.1, 0.05
-# What leads up by so much lifts a vehicle off the ground, m or m/s.
+# A task makes a vehicle take off if its goal is this far above the vehicle (m), or its velocity (m/s) or acceleration
+# (m/s²) upwards is larger than this.
 LIFTS = 0.3
-# Landed is who stands still, this slowly (m/s), while the setpoint has gone so far below (m).
+# A vehicle has landed if it is slower than this (m/s) while the setpoint is this far below it (m).
 STILL, BELOW = 0.1, 0.3
 
 
 class Guidance(Protocol):
-    """What a task sees of a vehicle, and what it moves: reference or demands."""
+    """The part of `Flight` that tasks use. They write its reference or its demands; see `Flight` for the attributes."""
 
     states: FloatArray
     position: FloatArray
@@ -39,31 +40,35 @@ class Guidance(Protocol):
     parameters: VehicleParameters
 
     def within_fence(self, velocity: tuple[float, float, float]) -> tuple[float, float, float]:
-        """Return a velocity that ends before the geofence."""
+        """Reduce a velocity (3,), ENU, m/s, so that it stops before the geofence."""
 
 
 class Task:
-    """One thing to do. direct: it writes the flight's demands and not its reference."""
+    """A task of a flight.
+
+    Attributes:
+        direct: Whether it writes the flight's demands instead of its reference.
+    """
 
     direct = False
 
     def lifts(self, flight: Guidance) -> bool:
-        """Whether it is to begin with leaving the ground."""
+        """Return whether the task makes a vehicle on the ground take off."""
         return False
 
     def advance(self, flight: Guidance) -> bool:
-        """Moves reference or demands a period on; whether there is nothing left to do."""
+        """Advance the reference or the demands by one period, and return whether the task is done."""
         raise NotImplementedError
 
 
 class Hold(Task):
-    """Brake and stay, for some seconds or for good."""
+    """Brake and stay, for some seconds or indefinitely."""
 
     def __init__(self, seconds: float = math.inf) -> None:
         self._left = seconds
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when the seconds are over."""
+        """Brake. The task is done when its time is over."""
         glide(flight.reference, 0.0, 0.0, 0.0, flight.settings.acceleration, flight.period)
         turn_to(flight.reference, float(flight.reference[9]), flight.parameters.yaw_rate, flight.period)
         self._left -= flight.period
@@ -71,11 +76,16 @@ class Hold(Task):
 
 
 class Go(Task):
-    """Fly to a position and stay there for a while.
+    """Fly to a position and stay there for some time.
 
     Attributes:
-        goal: (3,), ENU, m. yaw: rad from east, NaN to keep it. speed: m/s, None for the flight's at any time.
-        hold: how long to stay once the vehicle is within `radius` metres, s.
+        goal: Position (3,), ENU, m.
+        yaw: Yaw from east, rad; NaN to keep it.
+        speed: Speed, m/s; None for the flight's cruise speed, even if that changes.
+
+    Args:
+        hold: Time to stay once the vehicle is within `radius`, s.
+        radius: Acceptance radius, m.
     """
 
     def __init__(
@@ -91,11 +101,11 @@ class Go(Task):
         self._hold, self._radius, self._held = hold, radius, -1.0
 
     def lifts(self, flight: Guidance) -> bool:
-        """Where the place is above."""
+        """Return whether the goal is above the vehicle."""
         return bool(self.goal[2] > flight.position[2] + LIFTS)
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when setpoint and vehicle are there, and it has stayed."""
+        """Approach the goal. The task is done when setpoint and vehicle have been there for the hold time."""
         reference, period = flight.reference, flight.period
         speed = flight.speed if self.speed is None else self.speed
         left = approach(reference, self.goal, speed, flight.settings.acceleration, period)
@@ -110,11 +120,13 @@ class Go(Task):
 
 
 class Track(Task):
-    """Follow a position that moves on at a velocity, as setpoints of both have it.
+    """Follow a position that moves at a velocity, as in setpoints that contain both.
 
     Attributes:
-        goal: (3,), ENU, m. velocity: (3,), ENU, m/s. acceleration: (3,), ENU, m/s², which changes the velocity.
-        yaw: rad from east, NaN to keep it.
+        goal: Position (3,), ENU, m.
+        velocity: Velocity (3,), ENU, m/s.
+        acceleration: Acceleration (3,), ENU, m/s², which changes the velocity.
+        yaw: Yaw from east, rad; NaN to keep it.
     """
 
     def __init__(
@@ -129,11 +141,11 @@ class Track(Task):
         self.acceleration = np.array(acceleration, dtype=np.float64)
 
     def lifts(self, flight: Guidance) -> bool:
-        """Where the place is above, or the velocity leads up."""
+        """Return whether the position is above the vehicle, or the velocity climbs."""
         return bool(self.goal[2] > flight.position[2] + LIFTS or self.velocity[2] > LIFTS)
 
     def advance(self, flight: Guidance) -> bool:
-        """Never done."""
+        """Move the setpoint. The task never ends."""
         reference, period = flight.reference, flight.period
         self.goal += self.velocity * period
         self.velocity += self.acceleration * period
@@ -146,8 +158,10 @@ class Track(Task):
 class Turn(Hold):
     """Turn on the spot.
 
-    Attributes:
-        yaw: rad from east. rate: rad/s, 0 for the vehicle's. direction: 1 counterclockwise, -1 clockwise, 0 either.
+    Args:
+        yaw: Yaw from east, rad.
+        rate: Yaw rate, rad/s; 0 for the vehicle's maximum.
+        direction: 1 for counterclockwise, -1 for clockwise, 0 for the shorter way.
     """
 
     def __init__(self, yaw: float, rate: float = 0.0, direction: int = 0) -> None:
@@ -155,27 +169,29 @@ class Turn(Hold):
         self.yaw, self._rate, self._direction = yaw, rate, direction
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it looks there."""
+        """Turn. The task is done at the yaw."""
         reference = flight.reference
         glide(reference, 0.0, 0.0, 0.0, flight.settings.acceleration, flight.period)
         most = flight.parameters.yaw_rate
         rate = min(self._rate, most) if self._rate > 0.0 else most
         left = math.remainder(self.yaw - float(reference[9]), 2.0 * math.pi)
         if self._direction * left < 0.0 and abs(left) > TURNED:
-            # The longer way round: as far as a right angle at a time, which turn_to does not shorten.
+            # The longer way: a right angle at a time, so that turn_to does not take the shorter one.
             turn_to(reference, float(reference[9]) + self._direction * 0.5 * math.pi, rate, flight.period)
             return False
         return bool(turn_to(reference, self.yaw, rate, flight.period) <= TURNED)
 
 
 class Circle(Task):
-    """Fly around a position.
+    """Circle a position.
 
-    Attributes:
-        centre: (3,), ENU, m. radius: m, counterclockwise above zero and clockwise below. turns: how many.
+    Args:
+        centre: Position (3,), ENU, m.
+        radius: Radius, m; positive for counterclockwise, negative for clockwise.
+        turns: Number of turns.
     """
 
-    _BACK = 0.5  # 1/s, by which an error of radius and height decays
+    _BACK = 0.5  # decay rate of errors of radius and height, 1/s
 
     def __init__(self, centre: FloatArray, radius: float, turns: float) -> None:
         self.goal, self._radius, self._sense = np.array(centre), abs(radius), math.copysign(1.0, radius)
@@ -183,20 +199,20 @@ class Circle(Task):
         self._angle = math.nan
 
     def lifts(self, flight: Guidance) -> bool:
-        """Where the position is above."""
+        """Return whether the circle is above the vehicle."""
         return bool(self.goal[2] > flight.position[2] + LIFTS)
 
     def advance(self, flight: Guidance) -> bool:
-        """Done after the turns; they count from where the circle is reached."""
+        """Circle. The task is done after its turns, which count from where the circle is reached."""
         reference, acceleration = flight.reference, flight.settings.acceleration
         x, y, z = (reference[:3] - self.goal).tolist()
         distance, angle = math.hypot(x, y), math.atan2(y, x)
-        # Half of the acceleration is left for corrections.
+        # Half of the acceleration is reserved for corrections.
         speed = min(flight.speed, math.sqrt(0.5 * acceleration * self._radius))
         away = distance - self._radius
         inwards = max(-speed, min(speed, -self._BACK * away))
         along = self._sense * math.sqrt(max(0.0, speed * speed - inwards * inwards))
-        # The centripetal acceleration, which a velocity along the tangent alone would lag behind.
+        # Centripetal acceleration: a velocity along the tangent alone would lag behind.
         ahead = 0.5 * along / max(distance, 1.0) * flight.period
         cosine, sine = math.cos(angle + ahead), math.sin(angle + ahead)
         climb = max(-speed, min(speed, -self._BACK * z))
@@ -211,17 +227,23 @@ class Circle(Task):
 
 
 class Drift(Task):
-    """Flies at a velocity (ENU, m/s), turning at a rate (rad/s), or to a yaw where there is one."""
+    """Move at a velocity, at a yaw rate or towards a yaw.
+
+    Attributes:
+        velocity: Velocity (3,), ENU, m/s.
+        yaw_rate: Yaw rate, rad/s, if there is no yaw.
+        yaw: Yaw from east, rad, or NaN.
+    """
 
     def __init__(self, velocity: tuple[float, float, float], yaw_rate: float = 0.0, yaw: float = math.nan) -> None:
         self.velocity, self.yaw_rate, self.yaw = velocity, yaw_rate, yaw
 
     def lifts(self, flight: Guidance) -> bool:
-        """Where it leads up."""
+        """Return whether the velocity climbs."""
         return self.velocity[2] > LIFTS
 
     def advance(self, flight: Guidance) -> bool:
-        """Never done."""
+        """Move the setpoint. The task never ends."""
         reference, period = flight.reference, flight.period
         glide(reference, *flight.within_fence(self.velocity), flight.settings.acceleration, period)
         if math.isnan(self.yaw):
@@ -234,7 +256,12 @@ class Drift(Task):
 
 
 class Accelerate(Task):
-    """Accelerates (ENU, m/s²), whatever comes of it; yaw rad, NaN to keep it."""
+    """Accelerate, without any limit of velocity or position.
+
+    Args:
+        acceleration: Acceleration (3,), ENU, m/s².
+        yaw: Yaw from east, rad; NaN to keep it.
+    """
 
     direct = True
 
@@ -242,11 +269,11 @@ class Accelerate(Task):
         self._acceleration, self._yaw = acceleration, yaw
 
     def lifts(self, flight: Guidance) -> bool:
-        """Where it leads up."""
+        """Return whether the acceleration points up."""
         return self._acceleration[2] > LIFTS
 
     def advance(self, flight: Guidance) -> bool:
-        """Never done."""
+        """Write the demands. The task never ends."""
         x, y, z = self._acceleration
         yaw = flight.reference[9] if math.isnan(self._yaw) else self._yaw
         flight.demands[:] = x, y, z + flight.parameters.gravity, yaw, 0.0
@@ -254,7 +281,13 @@ class Accelerate(Task):
 
 
 class Tilt(Task):
-    """Holds an attitude [x y z w] (FLU in ENU), turning it at rates (FLU, rad/s); thrust 0 to 1 of all there is."""
+    """Hold an attitude, or turn it at given rates.
+
+    Attributes:
+        attitude: Attitude (4,) [x, y, z, w] of the body (FLU) in ENU.
+        rates: Angular rates (3,) in the body's axes (FLU), rad/s.
+        thrust: Fraction of the maximum thrust, 0 to 1.
+    """
 
     direct = True
 
@@ -262,11 +295,11 @@ class Tilt(Task):
         self.attitude, self.rates, self.thrust = attitude, rates, thrust
 
     def lifts(self, flight: Guidance) -> bool:
-        """Where its thrust carries the vehicle."""
+        """Return whether the thrust exceeds the weight."""
         return self.thrust * _max_thrust(flight) > flight.parameters.gravity
 
     def advance(self, flight: Guidance) -> bool:
-        """Never done."""
+        """Write the demands. The task never ends."""
         if any(self.rates):
             turned = quaternions.exp(flight.period * np.array(self.rates))
             self.attitude = quaternions.multiply(self.attitude, turned)
@@ -278,17 +311,17 @@ class Tilt(Task):
 
 
 def _max_thrust(flight: Guidance) -> float:
-    """Return the acceleration that full thrust gives, m/s²."""
+    """Return the maximum thrust over the mass, m/s²."""
     airframe = flight.parameters.airframe
     assert isinstance(airframe, Airframe), "a rover refuses attitudes"
     return airframe.lift / airframe.mass
 
 
 class Land(Task):
-    """Goes straight down until the vehicle stands."""
+    """Descend vertically until the vehicle stands."""
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it stands."""
+        """Descend. The task is done when the vehicle stands."""
         settings, reference = flight.settings, flight.reference
         glide(reference, 0.0, 0.0, -settings.landing_speed, settings.acceleration, flight.period)
         turn_to(reference, float(reference[9]), flight.parameters.yaw_rate, flight.period)
@@ -296,17 +329,18 @@ class Land(Task):
 
 
 class Descend(Land):
-    """Goes down without a position: level, so that the wind carries it away, at the velocity that a landing has."""
+    """Descend level, at landing speed, without a position estimate. The wind may carry the vehicle away."""
 
     direct = True
-    # 1/s, by which an error of the vertical velocity decays, m/s² at most, and s of standing until it has landed.
+    # Decay rate of errors of the vertical velocity (1/s), maximum correction (m/s²), and time for which the vehicle
+    # must stand before it has landed (s).
     _BACK, _MOST, _STANDS = 2.0, 4.0, 1.0
 
     def __init__(self) -> None:
         self._stood = 0.0
 
     def advance(self, flight: Guidance) -> bool:
-        """Done when it has stood for a second."""
+        """Descend. The task is done when the vehicle has stood for a second."""
         climb = float(flight.states[0, 9])
         error = -flight.settings.landing_speed - climb
         up = max(-self._MOST, min(self._MOST, self._BACK * error))

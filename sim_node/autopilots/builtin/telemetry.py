@@ -1,4 +1,4 @@
-"""Telemetry: rows of quantities of the motion, and functions of what joins others or is of the autopilot itself."""
+"""Telemetry messages: rows of quantities of the motion, and functions for the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frd, Heading, YawEnu
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.flight import Flight
 
-# What HIL_SENSOR has in the units of HIGHRES_IMU: the part, its fields, and their bits of fields_updated.
+# Measurements in HIL_SENSOR and HIGHRES_IMU, which have the same units: the attribute of `HilMeasurements`, the fields,
+# and their bits in fields_updated.
 _SENSED = (
     ("inertial", "xacc yacc zacc xgyro ygyro zgyro", 0x3F),
     ("magnetic", "xmag ymag zmag", 0x1C0),
@@ -28,7 +29,7 @@ _SENSED = (
 
 
 def _sea_level(flight: Flight, place: Any) -> tuple[float, float, float]:
-    """Return latitude, longitude and the altitude above mean sea level of a place in ENU."""
+    """Return latitude, longitude (degrees) and altitude above mean sea level (m) of a position in ENU."""
     latitude, longitude, altitude = flight.places.ellipsoid(place)
     return latitude, longitude, flight.places.sea_level(altitude)
 
@@ -69,8 +70,8 @@ def _origin(flight: Flight) -> tuple[float, float, float]:
     return latitude, longitude, flight.places.sea_level(altitude)
 
 
-# The quantities of `contents.CONTENTS`, by their names there; None for what is not known yet. Rates are those of the
-# gyroscope. The airspeed is the speed over ground: nothing measures the air, nor the terrain.
+# Quantities of `contents.CONTENTS` by their names there; None if not known yet. Rates are those of the gyroscope. The
+# airspeed is the ground speed, as neither the air nor the terrain is measured.
 _QUANTITIES: Mapping[str, Callable[[Flight], Any]] = {
     "airspeed": _speed,
     "altitude": _altitude,
@@ -96,7 +97,7 @@ _QUANTITIES: Mapping[str, Callable[[Flight], Any]] = {
 
 
 def _times(name: str, flight: Flight) -> dict[str, int]:
-    """Return the fields of a message that have the simulator's time."""
+    """Return the time fields of a message, in simulation time."""
     time_us = flight.time_us
     times = {"time_boot_ms": time_us // 1000 & 0xFFFFFFFF, "time_usec": time_us}
     return {field: time for field, time in times.items() if field in kind_named(name).integers}
@@ -105,9 +106,14 @@ def _times(name: str, flight: Flight) -> dict[str, int]:
 def _row(
     name: str, rate: float, constants: Mapping[str, Any] | None = None, *, dialect: str = "", quantities: str = ""
 ) -> None:
-    """Register a message of quantities: all that CONTENTS has of it, or some. It is not sent before they are known.
+    """Register a message that consists of quantities of CONTENTS. It is not sent before they are known.
 
-    constants: further fields. quantities: names of the quantities, if not all.
+    Args:
+        name: Name of the message.
+        rate: Default rate, Hz.
+        constants: Further fields.
+        dialect: Dialect that has it; empty for all.
+        quantities: Names of its quantities; by default all that CONTENTS lists.
     """
     held = CONTENTS[name]
     sources = {each: _QUANTITIES[each] for each in quantities.split() or held}
@@ -129,7 +135,7 @@ _row("ALTITUDE", 10.0, dialect="px4")
 _row("VFR_HUD", 4.0)
 _row("HOME_POSITION", 0.5, {"q": (1.0, 0.0, 0.0, 0.0)})
 _row("GPS_GLOBAL_ORIGIN", 0.2)
-# MAV_FRAME_LOCAL_NED and MAV_FRAME_BODY_FRD; no covariances, for the state is the truth.
+# MAV_FRAME_LOCAL_NED and MAV_FRAME_BODY_FRD; no covariances (NaN), as the state is exact.
 _ODOMETRY: dict[str, Any] = {"frame_id": 1, "child_frame_id": 12}
 _ODOMETRY |= dict.fromkeys(("pose_covariance", "velocity_covariance"), (math.nan, *[0.0] * 20))
 _row("ODOMETRY", 0.0, _ODOMETRY, quantities="position attitude body_velocity rates")
@@ -137,7 +143,7 @@ _row("ODOMETRY", 0.0, _ODOMETRY, quantities="position attitude body_velocity rat
 
 @message("HIGHRES_IMU", 50.0)
 def highres_imu(flight: Flight) -> Fields | None:
-    """What the sensors read, as it came: HIL_SENSOR has the same units."""
+    """Return the sensors' latest measurements, unchanged."""
     measured = flight.measurements
     if measured.inertial is None:
         return None
@@ -151,7 +157,7 @@ def highres_imu(flight: Flight) -> Fields | None:
 
 @message("GPS_RAW_INT", 5.0)
 def gps_raw(flight: Flight) -> Fields | None:
-    """The receiver's fix: its altitude is above mean sea level."""
+    """Return the latest GPS fix; its altitude is above mean sea level."""
     fix = flight.measurements.fix
     if fix is None:
         return None
@@ -165,7 +171,7 @@ def gps_raw(flight: Flight) -> Fields | None:
 
 @message("SERVO_OUTPUT_RAW", 5.0)
 def servo_output(flight: Flight) -> Fields:
-    """Commands of 0 to 1, or of -1 to 1, as pulses of 1000 to 2000 us."""
+    """Return the actuator commands, 0 to 1 or -1 to 1, as pulse widths from 1000 to 2000 us."""
     rest = flight.craft.neutral
     pulses = [round(1000.0 + 1000.0 * (rest + (1.0 - rest) * part)) for part in flight.commands.tolist()]
     fields = {f"servo{number}_raw": pulse for number, pulse in enumerate(pulses[:16], start=1)}
@@ -174,7 +180,7 @@ def servo_output(flight: Flight) -> Fields:
 
 @message("POSITION_TARGET_LOCAL_NED", 10.0)
 def position_target(flight: Flight) -> Fields | None:
-    """The setpoint, where there is one."""
+    """Return the setpoint, unless the vehicle is on the ground or its task is direct."""
     if not flight.airborne or flight.task.direct:
         return None
     x, y, z, vx, vy, vz, ax, ay, az, yaw, rate = flight.reference.tolist()
@@ -193,22 +199,22 @@ _LIPO, _FULL, _LOW, _CRITICAL = 1, 1, 2, 3  # MAV_BATTERY_TYPE, MAV_BATTERY_CHAR
 _ADVANCED, _AUTOMATIC = 1, 4  # MAV_MODE_PROPERTY
 _NO_BREACH, _CEILING, _BOUNDARY = 0, 2, 3  # FENCE_BREACH
 _NO_MISSION, _NOT_STARTED, _RUNNING, _PAUSED, _COMPLETE = 1, 2, 3, 4, 5  # MISSION_STATE
-# MAV_SYS_STATUS_SENSOR: gyroscope, accelerometer, magnetometer, barometer, gps; control of rates, attitude, yaw, height
-# and position, motors; fence, attitude and heading, battery, checks before arming.
+# MAV_SYS_STATUS_SENSOR: gyroscope, accelerometer, magnetometer, barometer, GPS; control of rates, attitude, yaw,
+# altitude and position, motors; geofence, AHRS, battery, pre-arm checks.
 _SENSORS = 0x1 | 0x2 | 0x4 | 0x8 | 0x20
 _CONTROL = 0x400 | 0x800 | 0x1000 | 0x2000 | 0x4000 | 0x8000
 _FENCE, _AHRS, _BATTERY, _PREARM = 0x100000, 0x200000, 0x2000000, 0x10000000
-# MAV_PROTOCOL_CAPABILITY: float missions, integer missions and commands, targets (attitude, local, global), MAVLink 2,
-# fences, rally points; integer parameters as bytes, or as rounded floats.
+# MAV_PROTOCOL_CAPABILITY: float missions, integer missions and commands, setpoints (attitude, local, global), MAVLink
+# 2, geofences, rally points; integer parameters as bytes or as rounded floats.
 _CAPABILITIES = 1 | 4 | 8 | 64 | 128 | 256 | 8192 | 16384 | 32768
 _BYTEWISE, _CAST = 16, 131072
-# ESTIMATOR_STATUS and EKF_STATUS_REPORT: attitude, velocities, relative and absolute positions, predicted ones.
+# ESTIMATOR_STATUS and EKF_STATUS_REPORT: attitude, velocities, relative and absolute positions, predicted positions.
 _ESTIMATES = 1 | 2 | 4 | 8 | 16 | 32 | 256 | 512
 
 
 @message("HEARTBEAT")
 def heartbeat(flight: Flight) -> Fields:
-    """Sent by the wall clock, once a second: a paused simulation's autopilot is still there."""
+    """Return the mode and the arming state. Sent once a second by the wall clock, even if the simulation is paused."""
     mode = flight.dialect.modes[flight.mode]
     return {
         "type": flight.craft.mav_type,
@@ -222,19 +228,19 @@ def heartbeat(flight: Flight) -> Fields:
 
 @message("CURRENT_MODE", 0.5)
 def current_mode(flight: Flight) -> Fields:
-    """The mode, and which standard mode that is."""
+    """Return the mode, and the standard mode that it corresponds to."""
     mode = flight.dialect.modes[flight.mode]
     return {"standard_mode": mode.standard, "custom_mode": mode.custom, "intended_custom_mode": mode.custom}
 
 
 @message(AVAILABLE_MODES)
 def first_mode(flight: Flight) -> Fields:
-    """One per mode; REQUEST_MESSAGE has an index, and gets all for 0."""
+    """Return the first mode. REQUEST_MESSAGE selects a mode by its index, or all modes by 0."""
     return available_modes(flight)[0]
 
 
 def available_modes(flight: Flight) -> list[dict[str, Any]]:
-    """Return the fields of all AVAILABLE_MODES, by their index from 1 on."""
+    """Return the fields of all AVAILABLE_MODES, ordered by their index from 1."""
     modes = flight.dialect.modes
     return [
         {
@@ -251,13 +257,16 @@ def available_modes(flight: Flight) -> list[dict[str, Any]]:
 
 @message("AVAILABLE_MODES_MONITOR")
 def modes_monitor(flight: Flight) -> Fields:
-    """They never change."""
+    """Return a constant: the available modes never change."""
     return {"seq": 0}
 
 
 @message("SYS_STATUS", 1.0)
 def sys_status(flight: Flight) -> Fields:
-    """Sensors are healthy as long as the simulator sends; whether it can be armed."""
+    """Return the health of sensors, geofence, battery and pre-arm checks.
+
+    Sensors are healthy while the simulator is connected.
+    """
     battery = flight.battery
     present = _SENSORS | _CONTROL | _FENCE | _AHRS | _BATTERY | _PREARM
     fenced = flight.fences & flight.fence.kinds(flight.settings)
@@ -281,13 +290,13 @@ def sys_status(flight: Flight) -> Fields:
 
 
 def _centiamperes(battery: FlightBattery) -> int:
-    """Return the current as an int16 of 0.01 A, at most the largest."""
+    """Return the current in 0.01 A, limited to the range of int16."""
     return min(round(1e2 * battery.current), 32_767)
 
 
 @message("BATTERY_STATUS", 0.5)
 def battery_status(flight: Flight) -> Fields:
-    """Charge, voltage of each cell, current."""
+    """Return charge, voltage of each cell, and current."""
     battery = flight.battery
     settings = flight.settings
     low, critical = battery.remaining < settings.battery_low, battery.remaining < settings.battery_critical
@@ -307,19 +316,19 @@ def battery_status(flight: Flight) -> Fields:
 
 @message("ESTIMATOR_STATUS", 1.0, dialect="px4")
 def estimator_status(flight: Flight) -> Fields | None:
-    """All is known as soon as the simulator sends, since nothing has to be estimated."""
+    """Return that all estimates are valid as soon as the simulator has sent a state: none of them is estimated."""
     return {"time_usec": flight.time_us, "flags": _ESTIMATES} if flight.time_us else None
 
 
 @message("EKF_STATUS_REPORT", 1.0, dialect="ardupilot")
 def ekf_status(flight: Flight) -> Fields | None:
-    """The same, by which clients of ArduPilot know that it can be armed."""
+    """Return the same as ESTIMATOR_STATUS; clients of ArduPilot wait for it before they arm."""
     return {"flags": _ESTIMATES} if flight.time_us else None
 
 
 @message("FENCE_STATUS", 2.0, dialect="ardupilot")
 def fence_status(flight: Flight) -> Fields | None:
-    """What of the geofence is breached, while it is enabled."""
+    """Return the breaches of the geofence, if it is enabled."""
     failsafe = flight.failsafe
     if not flight.fences & flight.fence.kinds(flight.settings):
         return None
@@ -334,7 +343,7 @@ def fence_status(flight: Flight) -> Fields | None:
 
 @message("EXTENDED_SYS_STATE", 2.0)
 def extended_state(flight: Flight) -> Fields:
-    """On the ground, in the air, on the way up or down. A rover is always on the ground."""
+    """Return whether the vehicle is landed, in the air, taking off or landing. A rover is always landed."""
     landed = _ON_GROUND
     if flight.airborne and flight.craft.flies:
         landed = _LANDING if isinstance(flight.task, Land) else _IN_AIR
@@ -346,7 +355,7 @@ def extended_state(flight: Flight) -> Fields:
 
 @message("MISSION_CURRENT", 1.0)
 def mission_current(flight: Flight) -> Fields:
-    """Where the mission stands."""
+    """Return the progress of the mission."""
     mission = flight.mission
     active = flight.mode is Mode.MISSION and flight.armed
     if mission.is_empty:
@@ -363,13 +372,13 @@ def mission_current(flight: Flight) -> Fields:
 
 @message("SYSTEM_TIME", 1.0)
 def system_time(flight: Flight) -> Fields:
-    """The wall clock of this machine, as PX4 in simulation has it, and the simulator's time."""
+    """Return the wall-clock time of this machine, as PX4 does in simulation, and the simulation time."""
     return {"time_unix_usec": time.time_ns() // 1000, "time_boot_ms": flight.time_us // 1000 & 0xFFFFFFFF}
 
 
 @message("AUTOPILOT_VERSION")
 def version(flight: Flight) -> Fields:
-    """What it can, and which version of its dialect it is like."""
+    """Return the capabilities, and the version of the dialect's autopilot."""
     dialect = flight.dialect
     encoding = _BYTEWISE if dialect.bytewise else _CAST
     return {

@@ -1,4 +1,4 @@
-"""What an autopilot has to know of its vehicle before it flies; handed over as JSON."""
+"""Parameters of a vehicle that its autopilot needs before it starts; passed as JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Chassis:
-    """What a base on wheels can do.
+    """Limits of a wheeled base.
 
     Attributes:
-        linear, angular: Largest speed (m/s) and yaw rate (rad/s), of which commands are parts.
-        angular_acceleration: rad/s².
-        turning_radius: Of the tightest turn, m; 0 for a base that turns on the spot.
+        linear: Maximum speed, m/s. Throttle commands are fractions of it.
+        angular: Maximum yaw rate, rad/s. Turn commands are fractions of it.
+        angular_acceleration: Maximum yaw acceleration, rad/s².
+        turning_radius: Minimum turning radius, m; 0 for a base that turns on the spot.
         sideways: Whether it can move sideways.
     """
 
@@ -34,14 +35,26 @@ class Chassis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VehicleParameters:
-    """A multirotor to be flown, or a base to be driven.
+    """Parameters of a multirotor or of a wheeled base.
 
-    airframe: what it is. centre (3,): of mass in its body (FLU), m. rate: of the simulator's readings, Hz; gravity:
-    m/s², downwards. origin: latitude and longitude (degrees) and altitude (m above the ellipsoid) of the local frame;
-    undulation: of the geoid there, m. speed and max_speed: m/s, at first and at most; acceleration m/s², landing_speed
-    m/s and yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with,
-    `wait` seconds after its start; None to wait for orders. links: URLs of its further ground links. like: the dialect.
-    signing_key: the file with the key that all ground links are signed with; empty for unsigned links.
+    Attributes:
+        name: Name of the vehicle.
+        airframe: Airframe of a multirotor, or chassis of a base.
+        centre: Centre of mass (3,) in the body (FLU), m.
+        rate: Rate of the simulator's measurements, Hz.
+        gravity: Magnitude of gravity, m/s², downwards.
+        origin: Origin of the local frame: latitude and longitude (degrees), altitude (m) above the ellipsoid.
+        undulation: Height of the geoid above the ellipsoid at the origin, m.
+        speed: Initial speed, m/s.
+        max_speed: Maximum speed, m/s.
+        acceleration: Maximum acceleration of setpoints, m/s².
+        landing_speed: Speed of the final descent, m/s.
+        yaw_rate: Maximum yaw rate of setpoints, rad/s.
+        wait: Time from the start to the mission's start, s.
+        mission: Fields of the mission's MISSION_ITEM_INTs; None to wait for commands.
+        links: URLs of further ground links.
+        like: Dialect.
+        signing_key: File with the key that signs all ground links; empty for unsigned links.
     """
 
     name: str
@@ -64,12 +77,16 @@ class VehicleParameters:
 
 
 def to_json(parameters: VehicleParameters) -> str:
-    """One line that `from_json` reads; numbers keep all their digits."""
+    """Return parameters as one line of JSON for `from_json`, with all digits of the numbers."""
     return json.dumps(asdict(parameters), default=lambda array: array.tolist())
 
 
 def from_json(text: str) -> VehicleParameters:
-    """Raises ValueError for a text that is no vehicle parameters; says what is wrong."""
+    """Parse the JSON of `to_json`.
+
+    Raises:
+        ValueError: The text is not the JSON of vehicle parameters; the message says why.
+    """
     try:
         values = json.loads(text)
         airframe: dict[str, Any] = values.pop("airframe")

@@ -1,4 +1,4 @@
-"""The craft of a vehicle in a run: what its world says of it, and its pilot's mission as MAVLink has it."""
+"""Vehicle parameters from a world or a run, and missions of its pilots as MAVLink items."""
 
 from __future__ import annotations
 
@@ -24,14 +24,25 @@ _WAYPOINT, _RETURN, _TAKEOFF, _LAND, _SPEED = 16, 20, 22, 21, 178
 
 
 class _Origin(NamedTuple):
-    """The origin of a world: latitude and longitude (degrees) and altitude (m), and the undulation there (m)."""
+    """Origin of a world.
+
+    Attributes:
+        place: Latitude and longitude (degrees), altitude (m) above the ellipsoid.
+        undulation: Height of the geoid above the ellipsoid there, m.
+    """
 
     place: tuple[float, float, float]
     undulation: float
 
 
 def parameters_of(simulation: Simulation, vehicle: Vehicle, rate: float) -> VehicleParameters:
-    """Return the parameters of a vehicle in a run. rate: of the measurements that it gets, Hz."""
+    """Return the parameters of a vehicle in a run.
+
+    Args:
+        simulation: The run.
+        vehicle: The vehicle, in a world with an origin.
+        rate: Rate of the measurements that its autopilot receives, Hz.
+    """
     autopilot, world = vehicle.autopilot or Autopilot(BUILTIN), simulation.world
     assert world.origin is not None, "a vehicle with a gps is somewhere on Earth"
     place = world.origin.latitude, world.origin.longitude, world.origin.altitude
@@ -89,7 +100,7 @@ def _of_rover(simulation: Simulation, base: Base, origin: _Origin) -> dict[str, 
 
 
 def parameters_in(world: World, vehicle: Vehicle) -> VehicleParameters:
-    """That of a vehicle in a world that is not being run here."""
+    """Return the parameters of a vehicle in a world that is not run in this process."""
     from sim_node.autopilots.lockstep.samples import OnboardSensors
 
     simulation = Simulation(world)
@@ -97,7 +108,13 @@ def parameters_in(world: World, vehicle: Vehicle) -> VehicleParameters:
 
 
 def _flight(rows: list[list[float]], pilot: Pilot, origin: _Origin) -> tuple[Item, ...]:
-    """Return a pilot's take-off and waypoints, [x y z yaw speed hold radius] in the fixed frame, and what is after."""
+    """Return the mission of a multirotor's pilot: its take-off, its waypoints, and the end that `after` names.
+
+    Args:
+        rows: Rows [x y z yaw speed hold radius] in the fixed frame, the take-off first.
+        pilot: The pilot.
+        origin: Origin of the world.
+    """
     items = list(_legs(rows, origin, pilot.speed, first=_TAKEOFF))
     if pilot.after == "land":
         items.append(_item(_LAND))
@@ -109,7 +126,14 @@ def _flight(rows: list[list[float]], pilot: Pilot, origin: _Origin) -> tuple[Ite
 
 
 def _drive(pilot: BasePilot, speed: float, height: float, origin: _Origin) -> tuple[Item, ...]:
-    """Return the waypoints of a base's pilot, at a height (m) in the fixed frame, and what is after."""
+    """Return the mission of a base's pilot: its waypoints, and the end that `after` names.
+
+    Args:
+        pilot: The pilot.
+        speed: Speed where a waypoint has none, m/s.
+        height: Height of the waypoints in the fixed frame, m.
+        origin: Origin of the world.
+    """
     rows = [
         (
             *(*each.position, height),
@@ -129,9 +153,13 @@ def _drive(pilot: BasePilot, speed: float, height: float, origin: _Origin) -> tu
 def _legs(
     rows: Sequence[Sequence[float]], origin: _Origin, speed: float | None = None, first: int = _WAYPOINT
 ) -> Iterator[Item]:
-    """Yield the items that lead along rows [x y z yaw speed hold radius], m, rad (or NaN), m/s, s, m.
+    """Yield the items of waypoints, with changes of speed between them.
 
-    speed: the one that is set already. first: MAV_CMD of the first row.
+    Args:
+        rows: Rows [x y z yaw speed hold radius] in m, rad (or NaN), m/s, s and m.
+        origin: Origin of the world.
+        speed: Speed that is set already, m/s.
+        first: MAV_CMD of the first row.
     """
     for number, (x, y, z, yaw, fast, hold, radius) in enumerate(rows):
         if fast != speed:

@@ -23,9 +23,12 @@ _CHANNELS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
 
 
 class Servos(NamedTuple):
-    """A servo packet: the rate (Hz) at which the autopilot runs, the frame number, pulse widths in microseconds.
+    """A servo packet.
 
-    A width of 0 is an output that is off.
+    Attributes:
+        rate: Rate at which the autopilot runs, Hz.
+        frame: Frame number.
+        pwm: Pulse widths, us; 0 for an output that is off.
     """
 
     rate: int
@@ -33,9 +36,12 @@ class Servos(NamedTuple):
     pwm: tuple[int, ...]
 
     def command(self, channel: int, low: float = 0.0, pulses: tuple[float, float] = PULSES) -> float:
-        """Return the command of a channel, from `low` to 1; 0 for one that is not in the packet, or off.
+        """Return the command of a channel, from `low` to 1; 0 if the channel is off or not in the packet.
 
-        pulses: the widths that are `low` and 1.
+        Args:
+            channel: Index of the channel.
+            low: Minimum command.
+            pulses: Pulse widths for `low` and 1, us.
         """
         if channel >= len(self.pwm) or not self.pwm[channel]:
             return 0.0
@@ -44,7 +50,7 @@ class Servos(NamedTuple):
 
 
 def read_servos(packet: bytes) -> Servos | None:
-    """Return the servo packet in a datagram, or None."""
+    """Parse a servo packet; None for any other datagram."""
     if len(packet) < _HEADER.size:
         return None
     magic, rate, frame = _HEADER.unpack_from(packet)
@@ -55,10 +61,14 @@ def read_servos(packet: bytes) -> Servos | None:
 
 
 def reply(sample: Sample, time_ns: int) -> bytes:
-    """Return the answer to a servo packet: the vehicle in NED and FRD, position relative to the world's origin.
+    """Return the answer to a servo packet: the vehicle in NED and FRD, relative to the world's origin.
 
-    time_ns: the physics time for the autopilot's clock. There is a newline at both ends and no blank behind colons,
-    because ArduPilot parses lines by text search (SIM_JSON.cpp, parse_sensors).
+    It starts and ends with a newline and has no blanks after colons, because ArduPilot parses it by text search
+    (SIM_JSON.cpp, parse_sensors).
+
+    Args:
+        sample: The vehicle's state.
+        time_ns: Physics time for the autopilot's clock, ns.
     """
     pose = sample.pose.tolist()
     place, attitude = Enu(pose[:3]), AttitudeEnu(pose[3:])
@@ -74,7 +84,7 @@ def reply(sample: Sample, time_ns: int) -> bytes:
         *(f'"rng_{number}":{distance!r}' for number, distance in enumerate(sample.ranges[:MAX_RANGES], 1)),
     ]
     if sample.wind is not None:
-        # The apparent wind: the direction that it comes from, clockwise from straight ahead.
+        # The apparent wind: the direction it comes from, clockwise from straight ahead.
         ahead, left, _ = attitude.to_body(Enu((sample.velocity - sample.wind).tolist()))
         parts.append(f'"windvane":{{"direction":{math.atan2(-left, ahead)!r},"speed":{math.hypot(ahead, left)!r}}}')
     if sample.airspeed is not None:
@@ -95,14 +105,14 @@ _DATAGRAM = 2048
 class ArduPilot:
     """The physics side of SITL's `--model JSON`.
 
-    Its clock begins at zero with the first packet after each start of the autopilot, when frame numbers begin again. A
-    packet that repeats the last one requests the last answer again, because it was lost.
+    ArduPilot's clock starts at zero with the first packet after each start, when frame numbers start again. A packet
+    that repeats the last one requests the last answer again, because that was lost.
 
     Args:
-        instance: The instance number, from 0, which determines the port.
-        outputs: Number of its output channels that the vehicle uses.
-        low: The least command of a channel.
-        pulses: Widths of its outputs that are this one, and 1, us.
+        instance: Instance number, from 0, which determines the port.
+        outputs: Number of output channels that the vehicle uses.
+        low: Minimum command of a channel.
+        pulses: Pulse widths for `low` and 1, us.
     """
 
     sample_source: ClassVar[type[SampleSource]] = GroundTruthSource
@@ -198,7 +208,7 @@ class ArduPilot:
             return True
 
     def _accept_servos(self, servos: Servos, peer: tuple[str, int]) -> None:
-        # Its frames count from 0, and only those that a simulator has answered (SIM_JSON.cpp, recv_fdm).
+        # Frame numbers start at 0, and increase only with answered frames (SIM_JSON.cpp, recv_fdm).
         if self._servos is None and servos.frame > 0:
             self.wait.report_jump(
                 f"it has run before, for {servos.frame} frames of another run or until it fell silent"

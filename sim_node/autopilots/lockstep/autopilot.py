@@ -1,4 +1,4 @@
-"""The interface of an autopilot to a simulation, and the registered ones. A new one is a file with one `@autopilot`."""
+"""The interface between an autopilot and a simulation, and the registry of autopilots."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from sim_node.world.autopilots import Vehicle
 
 # By channel: 0 to 1 for rotors, -1 to 1 for bases.
 Commands = tuple[float, ...]
-# How long to wait for a silent autopilot before the simulation continues without it, after how long to report that, and
-# how often to check (s).
+# Maximum time to wait for a silent autopilot before the simulation continues without it, time after which to report the
+# wait, and interval of checks (s).
 PATIENCE, REPORT_AFTER, POLL = 5.0, 1.0, 0.1
 
 
 class LockstepAutopilot(Protocol):
     """An autopilot in another process, reached over sockets. Its methods are called from one thread.
 
-    wait: the state of the connection, which others may read. sample_source: makes its Samples.
+    Attributes:
+        wait: State of the connection, which any thread may read.
+        sample_source: Class that makes its Samples.
     """
 
     wait: LockstepWait
@@ -34,9 +36,9 @@ class LockstepAutopilot(Protocol):
         """Create the autopilot.
 
         Args:
-            instance: The instance number (0, 1, ...), which determines ports.
-            outputs: Number of its output channels that the vehicle uses.
-            low: The least command of a channel, see `outputs_of`.
+            instance: Instance number, from 0, which determines ports.
+            outputs: Number of output channels that the vehicle uses.
+            low: Minimum command of a channel, see `outputs_of`.
         """
 
     @classmethod
@@ -63,10 +65,9 @@ class LockstepAutopilot(Protocol):
         """
 
     def receive(self) -> Commands | None:
-        """Receive the commands from that instant on.
+        """Receive the commands that apply from that instant on.
 
-        In lockstep this waits for the answer. It does not wait before the first answer, and after the connection is
-        lost.
+        In lockstep this waits for the answer, except before the first answer and after the connection was lost.
 
         Returns:
             The commands; None if there are no new ones.
@@ -77,30 +78,29 @@ class LockstepAutopilot(Protocol):
 
 
 def outputs_of(vehicle: Vehicle) -> tuple[int, float]:
-    """Return how many output channels of an autopilot a vehicle uses, and their least command.
+    """Return the number of output channels that a vehicle uses, and the minimum command of a channel.
 
-    Rotors turn one way, so that their commands, and those of servos beside them, are 0 to 1; those of bases are -1 to
-    1.
+    Commands of rotors, which turn in one direction, and of servos beside them are 0 to 1; those of bases are -1 to 1.
     """
     return len(vehicle.channels), 0.0 if isinstance(vehicle, Multirotor) else -1.0
 
 
 @dataclass
 class LockstepWait:
-    """The state of a connection, and waiting for it. Written by the simulation's thread, read by any thread.
+    """State of a connection, and waiting for it. Written by the simulation's thread, read by any thread.
 
     Attributes:
-        whom: The name of the autopilot.
-        peer: The address of the autopilot; empty if it is not connected.
+        whom: Name of the autopilot in texts.
+        peer: Address of the autopilot; empty if it is not connected.
         lockstep: Whether it runs in lockstep.
         since: Start of the current wait (s, monotonic clock); None if there is none.
         lost: How often a peer went silent or disconnected.
-        restarts: How often it was seen to start again.
-        answered: How many Samples were answered in lockstep by commands of their own time, if commands have one.
-        stop: Ends any waiting immediately.
+        restarts: How often a restart of the autopilot was detected.
+        answered: How many Samples were answered in lockstep by commands of the same time, if commands have a time.
+        stop: Ends all waiting at once.
         report: Called with a line of text if waiting takes long.
-        own: Whether the run starts the autopilot, so that no user has to be asked to.
-        patience: How long a silent autopilot is waited for, s of this machine.
+        own: Whether the run starts the autopilot, so that users need not be asked to.
+        patience: Maximum time to wait for a silent autopilot, in real time, s.
     """
 
     whom: str
@@ -148,10 +148,10 @@ class LockstepWait:
         self.lost += 1
 
     def report_jump(self, what: str) -> None:
-        """Report that the vehicle is elsewhere at once, for an autopilot that goes on as if it had flown there.
+        """Report that the vehicle has been moved, to an autopilot that continues with its estimates.
 
         Args:
-            what: What has happened.
+            what: Cause.
         """
         self.report(
             f"{self.whom}: {what}; it keeps its clock and its estimates, which are wrong until its filter has converged"
@@ -172,5 +172,5 @@ AUTOPILOTS: Registry[str, type[LockstepAutopilot]] = Registry(
     shipped=tuple(f"sim_node.autopilots.lockstep.{name}" for name in ("ardupilot", "mavlink_builtin", "px4")),
     group="sim_node.autopilots",
 )
-# Registers a kind of autopilot under the `type` in world files.
+# Decorator that registers a kind of autopilot under its `type` in world files.
 autopilot = AUTOPILOTS.add

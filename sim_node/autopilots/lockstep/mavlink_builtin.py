@@ -1,6 +1,6 @@
-"""The built-in autopilot in lockstep: PX4's simulator link and the vehicle's true state, from the first sample on.
+"""The built-in autopilot in lockstep, by PX4's simulator interface and the vehicle's true state.
 
-The simulation starts the process, restarts it if it dies, and stops it; or flies it in its own process.
+The simulation starts the process, restarts it if it dies, and stops it; or it runs the autopilot in its own process.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from sim_node.world.problems import Problem
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.simulator import MemoryLink
 
-# How often to report that the simulation is waiting (s).
+# Interval of reports that the simulation is waiting (s).
 PATIENCE = 20.0
 _LOCAL_NED = 1  # MAV_FRAME
 _REQUEST = 512  # MAV_CMD_REQUEST_MESSAGE
-# The ids of the ground station that the simulation is for it, and how many replies are kept.
+# Ids of the simulated ground station, and the number of replies that are kept.
 STATION, STATION_COMPONENT, MAX_REPLIES = 245, 190, 200
-_RESET = 1 << 31  # of HIL_SENSOR's fields: the state was reset
+_RESET = 1 << 31  # HIL_SENSOR.fields_updated: the state was reset
 _UNKNOWN_COVARIANCE = (float("nan"), *[0.0] * 20)
 # The remaining fields of ODOMETRY: no rates, unknown covariances, and both frames.
 _AFTER_VELOCITY = (0.0, 0.0, 0.0, *_UNKNOWN_COVARIANCE, *_UNKNOWN_COVARIANCE, _LOCAL_NED, _LOCAL_NED, 0, 0, 0)
@@ -44,17 +44,17 @@ class MavlinkBuiltin(Px4):
     """The simulator side of `sim_node autopilot`.
 
     Before each HIL_SENSOR it sends the true pose and velocity as ODOMETRY, because the built-in autopilot has no
-    estimator. The simulation waits until the process is connected, also if it was lost in flight.
+    estimator. The simulation waits until the process is connected, also after it was lost in flight.
 
     Args:
-        instance: The instance number, from 0, which determines the port.
+        instance: Instance number, from 0, which determines the port.
         outputs: Number of channels that it sends.
-        low: The least command of a channel.
-        process: The process to run, or None if it is started elsewhere.
+        low: Minimum command of a channel.
+        process: Process to run, or None if it is started elsewhere.
 
     Attributes:
-        replies: What it has answered to orders, and its texts, the newest last.
-        telemetry: The newest of each message that it was requested to send.
+        replies: Answers to `order` and texts, the newest last.
+        telemetry: Newest message of each requested kind.
     """
 
     _begins_anew: ClassVar = True
@@ -73,7 +73,7 @@ class MavlinkBuiltin(Px4):
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
-        """Return the autopilot of a vehicle in a run, as its world has it: in a process, in this one, or the user's.
+        """Return the autopilot of a vehicle in a run: in a process of the run, in this process, or started by the user.
 
         Args:
             simulation: The run.
@@ -122,7 +122,7 @@ class MavlinkBuiltin(Px4):
             super().send(sample)
 
     def receive(self) -> Commands | None:
-        """Wait for the process if it is not connected, and for its commands."""
+        """Wait for the process to connect, if necessary, and for its commands."""
         sample = self._sample
         if sample is None:
             return None
@@ -141,28 +141,28 @@ class MavlinkBuiltin(Px4):
         return self._none
 
     def order(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Send a message of a ground station with the next sample, so that it comes at its simulated time.
+        """Send a message of a ground station with the next sample, that is, at its simulation time.
 
-        What the autopilot answers is added to `replies`. Raises EncodeError for fields that do not fit.
+        Answers are added to `replies`. Raises EncodeError if the fields do not fit.
 
         Args:
-            name: The message.
+            name: Name of the message.
             fields: Its fields.
         """
         self._orders.append(frame_bytes(name, fields, STATION, STATION_COMPONENT, self._count()))
 
     def request(self, name: str) -> None:
-        """Ask for a message with the next sample; `telemetry` has it then. See `order`.
+        """Request a message with the next sample. Its newest value is in `telemetry`. See `order`.
 
         Args:
-            name: The message.
+            name: Name of the message.
         """
         self._requested.add(name)
         fields = {"target_system": 0, "target_component": 1, "command": _REQUEST, "param1": kind_named(name).number}
         self.order("COMMAND_LONG", fields)
 
     def kill(self) -> None:
-        """Kill the process, if the run has started it; the next sample starts it again."""
+        """Kill the process if the run has started it. The next sample restarts it."""
         if self._process is not None:
             self._process.kill()
 
@@ -182,7 +182,7 @@ class MavlinkBuiltin(Px4):
 
     def _accept(self, seconds: float = 0.0) -> bool:
         accepted = super()._accept(seconds)
-        # It answers the first sample already.
+        # It answers every sample, including the first.
         self.wait.lockstep = self.wait.lockstep or accepted
         return accepted
 
@@ -199,14 +199,14 @@ class MavlinkBuiltin(Px4):
 
 
 class InProcessBuiltin(MavlinkBuiltin):
-    """The built-in autopilot in the process of the run: the same MAVLink bytes, through memory instead of a socket.
+    """The built-in autopilot in the process of the run: the same MAVLink bytes, in memory instead of over a socket.
 
-    It flies in the thread that steps the simulation. A thread of its own serves its ground links, also in pauses.
+    It runs in the thread that steps the simulation. Another thread serves its ground links, also in pauses.
 
     Args:
-        instance: The instance number, from 0, which determines the ports.
+        instance: Instance number, from 0, which determines the ports.
         outputs: Number of channels that it sends.
-        low: The least command of a channel.
+        low: Minimum command of a channel.
         parameters: The vehicle.
     """
 
@@ -226,7 +226,10 @@ class InProcessBuiltin(MavlinkBuiltin):
         self._remembered.close()
 
     def send(self, sample: Sample) -> None:
-        """Let the autopilot answer the sample. Raises what the thread that serves its ground links has failed with."""
+        """Send the sample and receive the answer.
+
+        Raises the exception that has ended the thread of the ground links, if any.
+        """
         if self._failures:
             raise self._failures[0]
         self._reset = self._reset or sample.time_ns < self._now_ns
@@ -243,19 +246,19 @@ class InProcessBuiltin(MavlinkBuiltin):
         self.wait.answered += 1
 
     def receive(self) -> Commands | None:
-        """Return the commands of the answer."""
+        """Return the commands of the last answer."""
         if self._sample is None or self._controls is None:
             return None
         return self._controls.commands(self._outputs, self._low)
 
     def kill(self) -> None:
-        """End the autopilot; the next sample begins it again, from what it remembers."""
+        """End the autopilot. The next sample restarts it from its memory."""
         self._end()
         self._link, self._end = None, _nothing
         self.wait.peer, self.wait.lockstep = "", False
 
     def _begin(self) -> MemoryLink:
-        # Imported here, so that a run whose autopilots have processes of their own does not load what these do.
+        # Imported here, so that runs whose autopilots have their own processes do not load these modules.
         from sim_node.autopilots.builtin.memory import Memory
         from sim_node.autopilots.builtin.program import in_process
 
@@ -280,11 +283,11 @@ class InProcessBuiltin(MavlinkBuiltin):
 
 
 def _nothing() -> None:
-    """Nothing runs that would have to be ended."""
+    """Do nothing: the autopilot is not running."""
 
 
 def _check_key(vehicle: Vehicle) -> None:
-    """Raise WorldError if the process would refuse its key: it could only be started again and again."""
+    """Raise WorldError for an invalid signing key. The process would refuse it, and be restarted endlessly."""
     autopilot, place = vehicle.autopilot, vehicle.place
     if autopilot is None or autopilot.signing_key is None:
         return
@@ -295,9 +298,9 @@ def _check_key(vehicle: Vehicle) -> None:
 
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
-    """Return the first numbers of ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope.
+    """Return the first values of ODOMETRY: true pose and velocity in NED. Rates are those of the gyroscope.
 
-    It is the true one, with the errors that failed sensors would give a filter.
+    If sensors have failed, the pose contains the errors that a filter would have.
     """
     x, y, z, *attitude = (sample.pose if sample.estimate is None else sample.estimate).tolist()
     place, velocity = Ned.of_enu(x, y, z).numbers, Ned.of_enu(*sample.velocity.tolist()).numbers

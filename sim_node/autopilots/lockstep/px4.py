@@ -1,4 +1,4 @@
-"""PX4 in lockstep: it connects by TCP, receives HIL_SENSOR and answers each with HIL_ACTUATOR_CONTROLS."""
+"""PX4 in lockstep: it connects over TCP, receives HIL_SENSOR, and answers each with HIL_ACTUATOR_CONTROLS."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FIRST_PORT = 4560
 HOST = "127.0.0.1"
 # Period (us) of RoverDifferential, RoverAckermann and RoverMecanum (ScheduleOnInterval in each one's init).
 ROVER_PERIOD_US = 10_000
-# The simulator's ids on the link, which PX4 ignores.
+# Ids of the simulator, which PX4 ignores.
 SYSTEM, COMPONENT = 1, 51
-# Its clock begins here, because it ignores a time of zero.
+# Start of PX4's clock, which must not be zero.
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
 _READ_SIZE = 4096
@@ -37,17 +37,17 @@ _SECOND_CHECK_PERIOD = 125
 class Px4:
     """The simulator side of PX4's simulator_mavlink.
 
-    PX4 runs freely until its first controls. From then on, every HIL_SENSOR is answered by controls of the same time.
+    PX4 runs freely until its first controls. From then on, it answers every HIL_SENSOR with controls of the same time.
     If PX4 is restarted, it connects again, and time continues.
 
     Args:
-        instance: The instance number, from 0, which determines the port.
-        outputs: Number of its output channels that the vehicle uses.
-        low: The least command of a channel.
+        instance: Instance number, from 0, which determines the port.
+        outputs: Number of output channels that the vehicle uses.
+        low: Minimum command of a channel.
     """
 
     sample_source: ClassVar[type[SampleSource]] = OnboardSensors
-    # Whether it begins anew when the run is reset.
+    # Whether the autopilot restarts its flight when the run is reset.
     _begins_anew: ClassVar = False
 
     def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
@@ -174,7 +174,7 @@ class Px4:
         return True
 
     def _reject_second(self) -> None:
-        """Disconnect a second autopilot, which would wait for ever, if it is time to look for one."""
+        """From time to time, disconnect a second autopilot, which would otherwise wait for ever."""
         assert self._server is not None
         if self._exchanges % _SECOND_CHECK_PERIOD:
             return
@@ -185,7 +185,11 @@ class Px4:
             self.wait.report(f"{whom}: a second one at {address[0]}:{address[1]} is rejected; {peer} flies")
 
     def _send(self, data: bytes) -> None:
-        """Send. A peer that reads nothing for as long as others are waited for is gone. Raises ConnectionError."""
+        """Send data.
+
+        Raises:
+            ConnectionError: The peer is gone, or has not read for as long as the connection's patience.
+        """
         peer = self._peer
         assert peer is not None
         gone = 0
@@ -209,7 +213,11 @@ class Px4:
         return self._controls is not None and self._controls.time_us >= self._time_us
 
     def _read(self, seconds: float) -> None:
-        """Read what has been received, or else what is received within seconds. Raises ConnectionError at the end."""
+        """Read all that has been received, or else wait some seconds for data.
+
+        Raises:
+            ConnectionError: The peer has closed the connection.
+        """
         peer = self._peer
         assert peer is not None
         while True:
@@ -223,7 +231,7 @@ class Px4:
                 raise ConnectionError("closed")
             self._take(data)
             answered = self._controls is not None and self._controls.time_us >= self._time_us
-            # A full buffer has more data behind it, which would accumulate if it were not read.
+            # After a full buffer there is more data, which would accumulate.
             if answered and len(data) < _READ_SIZE:
                 return
             seconds = 0.0
@@ -243,7 +251,7 @@ class Px4:
                 self._receive(message)
 
     def _receive(self, message: MavlinkMessage) -> None:
-        """Take another message than controls: PX4 has none that matters here."""
+        """Handle a message other than controls. PX4 sends none that matters here."""
 
     def _drop(self) -> None:
         if self._peer is not None:
@@ -255,10 +263,10 @@ class Px4:
 class Px4Rover(Px4):
     """The simulator side of PX4's simulator_mavlink for wheeled bases.
 
-    PX4 sends controls whenever a controller has published motors. A multirotor's do so for each HIL_SENSOR. A rover's
-    run at 100 Hz, and publish nothing while the vehicle is disarmed, or has nothing to follow. While they answer, the
-    simulation is ahead of them by less than their period and one sample. While they are silent, nothing shows how far
-    PX4 is: time then passes no faster than real time, and the wheels stand.
+    PX4 sends controls whenever a controller has published motor commands. Those of multirotors do so for each
+    HIL_SENSOR. Those of rovers run at 100 Hz, and publish nothing while the vehicle is disarmed or has no setpoint.
+    While they answer, the simulation is ahead of them by less than their period plus one sample. While they are silent,
+    the progress of PX4 is unknown: the simulation then runs no faster than real time, and the wheels stand.
     """
 
     def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:

@@ -1,6 +1,7 @@
-"""PX4's simulator messages: HIL_SENSOR, HIL_GPS and others out, HIL_ACTUATOR_CONTROLS in.
+"""PX4's simulator messages.
 
-The others are DISTANCE_SENSOR, HIL_OPTICAL_FLOW and HIL_STATE_QUATERNION.
+The simulator sends HIL_SENSOR, HIL_GPS, DISTANCE_SENSOR, HIL_OPTICAL_FLOW and HIL_STATE_QUATERNION, and receives
+HIL_ACTUATOR_CONTROLS.
 
 Units and masks are those of src/modules/simulation/simulator_mavlink/SimulatorMavlink.cpp, which differ from the
 message definitions in places.
@@ -26,16 +27,16 @@ _GAUSS, _HECTOPASCAL = 1e4, 1e-2  # per T, per Pa
 _ARMED = 128
 _LOCKSTEP = 1
 _SATELLITES, _FIX_3D = 12, 3
-# Deviation (m) of a receiver without noise: PX4's filters divide by it.
+# Minimum standard deviation (m): PX4's filters divide by it, and a receiver without noise has none.
 _MIN_DEVIATION = 0.01
 _FIRST_OF_ITS_KIND = 0
 _LASER = 0  # MAV_DISTANCE_SENSOR
-# MAV_SENSOR_ORIENTATION by the direction in FLU axes, for those that PX4 distinguishes.
+# MAV_SENSOR_ORIENTATION of the axes of FLU: x, y and z, positive and negative.
 _FORWARD, _RIGHT, _BACKWARD, _LEFT, _UPWARD, _DOWNWARD, _CUSTOM = 0, 2, 4, 6, 24, 25, 100
 _ORIENTATIONS = (_FORWARD, _BACKWARD), (_LEFT, _RIGHT), (_UPWARD, _DOWNWARD)
-# Cosine of the largest angle (2.6 degrees) between one of them and a sensor's axis.
+# Cosine of the maximum angle (2.6 degrees) between one of these axes and that of a sensor.
 _ALONG = 0.999
-# Of DISTANCE_SENSOR: 1 is a measurement that is invalid; 0 would be an unknown quality.
+# DISTANCE_SENSOR.signal_quality: 1 means an invalid measurement, 0 would mean an unknown quality.
 _INVALID, _PERFECT = 1, 100
 _MAX_CENTIMETRES, _MAX_COVARIANCE = 65534, 254
 _SEEN, _UNSEEN = 255, 0
@@ -43,7 +44,14 @@ _UNKNOWN_DISTANCE = -1.0
 
 
 class Controls(NamedTuple):
-    """PX4's commands of its actuators, within -1 to 1: its own time (us), armed or not, lockstep or not."""
+    """Actuator commands of PX4.
+
+    Attributes:
+        time_us: PX4's time, us.
+        values: Commands, -1 to 1.
+        armed: Whether PX4 is armed.
+        lockstep: Whether PX4 is in lockstep.
+    """
 
     time_us: int
     values: tuple[float, ...]
@@ -51,7 +59,7 @@ class Controls(NamedTuple):
     lockstep: bool
 
     def commands(self, channels: int, low: float = 0.0) -> tuple[float, ...]:
-        """Return the commands of the first channels, from `low` to 1; 0 for channels that are not in use."""
+        """Return the commands of the first channels, limited to `low` to 1; 0 for NaN, which marks unused channels."""
         values = self.values[:channels]
         return tuple([value if low <= value <= 1.0 else _limited_command(value, low) for value in values])
 
@@ -61,15 +69,20 @@ def _limited_command(value: float, low: float) -> float:
 
 
 def controls(numbers: Sequence[Any]) -> Controls:
-    """Read the numbers of HIL_ACTUATOR_CONTROLS in the order of the payload: time, flags, commands, mode."""
+    """Parse HIL_ACTUATOR_CONTROLS from its values in the order of the payload: time, flags, commands, mode."""
     time_us, flags, *values, mode = numbers
     return Controls(time_us, tuple(values), bool(mode & _ARMED), bool(flags & _LOCKSTEP))
 
 
 def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
-    """Return the numbers of HIL_SENSOR: accelerometer and gyroscope always, the others if they have new measurements.
+    """Return the values of HIL_SENSOR.
 
-    time_us: PX4's clock. also: further bits of fields_updated.
+    Accelerometer and gyroscope are always updated, the others if there is a new measurement.
+
+    Args:
+        sample: The vehicle's state.
+        time_us: PX4's time, us.
+        also: Further bits of fields_updated.
     """
     updated = ACCELEROMETER | GYROSCOPE | also
     field, pressure, differential = (0.0, 0.0, 0.0), 0.0, 0.0
@@ -89,7 +102,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
 
 
 def gps(fix: Fix, time_us: int) -> Fields:
-    """Return HIL_GPS; eph and epv in cm, as PX4 reads them."""
+    """Return the fields of HIL_GPS, with eph and epv in cm, as PX4 reads them."""
     velocity = Enu(fix.velocity.tolist())
     speed = math.hypot(velocity.east, velocity.north)
     return {"time_usec": time_us, "fix_type": _FIX_3D, "satellites_visible": _SATELLITES} | written(
@@ -104,16 +117,16 @@ def gps(fix: Fix, time_us: int) -> Fields:
 
 
 def _limited(deviation: float) -> float:
-    """Return a deviation that in centimetres is below 65535, which means unknown."""
+    """Return a standard deviation (m) that is less than 65535 cm, which means unknown."""
     return min(max(deviation, _MIN_DEVIATION), 655.34)
 
 
 def distance(measured: Distance, time_us: int) -> Fields:
-    """Return DISTANCE_SENSOR: cm, and a quality that says whether there was anything in range."""
+    """Return the fields of DISTANCE_SENSOR, in cm. Its quality says whether a target is in range."""
     orientation, quaternion = _orientation(*measured.attitude.tolist())
     low, high = (_limited_centimetres(limit) for limit in (measured.minimum, measured.maximum))
     in_range = math.isfinite(measured.metres)
-    # Out of range, it is beyond the limit on its side.
+    # Out of range, the distance is beyond the limit on that side.
     centimetres = _limited_centimetres(measured.metres) if in_range else (0 if measured.metres < 0.0 else high + 1)
     return {
         "time_boot_ms": time_us // 1000 & 0xFFFFFFFF,
@@ -136,7 +149,7 @@ def _limited_centimetres(metres: float) -> int:
 
 
 def _orientation(x: float, y: float, z: float, w: float) -> tuple[int, tuple[float, ...]]:
-    """Return MAV_SENSOR_ORIENTATION of a sensor's x axis, and its quaternion in FRD axes, w first."""
+    """Return the MAV_SENSOR_ORIENTATION of a sensor's x axis, and its quaternion [w, x, y, z] in FRD axes."""
     axis = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
     for along, (positive, negative) in zip(axis, _ORIENTATIONS, strict=True):
         if abs(along) >= _ALONG:
@@ -145,7 +158,7 @@ def _orientation(x: float, y: float, z: float, w: float) -> tuple[int, tuple[flo
 
 
 def optical_flow(measured: Flow, time_us: int) -> Fields:
-    """Return HIL_OPTICAL_FLOW: angles (rad) since the last one, about the axes of the body in FRD."""
+    """Return the fields of HIL_OPTICAL_FLOW: angles (rad) since the last measurement, about the body's axes (FRD)."""
     x, y = (measured.flow * measured.seconds).tolist()
     turned = Flu((measured.rate * measured.seconds).tolist()).to_frd()
     seen = math.isfinite(x) and math.isfinite(y)
@@ -158,17 +171,17 @@ def optical_flow(measured: Flow, time_us: int) -> Fields:
         "integrated_ygyro": turned[1],
         "integrated_zgyro": turned[2],
         "quality": _SEEN if seen else _UNSEEN,
-        # PX4 reads it from a rangefinder that looks down.
+        # PX4 takes it from a rangefinder that looks down.
         "distance": _UNKNOWN_DISTANCE,
     }
 
 
 def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:
-    """Return HIL_STATE_QUATERNION, the ground truth in PX4's logs.
+    """Return the fields of HIL_STATE_QUATERNION, the ground truth in PX4's logs.
 
-    Accelerations are in thousandths of m/s², as PX4 reads them.
+    Accelerations are in mm/s², as PX4 reads them.
     """
-    # No more than its integers of 16 bits hold.
+    # Limited to the range of int16.
     force = np.clip(sample.force, -32.767, 32.767)
     return {"time_usec": time_us} | written(
         "HIL_STATE_QUATERNION",

@@ -1,4 +1,4 @@
-"""The state of a vehicle that an autopilot receives: from onboard sensors, which may have failed, or ground truth."""
+"""Samples: the state of a vehicle that an autopilot receives, from onboard sensors or ground truth."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from sim_node.world import WorldError
 from sim_node.world.autopilots import Vehicle, sensors_on
 from sim_node.world.problems import Problem, quoted
 
-# A filter follows its sensors within this time, s.
+# Time constant with which a filter follows its sensors, s.
 LAG = 1.0
 _KINDS = ("gps", "magnetometer", "barometer")
 
 
 class EstimateErrors:
-    """The errors that a filter of PX4's kind makes of failed sensors: it follows them within LAG.
+    """Errors of a filter like PX4's when sensors have failed. It follows its sensors with time constant LAG.
 
-    The receiver gives its position east and north, the barometer its height, and the magnetometer its yaw. Sound
-    sensors make no errors: their noise is what the filter is there for.
+    GPS gives the horizontal position, the barometer the height, and the magnetometer the yaw. Sensors that have not
+    failed cause no errors: the filter removes their noise.
 
     Args:
         simulation: The run.
-        body: The body that the sensors are fixed to.
+        body: Body that the sensors are fixed to.
 
     Attributes:
-        position: (3,) east, north and up, m.
-        yaw: rad, counterclockwise.
+        position: Position error (3,), ENU, m.
+        yaw: Yaw error, rad, counterclockwise.
     """
 
     def __init__(self, simulation: Simulation, body: str) -> None:
@@ -48,12 +48,12 @@ class EstimateErrors:
         self.position, self.yaw = np.zeros(3), 0.0
 
     def advance(self, step: int, time_ns: int, attitude: FloatArray) -> bool:
-        """Follow the sensors up to the present step; return whether there is an error.
+        """Update the errors for the present step, and return whether there are any.
 
         Args:
             step: The present step.
-            time_ns: Time since the start, ns; an earlier one than the last means a reset.
-            attitude: The true attitude (4,) of the body.
+            time_ns: Time since the start, ns. If it has gone back, the run was reset.
+            attitude: True attitude (4,) [x, y, z, w] of the body.
         """
         seconds, self._time_ns = (time_ns - self._time_ns) * 1e-9, time_ns
         if seconds < 0.0:
@@ -89,14 +89,14 @@ class EstimateErrors:
 
 
 def _heading_error(found: FloatArray, sound: FloatArray, attitude: FloatArray) -> float:
-    """Return how far a compass turns counterclockwise that takes one field for another, rad."""
+    """Return the error of a heading, rad, counterclockwise, from a measured instead of the true magnetic field."""
     taken, true = quaternions.rotate(attitude, found), quaternions.rotate(attitude, sound)
     return math.remainder(math.atan2(true[1], true[0]) - math.atan2(taken[1], taken[0]), math.tau)
 
 
-# PX4 has as many instances of its topic (ORB_MULTI_MAX_INSTANCES).
+# Number of instances of PX4's topic (ORB_MULTI_MAX_INSTANCES).
 MAX_RANGEFINDERS = 4
-# Cosine of the largest angle (2.6 degrees) between straight down and the axis of a sensor that looks down.
+# Cosine of the maximum angle (2.6 degrees) between straight down and the axis of a sensor that looks down.
 _STRAIGHT = 0.999
 
 
@@ -105,13 +105,13 @@ class Distance:
     """A measurement of a rangefinder.
 
     Attributes:
-        number: Which of the vehicle's rangefinders, from 0.
-        metres: The distance; -inf below the minimum, inf above the maximum.
+        number: Index of the rangefinder on the vehicle.
+        metres: Distance; -inf below the minimum, inf above the maximum.
         minimum: Minimum distance (m).
         maximum: Maximum distance (m).
         field_of_view: Angle across the cone (rad).
         deviation: Standard deviation of the distance (m).
-        attitude: Orientation (4,) of the sensor in base_link [x, y, z, w]; it looks along its x axis.
+        attitude: Orientation (4,) [x, y, z, w] of the sensor, which looks along its x axis, in base_link.
     """
 
     number: int
@@ -167,12 +167,12 @@ class Flow:
 
 
 class FlowSensor:
-    """The first optical flow sensor of a body that looks down along its z axis, if there is one.
+    """The first optical flow sensor of a body that looks down along the body's z axis, if any.
 
     Args:
         simulation: The run.
-        body: The body's name.
-        types: The sensors of the world by name.
+        body: Name of the body.
+        types: Sensors of the world by name.
     """
 
     def __init__(self, simulation: Simulation, body: str, types: Mapping[str, Any]) -> None:
@@ -206,13 +206,13 @@ MAX_RANGES = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fix:
-    """A measurement of a satellite receiver.
+    """A GPS measurement.
 
     Attributes:
-        latitude: Degrees.
-        longitude: Degrees.
-        altitude: Metres above the ellipsoid.
-        velocity: Velocity (3,), ENU m/s.
+        latitude: Latitude, degrees.
+        longitude: Longitude, degrees.
+        altitude: Altitude above the ellipsoid (m).
+        velocity: Velocity (3,), ENU, m/s.
         horizontal: Standard deviation of the position along a horizontal axis (m).
         vertical: Standard deviation of the position along the vertical axis (m).
         undulation: Height of the geoid above the ellipsoid (m).
@@ -228,16 +228,16 @@ class Fix:
 
     @property
     def altitude_msl(self) -> float:
-        """Metres above mean sea level."""
+        """Altitude above mean sea level (m)."""
         return self.altitude - self.undulation
 
 
 class Sample(NamedTuple):
-    """A vehicle at an instant. None stands for a quantity without a new measurement since the last sample.
+    """State of a vehicle at an instant. None stands for a quantity without a new measurement since the last sample.
 
     Attributes:
         time_ns: Simulation time since the start (ns).
-        pose: Pose (7,) of base_link in the fixed frame (ENU), m.
+        pose: Pose (7,) [x, y, z, qx, qy, qz, qw] of base_link in the fixed frame (ENU), m.
         velocity: Velocity (3,) along the fixed frame's axes, m/s.
         rate: Angular velocity (3,) along base_link's axes (FLU), rad/s, as an IMU measures it.
         force: Specific force (3,) along base_link's axes (FLU), m/s².
@@ -245,14 +245,15 @@ class Sample(NamedTuple):
         pressure: Static pressure (Pa).
         altitude: Pressure altitude (m).
         temperature: Temperature of the air (°C).
-        differential_pressure: Pa.
-        fix: Measurement of a satellite receiver.
+        differential_pressure: Differential pressure of the airspeed sensor (Pa).
+        fix: GPS measurement.
         ranges: Distances of up to six rangefinders (m).
         distances: New measurements of rangefinders.
         flow: Measurement of an optical flow sensor that looks down.
-        airspeed: m/s.
-        wind: Velocity of the air (3,), ENU m/s.
-        estimate: Pose (7,) as a filter would have it whose sensors have failed, ENU m; None for the true one.
+        airspeed: Airspeed (m/s).
+        wind: Velocity (3,) of the air, ENU, m/s.
+        estimate: Pose (7,) of base_link, ENU, m, as a filter would estimate it from failed sensors; None for the true
+            pose.
     """
 
     time_ns: int
@@ -275,7 +276,11 @@ class Sample(NamedTuple):
 
 
 class SampleSource(Protocol):
-    """Makes the samples of a vehicle in a run. rate: samples per simulated second (Hz)."""
+    """Makes the samples of a vehicle in a run.
+
+    Attributes:
+        rate: Samples per second of simulation time (Hz).
+    """
 
     rate: float
 
@@ -283,12 +288,12 @@ class SampleSource(Protocol):
         """Create a source. Raises WorldError if the vehicle does not suit it."""
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
-        """Return the vehicle at the present step, time_ns after the start; None if there is no sample."""
+        """Return the vehicle's state at the present step, time_ns after the start; None if there is no sample."""
 
 
-# At each step of the world, but no faster than ArduPilot's own simulators (SIM_RATE_HZ).
+# Maximum rate (Hz), that of ArduPilot's own simulators (SIM_RATE_HZ). Otherwise there is a sample at each step.
 RATE = 1200.0
-# Distance (m) of a rangefinder without a target: more than any measures.
+# Distance (m) of a rangefinder without a target, beyond the range of all sensors.
 _TOO_FAR = 1e4
 
 
@@ -324,22 +329,23 @@ class GroundTruthSource:
 
 
 def _ahead(state: FrameState, wind: np.ndarray) -> float:
-    """Return the speed of the air from ahead (m/s). A pitot tube measures none from behind."""
+    """Return the airspeed straight ahead (m/s), as a pitot tube measures it; not below 0."""
     return max(float(state.to_frame(state.twist[:, :3] - wind)[0, 0]), 0.0)
 
 
-# Maximum distance (m) of an imu from the origin of base_link, where autopilots expect it.
+# Maximum distance (m) of an IMU from the origin of base_link, where autopilots expect it.
 _AT_ORIGIN = 1e-6
 _CELSIUS = 273.15
 
 
 class OnboardSensors:
-    """Samples of imu, magnetometer, barometer, gps and others, if any: one for every measurement of the imu.
+    """Samples of a vehicle's IMU, magnetometer, barometer and GPS: one for each measurement of the IMU.
 
-    The others are an airspeed sensor, rangefinders, and an optical flow sensor that looks down.
+    Includes an airspeed sensor, rangefinders, and an optical flow sensor that looks down, if any. The world has checked
+    that the vehicle has one sensor of each required type.
 
-    Raises WorldError for an imu that is not at the origin of base_link. The world has checked that there is one of
-    each.
+    Raises:
+        WorldError: The IMU is not at the origin of base_link.
     """
 
     def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
@@ -365,7 +371,7 @@ class OnboardSensors:
             for name, sensor in zip(group.names, group.sensors, strict=True)
         }
         self.rate = types[first["imu"].name].rate
-        # Standard deviations of the receiver's position, by which PX4 weights it.
+        # Standard deviations of the GPS position, by which PX4 weights it.
         gps, barometer = types[first["gps"].name], types[first["barometer"].name]
         self._air = air_data.layers_of(barometer.sea_level_temperature, barometer.temperature_gradient)
         self._deviations = [math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical)]
@@ -373,14 +379,14 @@ class OnboardSensors:
         self._flow = FlowSensor(simulation, vehicle.body, types)
         origin = simulation.world.origin
         self._base = air_data.altitude_of_origin(simulation.world)
-        # It changes by centimetres per kilometre.
+        # The undulation changes by centimetres per kilometre.
         self._undulation = 0.0 if origin is None else origin.altitude - self._base
         self._temperature: float | None = None
         self._errors = EstimateErrors(simulation, vehicle.body)
         self._truth = simulation.observer([vehicle.body])
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
-        """Return the measurements of the sensors since the last sample; None if the imu has no new one."""
+        """Return the sensors' measurements since the last sample; None if the IMU has no new one."""
         imu = self._imu.latest(step)
         if imu is None:
             return None
@@ -388,7 +394,7 @@ class OnboardSensors:
         field, pressure, fix = self._magnetometer.latest(step), self._barometer.latest(step), self._gps.latest(step)
         tube = None if self._tube is None else self._tube.latest(step)
         if pressure is not None or self._temperature is None:
-            # Updated as often as a barometer measures it.
+            # Updated at the rate of the barometer.
             self._temperature = float(air_data.temperature(self._base + state.pose[0, 2], self._air)) - _CELSIUS
         rate = self._from_imu.dot(imu[:3])
         return Sample(
@@ -409,7 +415,7 @@ class OnboardSensors:
         )
 
     def _estimate(self, step: int, time_ns: int, pose: FloatArray) -> FloatArray | None:
-        """Return the pose that a filter would estimate by failed sensors; None if all are sound."""
+        """Return the pose that a filter would estimate from failed sensors; None if none has failed."""
         errors = self._errors
         if not errors.advance(step, time_ns, pose[3:]):
             return None

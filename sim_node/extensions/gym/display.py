@@ -66,7 +66,8 @@ class Page:
 
     def __init__(self, spec: Spec, simulation: Simulation) -> None:
         with needing("render mode human"):
-            from sim_node.viewing.browser.viewer import Viewer, ViewSink
+            from sim_node.viewing.browser.view_sink import ViewSink
+            from sim_node.viewing.browser.viewer import Viewer
         viewer = Viewer(title=spec.name)
         self.url = viewer.url
         self._sink = ViewSink(viewer)

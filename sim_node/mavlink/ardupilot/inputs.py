@@ -1,4 +1,4 @@
-"""The table of what ArduPilot reads over DDS, and the messages of MAVLink that each becomes."""
+"""Table of the topics that ArduPilot reads over DDS, and the MAVLink messages that each becomes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAP, _BASE, _ODOM = "map", "base_link", "odom"
 _ALTITUDES = {5: "above mean sea level", 6: "above home", 11: "above terrain"}  # MAV_FRAME
 _AIRSPEED = 0.0  # SPEED_TYPE
 _AXES, _MIN_AXES = 8, 4
-_UNCHANGED = 65535  # of RC_CHANNELS_OVERRIDE
+_UNCHANGED = 65535  # RC_CHANNELS_OVERRIDE
 # ArduPilot's defaults of RCn_MIN and RCn_MAX (us).
 _PULSES = 1100.0, 1900.0
 JOY, JOY_TYPE = "joy", "sensor_msgs/Joy"
@@ -51,7 +51,7 @@ def _velocity(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
     elif vehicle.attitude is None:
         raise SetpointRefused(f"cmd_vel: no attitude received yet, to turn a velocity in {_BASE}")
     else:
-        # y is to the right, as AP_DDS takes it.
+        # As in AP_DDS, y is to the right.
         ned = tuple(vehicle.attitude.to_world(Flu((linear.x, -linear.y, linear.z))).to_ned())
     mask = VELOCITY_MASK | NO_YAW_RATE if math.isnan(turn) else VELOCITY_MASK
     fields: dict[str, Any] = {"coordinate_frame": LOCAL_NED, "type_mask": mask}
@@ -60,7 +60,7 @@ def _velocity(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
 
 
 def _place(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
-    """Convert a place. AP_DDS reads no velocity, acceleration or yaw of the message."""
+    """Convert a geographic position. Like AP_DDS, ignore the message's velocity, acceleration and yaw."""
     frame, altitudes = message.header.frame_id, message.coordinate_frame
     if frame != _MAP:
         raise SetpointRefused(f"cmd_gps_pose: frame_id is {quoted(frame)}; allowed: {_MAP}")
@@ -77,7 +77,7 @@ def _place(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
 
 
 def _estimates(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
-    """Convert the transforms from odom to base_link to external estimates; AP_DDS reads no others."""
+    """Convert the transforms from odom to base_link to external estimates. Like AP_DDS, ignore all others."""
     found = []
     for each in message.transforms:
         if (each.header.frame_id, each.child_frame_id) == (_ODOM, _BASE):
@@ -95,7 +95,7 @@ INPUTS: tuple[Input, ...] = (
 
 
 def joy_input(parameters: Mapping[str, ParamValue]) -> Input:
-    """Return what converts axes from -1 to 1 to pulses between RCn_MIN and RCn_MAX; NaN releases a channel.
+    """Return the topic of joystick axes, which become pulses between RCn_MIN and RCn_MAX. NaN releases a channel.
 
     Args:
         parameters: The autopilot's parameters, as far as they are known.

@@ -1,4 +1,4 @@
-"""A vehicle under ArduPilot's DDS names: what its topics need beside one message."""
+"""A vehicle under ArduPilot's DDS names: the state that its topics need beyond a single message."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ PX4_MODES: Mapping[str, str] = {
 
 
 class ApNames(EnuNames):
-    """The state that ArduPilot's DDS topics of a vehicle have beside the vehicle's own.
+    """State for ArduPilot's DDS topics, in addition to that of the vehicle.
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
-        frames: The names of frames in these messages.
+        frames: Names of frames in these messages.
         send: Called with a topic and its message as CDR.
-        readers: The functions that publish a message, by its name.
+        readers: Functions that publish a message, by its name.
 
     Attributes:
-        published: The last contents of the topics that are published when they change, by name.
+        published: Last contents of topics that are published when they change, by name.
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Send, readers: Readers) -> None:
@@ -47,17 +47,17 @@ class ApNames(EnuNames):
         self._place: Numbers = (0.0, 0.0, 0.0)
 
     def disconnected(self) -> None:
-        """Forget what is of the connection that has ended."""
+        """Forget the state of the connection that has ended."""
         super().disconnected()
         self.published.clear()
 
     def has_changed(self, topic: str, contents: Any) -> bool:
-        """Return whether the contents of a topic differ from the last ones, and keep them."""
+        """Return whether the contents of a topic have changed, and keep them."""
         last = self.published.get(topic)
         self.published[topic] = contents
         return bool(last != contents)
 
-    # What rows call
+    # Methods for rows
 
     def from_home(self, x: float, y: float, z: float) -> Numbers:
         """Return metres east, north and up of home, from local NED."""
@@ -67,48 +67,48 @@ class ApNames(EnuNames):
         return tuple((Ned((x, y, z)) - home.ned).to_enu())
 
     def frd_orientation(self) -> Numbers:
-        """Return the attitude of FRD in NED in the order w, x, y, z, in which AP_DDS writes x, y, z, w."""
+        """Return the attitude of FRD in NED as [w, x, y, z], which AP_DDS writes into x, y, z, w."""
         q = self.vehicle.attitude
         return (0.0, 0.0, 0.0, 1.0) if q is None else tuple(q.to_ned())
 
     def fix_status(self, fix_type: int) -> Numbers:
-        """Return NavSatStatus' status."""
+        """Return the status of NavSatStatus."""
         return (_FIXES.get(fix_type, _NO_FIX),)
 
     def fix_place(self, fix_type: int, lat: int, lon: int, millimetres: int) -> Numbers:
-        """Return degrees, and metres above mean sea level; without a fix, those of the last one."""
+        """Return latitude, longitude (degrees) and altitude above mean sea level (m) of the present or last fix."""
         if fix_type in _FIXES:
             self._place = self.above_sea(lat, lon, millimetres)
         return self._place
 
     def fix_covariance(self, fix_type: int, h_acc: int, v_acc: int) -> Numbers:
-        """Return a covariance (9) and its type."""
+        """Return a covariance (9,) and its type."""
         if fix_type not in _FIXES or not (h_acc and v_acc):
             return *[0.0] * 9, _UNKNOWN
         across, along = (h_acc * 1e-3) ** 2, (v_acc * 1e-3) ** 2
         return across, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, along, _DIAGONAL_KNOWN
 
     def true_airspeed(self, indicated: float, altitude: float) -> Numbers:
-        """Return the velocity through the air in FLU (m/s): from the estimated wind, else straight ahead."""
+        """Return the velocity through the air in FLU (m/s), from the estimated wind, or else straight ahead."""
         moving, wind = self.last.get("LOCAL_POSITION_NED"), self.last.get("WIND")
         if not math.isfinite(indicated):
             raise Unknown("no airspeed")
         if moving is None or wind is None or self.vehicle.attitude is None:
             return indicated * self.density_factor(altitude)[0], 0.0, 0.0
-        course = math.radians(wind.direction)  # from there
+        course = math.radians(wind.direction)  # direction of origin
         east = moving.vy + wind.speed * math.sin(course)
         north = moving.vx + wind.speed * math.cos(course)
         return tuple(self.vehicle.attitude.to_body(Enu((east, north, -moving.vz))))
 
     def density_factor(self, altitude: float) -> Numbers:
-        """Return the true airspeed over the equivalent one, in the standard atmosphere at metres above sea level."""
+        """Return the ratio of true to equivalent airspeed in the standard atmosphere, m above mean sea level."""
         if not math.isfinite(altitude):
             return (1.0,)
         return ((1.0 - _LAPSE * min(altitude, _TROPOPAUSE)) ** (-0.5 * _DENSITY_EXPONENT),)
 
 
 def mode_number(beat: Heartbeat) -> int:
-    """Return the number of ArduPilot's mode of a heartbeat; of another autopilot, that of the nearest mode."""
+    """Return the number of ArduPilot's mode for a heartbeat; for other autopilots, that of the nearest mode."""
     if beat.autopilot == ARDUPILOT:
         return beat.custom_mode & 0xFF
     name = mode_name(beat)
@@ -118,14 +118,14 @@ def mode_number(beat: Heartbeat) -> int:
 
 
 def set_mode_number(number: int, vehicle: Telemetry) -> Transaction:
-    """Set a mode by ArduPilot's number; of another autopilot, the nearest mode.
+    """Set a mode by ArduPilot's number; on other autopilots, the nearest mode.
 
     Args:
-        number: The number: COPTER_MODE, ROVER_MODE and so on.
+        number: COPTER_MODE, ROVER_MODE and so on.
         vehicle: The vehicle's telemetry.
 
     Returns:
-        What sets it.
+        The transaction that sets it.
     """
     beat = vehicle.heartbeat or Heartbeat()
     name = mode_name(Heartbeat(ARDUPILOT, beat.type, beat.base_mode, number))

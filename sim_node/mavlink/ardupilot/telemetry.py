@@ -1,4 +1,4 @@
-"""The tables of what ArduPilot publishes over DDS: rows of a message with its fields, and functions of the rest."""
+"""Tables of the topics that ArduPilot publishes over DDS: rows from a message's fields, and functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_node.spatial.frames import Frame, convert_position
 
 of = ValueSource
 _MS = 1_000_000
-# What AP_DDS publishes at fixed rates: AP_DDS_DELAY_*_TOPIC_MS.
+# Periods of topics that AP_DDS publishes at fixed rates: AP_DDS_DELAY_*_TOPIC_MS.
 _TIME_NS, _IMU_NS, _STATE_NS, _RC_NS, _GOAL_NS, _BATTERY_NS = (
     10 * _MS,
     5 * _MS,
@@ -106,7 +106,7 @@ ROWS: tuple[TopicRow, ...] = (
 
 
 def _time(fields: Any, names: ApNames) -> None:
-    """The graph's clock, whenever a message shows that the autopilot is there."""
+    """Publish the graph's clock while messages show that the autopilot is connected."""
     if names.is_due(TIME.name, _TIME_NS):
         now_ns = names.vehicle.arrival_ns
         names.encode(TIME, {"sec": now_ns // 10**9, "nanosec": now_ns % 10**9})
@@ -146,14 +146,14 @@ def _battery(fields: Any, names: ApNames) -> None:
             "power_supply_status": state,
             "power_supply_health": _GOOD,
             "present": True,
-            # One entry is the whole battery, of which ArduPilot knows no cells.
+            # A single entry is the voltage of the pack: ArduPilot does not know its cells.
             "cell_voltage": cells if len(cells) > 1 and _MORE not in fields.voltages else [],
         },
     )
 
 
 def _antenna(fields: Any, names: ApNames) -> None:
-    """Where the receiver is in the vehicle: from the parameters GPS1_POS_*, in FRD."""
+    """Publish the position of the GPS antenna in the vehicle, from the parameters GPS1_POS_*, in FRD."""
     found = (names.parameters.get(f"GPS1_POS_{axis}") for axis in "XYZ")
     x, y, z = (0.0 if each is None else float(each.value) for each in found)
     if names.has_changed(STATIC.name, (x, y, z)):
@@ -167,7 +167,7 @@ _MAX_CHANNELS, _MAX_RSSI, _NO_RSSI = 18, 254, 255
 
 
 def _fails(names: ApNames, bit: int) -> bool:
-    """Return whether a sensor of SYS_STATUS is there and not healthy."""
+    """Return whether a sensor of SYS_STATUS is present and not healthy."""
     found = names.last.get("SYS_STATUS")
     return found is not None and bool(
         found.onboard_control_sensors_present & ~found.onboard_control_sensors_health & bit
@@ -190,7 +190,7 @@ def _channels(fields: Any, names: ApNames) -> None:
         )
 
 
-_IGNORE_POSITION = 0b111  # of POSITION_TARGET_TYPEMASK
+_IGNORE_POSITION = 0b111  # POSITION_TARGET_TYPEMASK
 _ABOVE_SEA, _ABOVE_HOME, _LOCAL_NED = (0, 5), (3, 6), 1  # MAV_FRAME
 
 
@@ -213,7 +213,7 @@ def _local_goal(fields: Any, names: ApNames) -> None:
 
 
 def _publish_goal(names: ApNames, latitude: float, longitude: float, altitude: float) -> None:
-    """Publish a place, if it differs from the last one by more than AP_DDS' tolerances."""
+    """Publish a position, if it differs from the last one by more than AP_DDS' tolerances."""
     if GOAL.name in names.published and not names.is_due(GOAL.name, _GOAL_NS):
         return
     if names.has_changed(GOAL.name, (round(latitude * 1e7), round(longitude * 1e7), round(altitude * 1e3))):
@@ -226,13 +226,13 @@ def _position(*place: float) -> dict[str, float]:
 
 
 def _origin(fields: Any, names: ApNames) -> None:
-    """Once a second, as heartbeats come."""
+    """Publish the origin once a second, with heartbeats."""
     if names.vehicle.origin is not None:
         header = {"header.stamp": names.vehicle.arrival_ns, "header.frame_id": names.frames.base}
         names.encode(ORIGIN, header | _position(*names.vehicle.origin))
 
 
-# ArduPilot's kind of firmware (APM_*) by MAV_TYPE. Other vehicles are its copters.
+# ArduPilot's firmware (APM_*) by MAV_TYPE. Other vehicles are copters.
 _ROVER, _COPTER, _PLANE, _TRACKER, _SUB, _BLIMP = 1, 2, 3, 4, 7, 12
 _VEHICLES = {5: _TRACKER, 7: _BLIMP, 10: _ROVER, 11: _ROVER, 12: _SUB, **dict.fromkeys((1, 16, *range(19, 26)), _PLANE)}
 _ACTIVE, _CRITICAL = 4, 5  # MAV_STATE
@@ -295,5 +295,5 @@ def topics() -> tuple[VehicleTopic, ...]:
 @cache
 def readers() -> Readers:
     """Return the functions that publish a message, by its name."""
-    # WIND is kept for others.
+    # WIND is kept for other topics.
     return {"WIND": (), **row_readers(ROWS, FUNCTIONS, ApNames)}

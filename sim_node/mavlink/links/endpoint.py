@@ -8,11 +8,11 @@ from typing import Protocol, runtime_checkable
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
-# Where bytes came from, for an endpoint with several peers: host and port; None for an endpoint with one peer.
+# Host and port of the sender, for an endpoint with several peers; None for an endpoint with one peer.
 Address = tuple[str, int] | None
 LOOPBACK = "127.0.0.1"
 READ_SIZE = 65536
-# Per wake-up, so that one busy link does not starve the others.
+# Maximum number of reads per wake-up, so that one busy link does not starve the others.
 MAX_READS = 64
 
 
@@ -25,7 +25,7 @@ class Endpoint(Protocol):
     """A connection to one or more autopilots. Not thread-safe; no method blocks.
 
     Attributes:
-        url: The URL that it was made from.
+        url: URL it was made from.
         datagrams: Whether each chunk that is read holds whole frames.
         connecting: Whether `finish` must be called once the file descriptor is writable.
     """
@@ -38,7 +38,7 @@ class Endpoint(Protocol):
         """Open it, or begin to connect. Raises OSError."""
 
     def finish(self) -> None:
-        """Finish connecting, where that takes a while. Raises OSError if the connection failed."""
+        """Finish connecting, for endpoints that connect asynchronously. Raises OSError if the connection failed."""
         return
 
     def close(self) -> None:
@@ -51,11 +51,11 @@ class Endpoint(Protocol):
         """Return the chunks that have arrived, each with its sender. Raises OSError if the peer is gone."""
 
     def write(self, data: bytes, to: Address) -> None:
-        """Send one frame. It is dropped where the buffer is full, like any datagram.
+        """Send one frame. Like any datagram, it is dropped if the buffer is full.
 
         Args:
             data: The frame.
-            to: The peer to send to, as returned by `read`.
+            to: Peer to send to, as returned by `read`.
 
         Raises:
             OSError: The peer or the device is gone.
@@ -64,20 +64,20 @@ class Endpoint(Protocol):
 
 @runtime_checkable
 class DropCounter(Protocol):
-    """An endpoint that counts what the system dropped of the data that arrived for it."""
+    """An endpoint that counts received data dropped by the system."""
 
     @property
     def dropped(self) -> int:
-        """How many datagrams, since it was made. Any thread may ask."""
+        """Number of datagrams dropped since the endpoint was made. Any thread may ask."""
 
 
-# By scheme: makes an endpoint from a URL and its part after the scheme. Raises EndpointFault.
+# Makers of endpoints by scheme, called with the URL and its part after the scheme. They raise EndpointFault.
 ENDPOINTS: Registry[str, Callable[[str, str], Endpoint]] = Registry(
     "link",
     shipped=tuple(f"sim_node.mavlink.links.{name}" for name in ("serial_line", "tcp", "udp")),
     group="sim_node.links",
 )
-# Decorator that registers the maker of a scheme's endpoints.
+# Decorator that registers the maker of the endpoints of a scheme.
 endpoint = ENDPOINTS.add
 
 

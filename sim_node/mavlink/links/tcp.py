@@ -8,13 +8,13 @@ import socket
 
 from sim_node.mavlink.links.endpoint import READ_SIZE, Address, endpoint, host_and_port
 
-# Bytes not sent yet, above which the peer does not read: frames are dropped then, as on any full link.
+# Maximum number of unsent bytes. Above it the peer does not read, and frames are dropped, as on any full link.
 MAX_UNSENT = 1 << 16
 
 
 @endpoint("tcp")
 class Tcp:
-    """A TCP stream; bytes that could not be sent at once are sent with the next frame."""
+    """A TCP stream. Bytes that could not be sent at once are sent with the next frame."""
 
     datagrams = False
 
@@ -67,7 +67,7 @@ class Tcp:
         return [(data, None)]
 
     def write(self, data: bytes, to: Address) -> None:
-        """Send a frame, after what was not sent before. Raises OSError if the connection is broken."""
+        """Send a frame, after the bytes not sent yet. Raises OSError if the connection is broken."""
         if self._socket is None or self.connecting or len(self._unsent) > MAX_UNSENT:
             return
         self._unsent += data

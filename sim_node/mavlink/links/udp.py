@@ -1,4 +1,4 @@
-"""udpin:HOST:PORT listens for autopilots, each answered where it sends from; udpout:HOST:PORT sends to one."""
+"""udpin:HOST:PORT listens for autopilots, and answers each at its own address; udpout:HOST:PORT sends to one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sim_node.mavlink.links.endpoint import MAX_READS, READ_SIZE, Address, Endpo
 
 # Holds a second of telemetry from a swarm while this process is delayed.
 _RECEIVE_BUFFER = 4 << 20
-# Of Linux: the state of a socket's memory as 32-bit numbers (asm-generic/socket.h), and which of them counts datagrams
-# that were dropped (linux/sock_diag.h).
+# Linux: the state of a socket's memory as 32-bit numbers (asm-generic/socket.h), and the index of the count of dropped
+# datagrams (linux/sock_diag.h).
 _SO_MEMINFO, _DROPS = 55, 8
 _MEMORY = struct.Struct("=9I")
-# Of Linux: a socket with it is told what became of its datagrams (linux/in.h).
+# Linux: with this option, a socket reports what became of its datagrams (linux/in.h).
 _RECVERR = 11
 
 
 class UdpEndpoint(Endpoint):
-    """Base of endpoints with one datagram socket; subclasses open it and choose whose datagrams they read."""
+    """Base of endpoints with one datagram socket. Subclasses open it and choose the senders they read."""
 
     datagrams = True
 
@@ -33,7 +33,7 @@ class UdpEndpoint(Endpoint):
 
     @property
     def dropped(self) -> int:
-        """How many datagrams the system dropped because its buffer was full."""
+        """Number of datagrams that the system dropped because its buffer was full."""
         opened = self._socket  # another thread may close it
         return self._dropped + (0 if opened is None else drops(opened))
 
@@ -53,7 +53,7 @@ def udp_socket() -> socket.socket:
     """Return a non-blocking datagram socket."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.setblocking(False)
-    with suppress(OSError):  # the system's limit is enough then
+    with suppress(OSError):  # otherwise the system's limit must do
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
     return made
 
@@ -67,7 +67,7 @@ def drops(of_socket: socket.socket) -> int:
 
 
 def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
-    """Return the datagrams that have arrived. A peer that does not listen yet (ICMP unreachable) is not an error."""
+    """Return the datagrams that have arrived. It is not an error if a peer does not listen yet (ICMP unreachable)."""
     got: list[tuple[bytes, Address]] = []
     for _ in range(MAX_READS):
         try:
@@ -81,16 +81,16 @@ def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
 
 
 def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
-    """Send one datagram; it is dropped where the buffer is full or nobody listens."""
+    """Send one datagram. It is dropped if the buffer is full or nothing listens there."""
     with suppress(BlockingIOError, ConnectionRefusedError):
         by_socket.sendto(data, to)
 
 
 def refused(by_socket: socket.socket) -> bool:
-    """Return whether nobody listened where the last datagram went; False where the system does not tell."""
+    """Return whether nothing listened at the last datagram's destination; False if the system does not report it."""
     if by_socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != errno.ECONNREFUSED:
         return False
-    with suppress(OSError):  # else the socket would look readable until somebody takes it
+    with suppress(OSError):  # otherwise the socket would look readable until the error is read
         by_socket.recvmsg(1, 0, socket.MSG_ERRQUEUE)
     return True
 
@@ -123,8 +123,13 @@ class UdpIn(UdpEndpoint):
 class UdpOut(UdpEndpoint):
     """A socket that sends to one host and ignores datagrams from others.
 
-    source: its own port, 0 for any; a fixed one lets the peer recognise it after a restart.
-    unheard: Whether nobody of this machine listened to the last datagram. Linux alone tells.
+    Args:
+        url: URL it is made from.
+        rest: Part of the URL after the scheme.
+        source: Its own port, 0 for any. With a fixed one, the peer recognises it after a restart.
+
+    Attributes:
+        unheard: Whether nothing on this machine listened to the last datagram. Only Linux reports it.
     """
 
     def __init__(self, url: str, rest: str, source: int = 0) -> None:
@@ -145,7 +150,7 @@ class UdpOut(UdpEndpoint):
             except OSError:
                 made.close()
                 raise
-        # Another machine, or a router on the way, may be wrong about it: such a link would go down.
+        # Errors from another machine, or from a router on the way, may be wrong: the link would go down.
         self._told, self.unheard = on_loopback and sys.platform == "linux", False
         if self._told:
             made.setsockopt(socket.IPPROTO_IP, _RECVERR, 1)

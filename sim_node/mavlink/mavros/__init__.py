@@ -1,4 +1,4 @@
-"""MAVROS' names: its topics and services, as tables from MAVLink's fields and to them.
+"""MAVROS' names: its topics and services, as tables from and to MAVLink's fields.
 
-The reference are the sources of MAVROS 2.12: https://github.com/mavlink/mavros, mavros/src/plugins.
+The reference is the source of MAVROS 2.12: https://github.com/mavlink/mavros, mavros/src/plugins.
 """

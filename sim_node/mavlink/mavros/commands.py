@@ -1,4 +1,4 @@
-"""The table of MAVROS' services that are commands: the MAV_CMD that each sends, and its seven parameters."""
+"""Table of MAVROS' services that are commands: the MAV_CMD of each, and its seven parameters."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class CommandRow(NamedTuple):
     """A service that sends a command.
 
     Attributes:
-        name: The name below MAVROS' namespace.
-        type: The service of mavros_msgs.
+        name: Name below MAVROS' namespace.
+        type: Service of mavros_msgs.
         command: MAV_CMD; 0 for that of the request's field `command`.
         params: Fields of the request, or 0, separated by spaces; the rest are zero.
-        engages: Whether it works together with setpoints; all others end a stream of our own names.
+        engages: Whether it is used together with setpoints. All others end a setpoint stream under our own names.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A vehicle under MAVROS' names: what its topics need beside one message, and where they are sent."""
+"""A vehicle under MAVROS' names: the state that its topics need beyond a single message, and where they are sent."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ROOT = math.sqrt(0.5)
 
 
 class MavrosNames(EnuNames):
-    """The state that MAVROS' topics of a vehicle have beside the vehicle's own.
+    """State for MAVROS' topics, in addition to that of the vehicle. Belongs to the bridge's thread.
 
-    Belongs to the bridge's thread. What is not known is as in MAVROS: an orientation of 0 0 0 1, rates of 0.
+    Unknown values are as in MAVROS: an orientation of 0 0 0 1, rates of 0.
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
-        frames: The names of frames in MAVROS' messages.
+        frames: Names of frames in MAVROS' messages.
         send: Called with a topic and its message as CDR.
-        readers: The functions that publish a message, by its name.
+        readers: Functions that publish a message, by its name.
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Send, readers: Readers) -> None:
@@ -46,12 +46,12 @@ class MavrosNames(EnuNames):
         self._first_place: Numbers | None = None
 
     def disconnected(self) -> None:
-        """Forget what is of the connection that has ended."""
+        """Forget the state of the connection that has ended."""
         super().disconnected()
         self.has_battery_status = False
         self.channels, self.outputs = [], []
 
-    # What rows call
+    # Methods for rows
 
     def world_rates(self) -> Numbers:
         """Return the angular rates along the map's axes (rad/s)."""
@@ -71,7 +71,7 @@ class MavrosNames(EnuNames):
         return self.quaternion(*quaternion_from_rpy(roll, pitch, yaw))
 
     def turned(self, w: float, x: float, y: float, z: float) -> Numbers:
-        """Turn an orientation from NED to ENU [x, y, z, w], and leave its own axes: NED_ENU_Q * q."""
+        """Convert an orientation [x, y, z, w] from NED to ENU, but not its own axes: NED_ENU_Q * q."""
         return _ROOT * (w + z), _ROOT * (w - z), _ROOT * (y - x), _ROOT * -(x + y)
 
     def yaw(self, yaw: float) -> Numbers:
@@ -90,13 +90,13 @@ class MavrosNames(EnuNames):
         return first if self.vehicle.force is not None else -1.0, *others
 
     def position_variances(self, x: float, y: float, z: float) -> Numbers:
-        """Return a covariance (36) with these in its first three entries on the diagonal."""
+        """Return a covariance (36,) with these first three entries on the diagonal."""
         entries = [0.0] * 36
         entries[0], entries[7], entries[14] = x, y, z
         return tuple(entries)
 
     def body_variances(self, x: float, y: float, z: float) -> Numbers:
-        """Return a covariance (36) whose first block is that of these variances in the map, turned into base_link."""
+        """Return a covariance (36,) whose first block is that of these variances in the map, rotated into base_link."""
         entries = [0.0] * 36
         rows = [self.body(*(float(axis == each) for each in range(3))) for axis in range(3)]
         for i in range(3):
@@ -105,16 +105,22 @@ class MavrosNames(EnuNames):
         return tuple(entries)
 
     def wind_variances(self, horizontal: float, vertical: float) -> Numbers:
-        """Return a covariance (36) as MAVROS fills it: the sum of both horizontal ones first, and the vertical one."""
+        """Return a covariance (36,) as in MAVROS: the sum of both horizontal variances first, and the vertical one."""
         return self.position_variances(horizontal, 0.0, vertical)
 
     def sea_level_place(self, lat: int, lon: int, millimetres: int) -> Numbers:
-        """Return degrees, and metres above the ellipsoid, from 1e-7 degrees and millimetres above mean sea level."""
+        """Return latitude, longitude (degrees) and altitude above the ellipsoid (m).
+
+        Args:
+            lat: Latitude, 1e-7 degrees.
+            lon: Longitude, 1e-7 degrees.
+            millimetres: Altitude above mean sea level, mm.
+        """
         latitude, longitude, altitude = self.above_sea(lat, lon, millimetres)
         return latitude, longitude, self.vehicle.ellipsoid_altitude(altitude, latitude, longitude)
 
     def fix(self, fix_type: int, h_acc: int, v_acc: int, eph: int, epv: int) -> Numbers:
-        """Keep status and covariance of the receiver's fix, and return the status and the service."""
+        """Keep status and covariance of the GPS fix, and return status and service."""
         self.status, self.service = (_FIX if fix_type > 2 else _NO_FIX), 1
         if h_acc > 0 and v_acc > 0:
             across, along, self.covariance_type = h_acc * 1e-3, v_acc * 1e-3, _DIAGONAL_KNOWN
@@ -128,17 +134,21 @@ class MavrosNames(EnuNames):
         return self.status, self.service
 
     def last_fix(self) -> Numbers:
-        """Return status and service of the receiver's last fix."""
+        """Return status and service of the last GPS fix."""
         return self.status, self.service
 
     def fix_covariance(self) -> Numbers:
-        """Return the covariance (9) of the receiver's last fix, and its type."""
+        """Return the covariance (9,) of the last GPS fix, and its type."""
         return *self.covariance, self.covariance_type
 
     def from_home(self, lat: int, lon: int, millimetres: int, height: int) -> Numbers:
-        """Return metres east and north of home, or of the first place while home is not known, and the height.
+        """Return the position east and north of home, or of the first position if home is unknown, and the height, m.
 
-        lat, lon, millimetres: as for `sea_level_place`. height: above home, mm.
+        Args:
+            lat: Latitude, 1e-7 degrees.
+            lon: Longitude, 1e-7 degrees.
+            millimetres: Altitude above mean sea level, mm.
+            height: Height above home, mm.
         """
         place, home = self.above_sea(lat, lon, millimetres), self.vehicle.home
         if home is not None:
@@ -151,7 +161,7 @@ class MavrosNames(EnuNames):
         return east, north, height * 1e-3
 
     def fix_covariances(self) -> Numbers:
-        """Return a covariance (36) of the last fix, with orientations that are not known."""
+        """Return a covariance (36,) of the last fix, with unknown orientations."""
         entries = [0.0] * 36
         for row in range(3):
             entries[6 * row : 6 * row + 3] = self.covariance[3 * row : 3 * row + 3]
@@ -159,7 +169,7 @@ class MavrosNames(EnuNames):
         return tuple(entries)
 
     def signed(self, number: int) -> Numbers:
-        """Return an int32 of the bits of a uint32: fields that MAVROS' message has with a sign."""
+        """Return the bits of a uint32 as an int32, for fields that are signed in MAVROS' message."""
         return (number - 2**32 if number >= 2**31 else number,)
 
     def bits(self, flags: int) -> Numbers:
@@ -167,7 +177,7 @@ class MavrosNames(EnuNames):
         return tuple(bool(flags >> bit & 1) for bit in range(12))
 
     def wind(self, direction: float, speed: float, down: float) -> Numbers:
-        """Return where the wind blows to (m/s, ENU) from the direction that it comes from (degrees from north)."""
+        """Return the velocity of the wind (m/s, ENU) from the direction it comes from (degrees from north)."""
         if not math.isfinite(direction):
             raise Unknown("wind is not finite")
         course = math.radians(direction) + math.pi
@@ -182,7 +192,7 @@ class MavrosNames(EnuNames):
 
 
 def diagonal(deviation: float) -> Numbers:
-    """Return a covariance (9) as MAVROS' imu plugin makes it of a standard deviation: -1 first if it is not known."""
+    """Return the covariance (9,) of a standard deviation as in MAVROS' imu plugin: -1 first if it is unknown."""
     if not deviation:
         return -1.0, *[0.0] * 8
     variance = deviation * deviation

@@ -1,4 +1,4 @@
-"""The table of the topics that MAVROS subscribes to: the message of MAVLink that each becomes, field by field."""
+"""Table of the topics that MAVROS subscribes to: the MAVLink message that each becomes, field by field."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DEGREES = Unit(1e7, 1e-7)
 
 
 class Conversions:
-    """What the rows call: numbers in ENU and FLU to numbers in NED and FRD, for a vehicle."""
+    """Methods for rows: conversion of numbers from ENU and FLU to NED and FRD, for a vehicle."""
 
     def __init__(self, vehicle: Telemetry) -> None:
         self._vehicle = vehicle
@@ -50,20 +50,20 @@ class Conversions:
         return (float(YawEnu(yaw).to_ned().radians) if math.isfinite(yaw) else math.nan,)
 
     def attitude(self, x: float, y: float, z: float, w: float) -> tuple[float, ...]:
-        """Return an attitude w first, of FRD in NED."""
+        """Return an attitude [w, x, y, z] of FRD in NED."""
         norm = _is_rotation(x, y, z, w)
         return tuple(AttitudeEnu((x / norm, y / norm, z / norm, w / norm)).to_ned())
 
     def vector(self, frame: int, x: float, y: float, z: float) -> tuple[float, ...]:
-        """Return a vector along the axes of a frame: from FLU for the vehicle's own, else from ENU."""
+        """Return a vector along the axes of a frame: from FLU for the vehicle's own frames, else from ENU."""
         return (x, -y, -z) if frame in _BODY else (y, x, -z)
 
     def yaw_in(self, frame: int, yaw: float) -> tuple[float, ...]:
-        """Return a yaw from the vehicle's heading in its own frames, else from north."""
+        """Return a yaw relative to the vehicle's heading in its own frames, else from north."""
         return (-yaw,) if frame in _BODY else self.yaw(yaw)
 
     def inverted(self, x: float, y: float, z: float, w: float) -> tuple[float, ...]:
-        """Return NED_ENU_Q * q, w first: an orientation whose own axes stay."""
+        """Return NED_ENU_Q * q as [w, x, y, z]: an orientation that keeps its own axes."""
         root = math.sqrt(0.5)
         return root * -(x + y), root * (w + z), root * (w - z), root * (y - x)
 
@@ -83,15 +83,15 @@ def _is_rotation(x: float, y: float, z: float, w: float) -> float:
 
 @dataclass(frozen=True)
 class SetpointRow:
-    """A topic that becomes a message of MAVLink.
+    """A topic that becomes a MAVLink message.
 
     Attributes:
-        name: The name below MAVROS' namespace.
+        name: Name below MAVROS' namespace.
         type: package/Name.
-        message: The message of MAVLink.
-        fields: Where its fields come from. A key may be several fields.
+        message: MAVLink message.
+        fields: Sources of its fields. A key may be several fields.
         constants: Further fields.
-        is_setpoint: Whether it moves the vehicle: it ends a stream of our own names.
+        is_setpoint: Whether it moves the vehicle, and so ends a setpoint stream under our own names.
     """
 
     name: str
@@ -233,13 +233,13 @@ THRUST, THRUST_TYPE = "setpoint_attitude/thrust", "mavros_msgs/Thrust"
 
 
 def message_of(row: SetpointRow, message: Any, vehicle: Telemetry, limits: SetpointLimits, **more: Any) -> Fields:
-    """Return the fields of MAVLink's message.
+    """Return the fields of the MAVLink message.
 
     Args:
-        row: What it becomes.
-        message: The message of the topic.
+        row: Row of the topic.
+        message: Message of the topic.
         vehicle: The vehicle's telemetry.
-        limits: The limits of setpoints.
+        limits: Limits of setpoints.
         more: Further fields.
 
     Returns:

@@ -1,4 +1,4 @@
-"""MAVROS' topics that are more than one row: state, battery, texts, sticks, mission, times and parameters."""
+"""MAVROS' topics that need more than a row: state, battery, texts, sticks, mission, times and parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PARAMETER = VehicleTopic("param/event", "mavros_msgs/ParamEvent", profile=Profil
 
 
 def publish_state(names: MavrosNames, *, connected: bool) -> None:
-    """Publish the state of the last heartbeat; without a connection, nothing else is known."""
+    """Publish the state of the last heartbeat. Without a connection, all else is unknown."""
     state = names.vehicle.heartbeat if connected else None
     beat = state or Heartbeat()
     flags = {"armed": ARMED, "guided": GUIDED, "manual_input": MANUAL}
@@ -55,7 +55,7 @@ def _heartbeat(fields: Any, names: MavrosNames) -> None:
 
 
 def _battery(fields: Any, names: MavrosNames) -> None:
-    """The voltage is the sum of the cells; one that is continued in the next entry is 65,534 mV."""
+    """Publish the voltage as the sum of the cells. A cell that is continued in the next entry is 65,534 mV."""
     names.has_battery_status = names.has_battery_status or fields.id == 0
     cells, before = [], 0.0
     for voltages, ends in ((fields.voltages, (_NO_CELL,)), (fields.voltages_ext, (_NO_CELL, 0))):
@@ -82,7 +82,7 @@ def _sys_status(fields: Any, names: MavrosNames) -> None:
 
 
 def _publish_battery(names: MavrosNames, values: tuple[float, int, int], more: dict[str, Any], technology: int) -> None:
-    """Publish a battery: volts, hundredths of an ampere, percent; unknown ones as MAVROS, 0.01 A and -0.01."""
+    """Publish a battery: V, 0.01 A, percent. Unknown values are as in MAVROS: 0.01 A and -0.01."""
     voltage, current, remaining = values
     names.encode(
         BATTERY,
@@ -124,12 +124,12 @@ def _publish_channels(fields: Any, names: MavrosNames) -> None:
 def _servos(fields: Any, names: MavrosNames) -> None:
     if fields.port < _MAX_PORTS:
         _put(names.outputs, _OUTPUTS * fields.port, fields[2:18])
-        # Its 32 bits of microseconds wrap after 71 minutes.
+        # The 32 bits of microseconds wrap after 71 minutes.
         names.encode(RC_OUT, {"header.stamp": names.vehicle.arrival_ns, "channels": list(names.outputs)})
 
 
 def _put(numbers: list[int], first: int, new: tuple[int, ...]) -> None:
-    """Write numbers into a list, which grows with zeros."""
+    """Write numbers into a list, extending it with zeros."""
     numbers.extend([0] * (first + len(new) - len(numbers)))
     numbers[first : first + len(new)] = new
 
@@ -141,7 +141,7 @@ def _current(fields: Any, names: MavrosNames) -> None:
 
 
 def publish_waypoints(names: MavrosNames) -> None:
-    """Publish the mission, if it is known, and which item is flown."""
+    """Publish the mission, if it is known, and the current item."""
     if names.waypoints is not None:
         names.encode(WAYPOINTS, {"current_seq": names.current, "waypoints": names.waypoints})
 

@@ -1,4 +1,4 @@
-"""The table of MAVROS' topics: rows of a message with its fields, signs, units, frame and QoS."""
+"""Table of MAVROS' topics: rows from a message's fields, with signs, units, frame and QoS."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _attitude(message: str, orientation: ValueSource, *unless: str) -> TopicRow:
 
 
 def _updates(bits: int) -> Callable[[Any], bool] | None:
-    """Return whether a message has one of these bits of fields_updated; None for 0, which is no condition."""
+    """Return a condition that a message has one of these bits of fields_updated; None for 0."""
     return (lambda fields: bool(fields.fields_updated & bits)) if bits else None
 
 
@@ -234,7 +234,7 @@ _FLAGS = (
 
 
 def _same(names: str, **renamed: str) -> dict[str, ValueSource]:
-    """Return fields that have the same names and numbers in both messages, and some that are renamed."""
+    """Return the sources of fields with the same names and numbers in both messages, and of renamed ones."""
     return {name: of(renamed.get(name, name)) for name in names.split()}
 
 
@@ -313,7 +313,7 @@ _STATUS = (
             "hdg_acc": by("signed", "hdg_acc"),
             **_same("yaw"),
         },
-        # The message does not have them.
+        # Not in the MAVLink message.
         constants={"dgps_numch": 255, "dgps_age": 2**32 - 1},
     ),
 )
@@ -345,6 +345,6 @@ class MavrosVehicle(MavrosNames):
         super().__init__(vehicle, frames, send, readers())
 
     def disconnected(self) -> None:
-        """Publish that nothing is received from the vehicle, and forget which messages it sends."""
+        """Publish that the vehicle is no longer received, and forget which messages it sends."""
         super().disconnected()
         publish_state(self, connected=False)

@@ -1,4 +1,4 @@
-"""Waypoints of mavros_msgs as the items of MAVLink's missions, and back."""
+"""Conversion between waypoints of mavros_msgs and MAVLink's mission items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_node.mavlink.codec import EncodeError, kind_named
 from sim_node.mavlink.mission import Clear, Upload
 from sim_node.mavlink.transaction import Transaction, TransactionRefused
 
-# What degrees are multiplied with in MISSION_ITEM_INT, by MAV_FRAME; local ones have 1e4.
+# Factor of degrees in MISSION_ITEM_INT, by MAV_FRAME. Local frames have 1e4 per metre.
 _GLOBAL, _LOCAL = (0, 3, 5, 6, 10, 11), (1, 4, 7, 8, 9, 12, 20, 21)
 _PARAMS = tuple(f"param{number}" for number in range(1, 5))
 _KEPT = ("frame", "command", "autocontinue", *_PARAMS)
@@ -37,7 +37,7 @@ def item(number: int, point: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a MISSION_ITEM_INT.
 
     Raises:
-        ValueError: A place is not finite.
+        ValueError: A coordinate is not finite.
     """
     factor = _factor(point["frame"])
     place = point["x_lat"] * factor, point["y_long"] * factor, point["z_alt"]
@@ -49,7 +49,7 @@ def item(number: int, point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def upload_of(points: Sequence[Mapping[str, Any]]) -> Transaction:
-    """Return the upload of waypoints; without any, the deletion of the mission."""
+    """Return the upload of waypoints; if there are none, the deletion of the mission."""
     try:
         items = [item(number, point) for number, point in enumerate(points)]
         for fields in items:

@@ -1,4 +1,4 @@
-"""Missions as ground stations write them: QGC WPL 110 (Mission Planner, MAVProxy, QGroundControl) and .plan.
+"""Mission files of ground stations: QGC WPL 110 (Mission Planner, MAVProxy, QGroundControl) and .plan.
 
 https://mavlink.io/en/file_formats/ and https://docs.qgroundcontrol.com/master/en/qgc-dev-guide/file_formats/plan.html
 """
@@ -24,20 +24,21 @@ _COLUMNS = 12
 _WAYPOINT, _JUMP = 16, 177
 _POLYGON_IN, _POLYGON_OUT, _CIRCLE_IN, _CIRCLE_OUT, _RALLY_POINT = 5001, 5002, 5003, 5004, 5100  # MAV_CMD
 _RELATIVE = 3  # MAV_FRAME
-# Of latitude and longitude in degrees, their frames with integers.
+# Integer frames of latitude and longitude in degrees.
 _INT_FRAMES = {0: 5, 3: 6, 10: 11}
 _LOCAL = (1, 7)
 _MIN_VERTICES = 3
-# What a ground station writes for itself: its name, numbers of its items, and how it shows heights.
+# Keys that a ground station writes for itself: its name, numbers of items, and how it shows heights.
 _OWN = ("groundStation", "MISSION_ITEM_ID", "AMSLAltAboveTerrain", "globalPlanAltitudeMode")
-# MAV_FRAMEs of QGroundControl's AltitudeMode: relative to home, of sea level, that computed from terrain, terrain.
+# MAV_FRAMEs of QGroundControl's AltitudeMode: relative to home, above mean sea level, calculated above terrain,
+# terrain.
 _FRAMES_OF_MODES = {1: (3, 6), 2: (0, 5), 3: (0, 5), 4: (10, 11)}
 _UNUSED = 0x7FFFFFFF
 _HOME = "has no effect here: the home of the vehicle is used"
 
 
 class _PlanItem(NamedTuple):
-    """A simple item: its message, its number in jumps if it has one, and where its params are."""
+    """A simple item: its message, its number for jumps if it has one, and the location of its params."""
 
     fields: dict[str, Any]
     jump_id: int | None
@@ -45,7 +46,7 @@ class _PlanItem(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a file holds: the fields of MISSION_ITEM_INTs. Item 0 of a mission is home, as its jumps count."""
+    """Contents of a file: fields of MISSION_ITEM_INTs. Item 0 of a mission is home, by which its jumps count."""
 
     items: tuple[Fields, ...]
     fence: tuple[Fields, ...] = ()
@@ -53,7 +54,7 @@ class Stored(NamedTuple):
 
 
 def read_wpl(text: str, report: Report) -> Stored:
-    """Read lines of numbers that are separated by tabs or spaces. Faults go to the report."""
+    """Parse lines of numbers separated by tabs or spaces. Faults are added to the report."""
     first, *lines = text.splitlines()
     if first.split() != [*WPL.split(), _WPL_VERSION]:
         report.error(f"found {first[:40]!r}; allowed: {WPL} {_WPL_VERSION}", (1, 1))
@@ -126,7 +127,7 @@ def read_qgc_plan(root: Value) -> Stored:
 
 
 def is_qgc_plan(root: Value) -> bool:
-    """Whether a document says of itself that it is a .plan."""
+    """Return whether a document declares itself a .plan."""
     return isinstance(root.node, Node) and "fileType" in root.node.entries
 
 
@@ -141,7 +142,7 @@ def _plan_items(entry: Value) -> Iterator[_PlanItem]:
     if _is_complex(entry):
         style = table.get("TransectStyleComplexItem")
         inner = None if style is None else _table(style, ("Items",)).get("Items")
-        mark(entry.node)  # the rest is what the editor made these items of
+        mark(entry.node)  # the rest is data from which the editor made these items
         if inner is None:
             name = table.get("complexItemType")
             entry.error(
@@ -176,7 +177,7 @@ def _plan_items(entry: Value) -> Iterator[_PlanItem]:
 
 
 def _mark_repeated(table: Table, frame: int, height: float) -> None:
-    """Mark the height and its mode as read if they repeat what the params and the frame of an item are."""
+    """Mark the height and its mode as read if they repeat the params and the frame of an item."""
     altitude, mode = table.get("Altitude"), table.get("AltitudeMode")
     if altitude is not None:
         altitude.node.read = _is_null(altitude) or altitude.number() == height
@@ -186,7 +187,7 @@ def _mark_repeated(table: Table, frame: int, height: float) -> None:
 
 
 def _with_jumps(items: list[_PlanItem]) -> list[Fields]:
-    """Return the items with jumps to places in the mission; a file has the doJumpId of the item, if that has one."""
+    """Return the items with jump targets as indices. A file has the doJumpId of the target, if that has one."""
     places: dict[int, int] = {}
     for place, item in enumerate(items, start=1):
         places.setdefault(place if item.jump_id is None else item.jump_id, place)
@@ -246,7 +247,7 @@ def _scale(frame: int) -> float:
 
 
 def _fits(frame: int, *coordinates: float) -> bool:
-    """Return whether the integers of a message can hold coordinates; NaN stands for none."""
+    """Return whether coordinates fit into the integers of a message; NaN stands for none."""
     return not any(abs(each * _scale(frame)) >= _UNUSED for each in coordinates)
 
 
@@ -255,7 +256,7 @@ def _scaled(value: float, scale: float) -> int:
 
 
 def _table(value: Value, required: tuple[str, ...] = (), version: int | None = None) -> Table:
-    """A mapping with any keys, in a version if it has one: ground stations store much that no vehicle needs."""
+    """Read a mapping with any keys, and a version if any: ground stations store much that vehicles do not need."""
     entries = value.node.entries if isinstance(value.node, Node) else {}
     for name in _OWN:
         if name in entries:

@@ -1,4 +1,4 @@
-"""The kinds of mission items: keys in a file, and the MAV_CMD that each becomes. One entry per kind."""
+"""Kinds of mission items: their keys in a file, and the MAV_CMD of each."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from typing import Any, NamedTuple
 from sim_node.spatial.frames import Heading
 from sim_node.world.readers.yaml_values import Table, Value
 
-# Places beyond this are no flight of a small vehicle (m, or above home).
+# Maximum distance and height of an item (m): small vehicles do not fly further.
 MAX_DISTANCE = 1e6
 
 
 @dataclass(frozen=True)
 class Item:
-    """One item: MAV_CMD, up to four params, and a place where the command has one.
+    """A mission item.
 
-    place: east, north, up of home in metres, or latitude, longitude (degrees) and metres above home: the plan's frame.
+    Attributes:
+        command: MAV_CMD.
+        params: Up to four params.
+        place: Position, if the command has one, in the plan's frame: east, north and up of home (m), or latitude,
+            longitude (degrees) and height above home (m).
     """
 
     command: int
@@ -27,10 +31,11 @@ class Item:
 
 
 class ItemParam(NamedTuple):
-    """A key of items: which of the four params it is, its range, and its default; None where the key is required.
+    """A key of items: the index of its param, its range, and its default, which is None if the key is required.
 
-    A yaw is in degrees counterclockwise from east in files, as in all of ROS, and clockwise from north in params, where
-    NaN leaves it to the autopilot. There, north is 360, since some autopilots give 0 back for what was never set.
+    A yaw is in degrees counterclockwise from east in files, as everywhere in ROS, and clockwise from north in params,
+    where NaN leaves it to the autopilot. North is 360 there, since some autopilots return 0 for a param that was never
+    set.
     """
 
     number: int
@@ -40,12 +45,12 @@ class ItemParam(NamedTuple):
     is_yaw: bool = False
 
     def read(self, value: Value | None) -> float:
-        """Return the param of a value; the default if there is none."""
+        """Return the param for a value, or the default."""
         given = self.default or 0.0 if value is None else value.number(self.low, self.high)
         return Heading.of_yaw_degrees(given).degrees or 360.0 if self.is_yaw else given
 
     def written(self, param: float) -> float | None:
-        """Return what a file has for the param; None for nothing."""
+        """Return the value in a file for the param; None for none."""
         if not self.is_yaw:
             return param
         return Heading(param).to_yaw_degrees() if math.isfinite(param) and param != 0.0 else None
@@ -58,8 +63,8 @@ class ItemKind:
     Attributes:
         command: MAV_CMD.
         place: Whether items have a position: "required", "optional", or "" for never.
-        keys: The keys beside type and position, each with the param that it is.
-        params: The params of an item without keys.
+        keys: Keys other than type and position, with their params.
+        params: Params of an item without keys.
     """
 
     command: int
@@ -100,7 +105,7 @@ KINDS: Mapping[str, ItemKind] = {
 
 
 def read_item(value: Value, lla: bool) -> Item | None:
-    """One entry of a plan's items, None with the fault recorded."""
+    """Read an entry of a plan's items; None if it has faults, which are recorded."""
     known = sorted({"type", "position", *(key for made in KINDS.values() for key in made.keys)})
     name = value.table(known, ("type",)).get("type")
     if name is None:
@@ -131,7 +136,7 @@ def _place(value: Value | None, lla: bool) -> tuple[float, float, float] | None:
 def item_fields(
     command: int, frame: int, params: Sequence[float] = (), x: int = 0, y: int = 0, z: float = 0.0, goes_on: bool = True
 ) -> dict[str, Any]:
-    """Return the fields of a MISSION_ITEM_INT but its number; params that are not given are zero."""
+    """Return the fields of a MISSION_ITEM_INT, except for its number. Missing params are zero."""
     four = {f"param{number}": value for number, value in enumerate((*params, 0.0, 0.0, 0.0, 0.0)[:4], start=1)}
     return {"frame": frame, "command": command, "autocontinue": int(goes_on), **four, "x": x, "y": y, "z": z}
 

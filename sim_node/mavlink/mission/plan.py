@@ -1,4 +1,4 @@
-"""Mission files: read from YAML or JSON with every fault located, converted to MISSION_ITEM_INT and back."""
+"""Mission files: parsing of YAML or JSON, with every fault located, and conversion to and from MISSION_ITEM_INT."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Plan:
     """A mission: items in one frame, or the contents of a ground station's file.
 
     Attributes:
-        frame: The frame of the items' places: "enu" (east, north, up of home, m) or "lla" (latitude and longitude in
+        frame: Frame of the items' positions: "enu" (east, north, up of home, m) or "lla" (latitude and longitude in
             degrees, m above home).
-        items: The items, in order.
-        stored: The MISSION_ITEM_INTs of a ground station's file, instead of items.
-        unread: What the file has that is not in the mission.
+        items: Items, in order.
+        stored: MISSION_ITEM_INTs of a ground station's file, instead of items.
+        unread: Contents of the file that are not in the mission.
     """
 
     frame: str
@@ -89,7 +89,7 @@ def _checked(plan: Plan, report: Report) -> Plan:
 
 
 def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
-    """Return the fields of the plan's MISSION_ITEM_INTs. ArduPilot's item 0 is home, so one goes in front."""
+    """Return the fields of the plan's MISSION_ITEM_INTs. For ArduPilot, whose item 0 is home, home is inserted."""
     if plan.stored is not None:
         return _stored_messages(plan.stored.items, home, autopilot)
     items = _with_landing_places(plan, home) if autopilot == PX4 else plan.items
@@ -111,7 +111,7 @@ def rally_messages(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot: int) -> list[dict[str, Any]]:
-    """Item 0 of files is home. It is replaced by the vehicle's home for ArduPilot and left out for PX4."""
+    """Return the items of a file, whose item 0 is home: for ArduPilot with the vehicle's home, for PX4 without."""
     items = [dict(item) for item in stored]
     if autopilot == ARDUPILOT:
         items[0] |= {"x": round(home.latitude * 1e7), "y": round(home.longitude * 1e7), "z": home.altitude_msl}
@@ -124,7 +124,7 @@ def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot:
 
 
 def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
-    """Return the entries of a plan in lla from MISSION_ITEM_INTs; a command without a kind is given by its number."""
+    """Return the entries of a plan in lla from MISSION_ITEM_INTs. Commands that have no kind are given by number."""
     return [_entry(fields) for fields in (messages[1:] if autopilot == ARDUPILOT else messages)]
 
 
@@ -132,11 +132,11 @@ def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
     """Write a mission in the frame "lla" as JSON.
 
     Args:
-        entries: The items as `from_messages` returns them.
+        entries: Items as returned by `from_messages`.
 
     Returns:
-        Text that `read_plan` reads, except for entries of type "command", which have no kind, and for numbers that are
-        not finite, which are null.
+        Text for `read_plan`, unless it contains entries of type "command", which have no kind, or null, for numbers
+        that are not finite.
     """
     return json.dumps({"frame": "lla", "items": [_finite(entry) for entry in entries]}, indent=2)
 
@@ -151,7 +151,7 @@ def _finite(value: Any) -> Any:
 
 
 def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
-    """Return the items with a place for every landing: PX4 interprets latitude and longitude 0 as a position."""
+    """Return the items with a position for every landing: PX4 interprets latitude and longitude 0 as a position."""
     items = []
     latest = (0.0, 0.0, 0.0) if plan.frame == "enu" else (home.latitude, home.longitude, 0.0)
     for item in plan.items:
@@ -163,7 +163,7 @@ def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
 
 
 def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
-    """Items without a place are in the frame MISSION: PX4 supports such commands in no other."""
+    """Return the fields of an item. Without a position, its frame is MISSION, as PX4 requires for such commands."""
     params: Sequence[float] = item.params
     latitude = longitude = height = 0.0
     if item.command == _TAKEOFF:

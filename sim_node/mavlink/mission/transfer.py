@@ -9,23 +9,25 @@ from sim_node.mavlink.codec import MavlinkMessage, enum_name
 from sim_node.mavlink.transaction import Outgoing, Transaction
 
 SECOND = 1_000_000_000
-# Requests are repeated after a pause that follows the delay of the link: each copy is answered, and costs time, too.
+# Requests are repeated after a pause that follows the delay of the link: each copy is answered, and costs time.
 MIN_PAUSE_NS, MAX_PAUSE_NS = 3 * SECOND // 2, 6 * SECOND
 GIVE_UP_NS = 30 * SECOND
-# During an upload the autopilot requests items, and repeats its requests. When it stops for so long, it has given up.
+# During an upload the autopilot requests items, and repeats its requests. A silence of this length means that it has
+# given up.
 SILENCE_NS = 8 * SECOND
 # How long an autopilot may still request items after an error that does not end its upload.
 AFTER_ERROR_NS = 3 * SECOND // 2
-# How often a list is sent, and how often if an error ended each upload: the loss of one acknowledgement costs one.
+# Maximum number of uploads of a list, in general and if each ended with an error. The loss of an acknowledgement costs
+# one upload.
 MAX_UPLOADS, MAX_ERRORS = 8, 4
 ACCEPTED, FAILED, INVALID_SEQUENCE, CANCELLED = 0, 1, 13, 15  # MAV_MISSION_RESULT
 MISSION, FENCE, RALLY = 0, 1, 2  # MAV_MISSION_TYPE
-# A limit on the count that an autopilot announces.
+# Maximum count that an autopilot may announce.
 MAX_ITEMS = 5000
 
 
 class Transfer(Transaction):
-    """A transfer of a mission, one at a time: requests are repeated until they are answered."""
+    """A transfer of a mission, one at a time. Requests are repeated until they are answered."""
 
     key = "mission"
 
@@ -37,13 +39,13 @@ class Transfer(Transaction):
         self._last: list[Outgoing] = []
 
     def request(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
-        """Return a message that has to be answered, and repeat it until `answered`."""
+        """Return a message that must be answered, and repeat it until `answered`."""
         self._last, self._since_ns, self._sent_ns, self._tries = [outgoing], now_ns, now_ns, 1
         self._pause_ns = min(max(2 * self._delay_ns, MIN_PAUSE_NS), MAX_PAUSE_NS)
         return self._last
 
     def answered(self, now_ns: int) -> None:
-        """Measure the delay of the link. Of a repeated request, it is no more than this."""
+        """Measure the delay of the link. If a request was repeated, this is an upper bound."""
         self._delay_ns = max(now_ns - self._since_ns, 0)
 
     def tick(self, now_ns: int) -> list[Outgoing]:
@@ -57,10 +59,10 @@ class Transfer(Transaction):
         return self._last
 
     def refused(self, message: MavlinkMessage) -> bool:
-        """Return whether a MISSION_ACK is a refusal. The result is set then, unless it is about one message only."""
+        """Return whether a MISSION_ACK is a refusal. The result is set, unless it is about a single message."""
         if message.fields.type == ACCEPTED:
             return False
-        # Sent for a message that arrived twice, or that belongs to an earlier transfer.
+        # Sent for a repeated message, or one of an earlier transfer.
         if message.fields.type != INVALID_SEQUENCE:
             self.end(False, result_words(message.fields.type))
         return True
@@ -71,7 +73,7 @@ def result_words(result: int) -> str:
     return enum_name("MAV_MISSION_RESULT", result).removeprefix("MAV_MISSION_").lower().replace("_", " ")
 
 
-# What an upload remembers.
+# State of an upload.
 _STATE = (
     *("since_ns", "sent_ns", "pause_ns", "delay_ns", "tries", "last"),
     *("lists", "count", "requested", "received_ns", "uploads", "error"),
@@ -82,13 +84,13 @@ class Upload(Transfer):
     """Uploads a mission: sends items as the autopilot requests them.
 
     On a link with delays and losses, messages arrive twice and late, and autopilots answer each of them: ArduPilot
-    starts again with each MISSION_COUNT and sends INVALID_SEQUENCE for a doubled item, PX4 sends MAV_MISSION_ERROR for
-    both. None of this ends the upload, so that only silence does. Then the list is sent again: the last
-    acknowledgement may have been lost.
+    starts again with each MISSION_COUNT and sends INVALID_SEQUENCE for a repeated item; PX4 sends MAV_MISSION_ERROR for
+    both. None of this ends the upload, only silence does. Then the list is sent again: the last acknowledgement may
+    have been lost.
 
     Args:
-        items: The mission: the fields of its MISSION_ITEM_INTs.
-        others: Further lists by their MAV_MISSION_TYPE, such as a geofence, sent after the mission.
+        items: Fields of the mission's MISSION_ITEM_INTs.
+        others: Further lists by MAV_MISSION_TYPE, such as a geofence, sent after the mission.
     """
 
     name = "mission upload"
@@ -105,18 +107,18 @@ class Upload(Transfer):
         self._error: int | None = None
 
     def state(self) -> dict[str, Any]:
-        """Return where it is, while it has no result, for `put_state`.
+        """Return the state of an upload that has no result yet, for `put_state`.
 
         Returns:
-            Numbers and lists by names, as JSON has them.
+            Numbers and lists by names, as JSON types.
         """
         return {name: getattr(self, f"_{name}") for name in _STATE}
 
     def put_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from where another upload was.
+        """Continue another upload.
 
         Args:
-            state: What `state` returned.
+            state: Result of `state`.
 
         Raises:
             KeyError: A name is missing.
@@ -129,7 +131,7 @@ class Upload(Transfer):
         """Announce the number of items.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -140,11 +142,11 @@ class Upload(Transfer):
         return self.request(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
 
     def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
-        """Send the requested item, again if it is requested again; after an acknowledgement, the next list.
+        """Send the requested item, even if it was requested before. After an acknowledgement, send the next list.
 
         Args:
             message: A message from the autopilot.
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -178,10 +180,10 @@ class Upload(Transfer):
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Announce the items again until the first one is requested; then the autopilot repeats its requests.
+        """Announce the items again until the first one is requested. From then on, the autopilot repeats its requests.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -200,7 +202,7 @@ class Upload(Transfer):
 
 
 class Download(Transfer):
-    """Downloads the mission, item by item. The value of its result: the fields of the MISSION_ITEM_INTs."""
+    """Downloads the mission, item by item. The value of its result is the fields of the MISSION_ITEM_INTs."""
 
     name = "mission download"
 
@@ -213,7 +215,7 @@ class Download(Transfer):
         """Request the number of items.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -225,7 +227,7 @@ class Download(Transfer):
 
         Args:
             message: A message from the autopilot.
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -256,7 +258,7 @@ class Download(Transfer):
 
 
 class SetCurrent(Transfer):
-    """Goes on with an item of the mission.
+    """Sets the current item of the mission.
 
     Args:
         item: Its number, as the autopilot counts.
@@ -272,7 +274,7 @@ class SetCurrent(Transfer):
         """Request the item.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -284,7 +286,7 @@ class SetCurrent(Transfer):
 
         Args:
             message: A message from the autopilot.
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             No messages.
@@ -303,7 +305,7 @@ class Clear(Transfer):
         """Request the deletion.
 
         Args:
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.
@@ -315,7 +317,7 @@ class Clear(Transfer):
 
         Args:
             message: A message from the autopilot.
-            now_ns: The time, monotonic, ns.
+            now_ns: Monotonic time (ns).
 
         Returns:
             The messages to send.

@@ -1,6 +1,7 @@
-"""A PX4 behind an agent as a MAVLink vehicle: what it publishes below fmu/out, and what it reads below fmu/in.
+"""A PX4 behind an agent as a MAVLink vehicle: conversion of its topics below fmu/out and fmu/in.
 
-So all names of a bridge, ours and those of others, serve a PX4 whose messages are on the graph and that has no link.
+So all names of a bridge, ours and those of other software, also serve a PX4 whose messages are on the graph and that
+has no link.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ _ON_GROUND, _IN_AIR = 1, 2  # MAV_LANDED_STATE
 _ARMED = 2  # VehicleStatus.ARMING_STATE_ARMED
 _NO_CELL = 65535
 _NO_SPEED = 65535
-# Of HIGHRES_IMU: the accelerometer and the gyroscope.
+# HIGHRES_IMU.fields_updated: accelerometer and gyroscope.
 _IMU_FIELDS = 0x3F
-# A later first stamp is no time since boot (µs): PX4 has the clock of its agent then.
+# Maximum first stamp that is a time since boot (µs). PX4 otherwise has the clock of its agent.
 _BOOT_US = 10 * 24 * 3600 * 10**6
-# Commands about MAVLink's own messages; nobody sends any.
+# Commands about MAVLink's own messages, which are not sent.
 _OF_MAVLINK = frozenset((511, 512, 510, 519, 520))
 _UNSUPPORTED = 3  # MAV_RESULT
 _GLOBAL_FRAMES = frozenset((0, 3, 5, 6, 10, 11))
 
 
 class FmuOutputs:
-    """What PX4 has published, as messages of MAVLink. Not thread-safe.
+    """Converts messages that PX4 has published to MAVLink. Not thread-safe.
 
     Attributes:
-        system: The vehicle's system id; 0 until its status has come.
+        system: The vehicle's system id; 0 until its status is received.
     """
 
     def __init__(self) -> None:
@@ -57,15 +58,15 @@ class FmuOutputs:
         self._rates = (0.0, 0.0, 0.0)
 
     def frames(self, name: str, message: Any) -> Sequence[Outgoing]:
-        """Return the messages of MAVLink that stand for one of PX4.
+        """Return the MAVLink messages for a message of PX4.
 
         Args:
             name: A name of OUTPUTS.
             message: The message.
 
         Returns:
-            Their names and fields; none before the first vehicle_status, and none for a message that has come before,
-            on the topic with the version.
+            Their names and fields; none before the first vehicle_status, and none for a message that was received
+            before, on the topic with the version.
         """
         stamp_us = int(message.timestamp)
         if self._stamps.get(name) == stamp_us:
@@ -80,7 +81,7 @@ class FmuOutputs:
         return OUTPUTS[name].convert(self, message, max(stamp_us - self._begin_us, 0))
 
     def status(self, message: Any, now_us: int) -> Sequence[Outgoing]:
-        """Return HEARTBEAT, and SYS_STATUS with the checks before arming."""
+        """Return HEARTBEAT, and SYS_STATUS with the pre-arm checks."""
         armed = message.arming_state == _ARMED
         main, sub = MODES.get(int(message.nav_state), (0, 0))
         state = _CRITICAL if message.failsafe else _ACTIVE if armed else _STANDBY
@@ -177,7 +178,7 @@ class FmuOutputs:
         return (("HOME_POSITION", {"time_usec": now_us, **place, **local, "q": q}),)
 
     def imu(self, message: Any, now_us: int) -> Sequence[Outgoing]:
-        """Return HIGHRES_IMU without what SensorCombined lacks."""
+        """Return HIGHRES_IMU, limited to the contents of SensorCombined."""
         fields = dict(zip(("xgyro", "ygyro", "zgyro"), map(float, message.gyro_rad), strict=True))
         fields |= dict(zip(("xacc", "yacc", "zacc"), map(float, message.accelerometer_m_s2), strict=True))
         return (("HIGHRES_IMU", {"time_usec": now_us, **fields, "fields_updated": _IMU_FIELDS}),)
@@ -197,11 +198,11 @@ class FmuOutputs:
 
 
 class Output(NamedTuple):
-    """A topic below fmu/out that is read.
+    """A topic below fmu/out that is subscribed to.
 
     Attributes:
-        topic: The topic, by its name without the version.
-        convert: Returns the messages of MAVLink, given the time since boot (µs).
+        topic: Name of the topic without the version.
+        convert: Returns the MAVLink messages, given the time since boot (µs).
     """
 
     topic: VehicleTopic
@@ -237,12 +238,12 @@ def _int16(value: float) -> int:
 
 
 def _place(names: str, latitude: float, longitude: float, altitude: float) -> dict[str, int]:
-    """Return degrees and metres as MAVLink has them, under these names."""
+    """Return degrees and metres in MAVLink's units, under these names."""
     numbers = (latitude * 1e7, longitude * 1e7, altitude * 1e3)
     return {name: round(each) if math.isfinite(each) else 0 for name, each in zip(names.split(), numbers, strict=True)}
 
 
-# The topics below fmu/in that are sent, with their messages.
+# Topics below fmu/in that are published, with their messages.
 INPUT_TYPES: Mapping[str, str] = {
     "vehicle_command": "VehicleCommand",
     "offboard_control_mode": "OffboardControlMode",
@@ -250,20 +251,20 @@ INPUT_TYPES: Mapping[str, str] = {
     "vehicle_attitude_setpoint": "VehicleAttitudeSetpoint",
     "vehicle_rates_setpoint": "VehicleRatesSetpoint",
 }
-# A topic of INPUT_TYPES, and the fields of its message.
+# A topic of INPUT_TYPES, and fields of its message.
 Input = tuple[str, Mapping[str, Any]]
 _AXES = ("position", "velocity", "acceleration")
 
 
 def inputs_of(message: MavlinkMessage) -> tuple[Sequence[Input], Sequence[Outgoing]]:
-    """Return what a message of MAVLink is for PX4's topics.
+    """Convert a MAVLink message to messages on PX4's topics.
 
     Args:
-        message: What was sent to the vehicle.
+        message: A message to the vehicle.
 
     Returns:
-        The messages below fmu/in; and what answers it at once, where it is about MAVLink itself. Missions and
-        parameters have no topics.
+        The messages below fmu/in; and the answer, for a message about MAVLink itself. Missions and parameters have no
+        topics.
     """
     fields = message.fields
     if message.name in ("COMMAND_LONG", "COMMAND_INT"):

@@ -1,4 +1,4 @@
-"""The table of what PX4 reads below fmu/in, and the messages of MAVLink that each becomes."""
+"""Table of the topics that PX4 reads below fmu/in, and the MAVLink messages that each becomes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _LOCAL, _ATTITUDE = "SET_POSITION_TARGET_LOCAL_NED", "SET_ATTITUDE_TARGET"
 _TARGET_FIELDS = ("x", "y", "z", "vx", "vy", "vz", "afx", "afy", "afz", "yaw", "yaw_rate")
 _MASK_BITS = (*range(9), 10, 11)
 _GLOBAL_INT = 5  # MAV_FRAME_GLOBAL_INT
-# Commands whose fifth and sixth parameters are degrees: a COMMAND_LONG would round them to a metre.
+# Commands whose fifth and sixth parameters are degrees, which COMMAND_LONG would round to a metre.
 _AT_A_PLACE = frozenset((16, 19, 21, 22, 34, 35, 84, 85, 179, 192, 195))
-# VehicleCommand's own, which MAVLink does not have.
+# Commands of VehicleCommand that MAVLink does not have.
 _SET_ORIGIN = 100_000
 _MAX_COMMAND = 65535
 _BODY_FRD, _LOCAL_FRD = 12, 20  # MAV_FRAME
-_POSE_FRAMES = {1: LOCAL_NED, 2: _LOCAL_FRD}  # of VehicleOdometry.POSE_FRAME_*
+_POSE_FRAMES = {1: LOCAL_NED, 2: _LOCAL_FRD}  # VehicleOdometry.POSE_FRAME_*
 _VELOCITY_FRAMES = {1: LOCAL_NED, 2: _LOCAL_FRD, 3: _BODY_FRD}
 _VISION, _MOCAP = 2, 6  # MAV_ESTIMATOR_TYPE
 # The diagonal of a symmetric 6 x 6 matrix in the order of its upper triangle.
@@ -45,7 +45,7 @@ MODES = {
 
 
 def _target(numbers: Sequence[float]) -> Outgoing:
-    """Return the setpoint of position, velocity, acceleration, yaw and yaw rate; NaN is what does not apply."""
+    """Return the setpoint for position, velocity, acceleration, yaw and yaw rate; NaN for those that do not apply."""
     mask = sum(1 << bit for bit, number in zip(_MASK_BITS, numbers, strict=True) if math.isnan(number))
     given = [0.0 if math.isnan(number) else float(number) for number in numbers]
     fields = dict(zip(_TARGET_FIELDS, given, strict=True))
@@ -53,7 +53,7 @@ def _target(numbers: Sequence[float]) -> Outgoing:
 
 
 def hold() -> Outgoing:
-    """Return the setpoint that stands for an OffboardControlMode without one: PX4 enters OFFBOARD with that alone."""
+    """Return the setpoint for an OffboardControlMode without a setpoint, which is enough for PX4 to enter OFFBOARD."""
     mask = NO_POSITION | NO_ACCELERATION | NO_YAW | NO_YAW_RATE
     return _LOCAL, {"coordinate_frame": LOCAL_NED, "type_mask": mask, **dict.fromkeys(_TARGET_FIELDS, 0.0)}
 
@@ -136,7 +136,7 @@ def _rounded(what: str, number: float) -> int:
 
 
 def _sticks(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
-    """Convert the sticks, from -1 to 1, as PX4's own receiver of MANUAL_CONTROL does in reverse."""
+    """Convert sticks, -1 to 1, by the inverse of PX4's own conversion of MANUAL_CONTROL."""
     if not message.valid:
         raise SetpointRefused("valid is false")
     thrust = (message.throttle + 1.0) * 0.5
@@ -176,7 +176,7 @@ def _odometry(estimator: int) -> Convert:
 
 
 def _upper(variances: Sequence[float]) -> tuple[float, ...]:
-    """Return a covariance (21, the upper triangle) with these on its diagonal; NaN in front if none is known."""
+    """Return a covariance (21,), the upper triangle, with these on its diagonal; NaN in front if none is known."""
     numbers = [0.0] * 21
     for at, variance in zip(_DIAGONAL, variances, strict=True):
         numbers[at] = float(variance)
@@ -195,7 +195,7 @@ def _distance(message: Any, vehicle: Telemetry) -> Sequence[Outgoing]:
         "horizontal_fov": float(message.h_fov),
         "vertical_fov": float(message.v_fov),
         "quaternion": tuple(map(float, message.q)),
-        # 0 is unknown there, and 1 invalid.
+        # There, 0 means unknown, and 1 invalid.
         "signal_quality": 0 if message.signal_quality < 0 else max(int(message.signal_quality), 1),
     }
     return (("DISTANCE_SENSOR", fields),)
@@ -231,10 +231,10 @@ INPUTS: tuple[Input, ...] = (
     Input("obstacle_distance", "ObstacleDistance", _obstacles),
 )
 OFFBOARD_MODE, OFFBOARD_TYPE = "offboard_control_mode", "OffboardControlMode"
-# The fields of OffboardControlMode, from the outermost controller on: the first one that is set counts.
+# Fields of OffboardControlMode, from the outermost controller on. The first one that is set counts.
 OFFBOARD_FIELDS = (*_MOVES, "attitude", "body_rate", "thrust_and_torque", "direct_actuator")
 
 
 def controlled(offboard: Mapping[str, bool]) -> str:
-    """Return the outermost controller that an OffboardControlMode asks for; empty for none."""
+    """Return the outermost controller that an OffboardControlMode sets; empty for none."""
     return next((name for name in OFFBOARD_FIELDS if offboard.get(name)), "")

@@ -1,4 +1,4 @@
-"""A vehicle under PX4's names: what its topics need beside one message, and where they are sent."""
+"""A vehicle under PX4's names: the state that its topics need beyond a single message, and where they are sent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sim_node.mavlink.telemetry import Send, Telemetry
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.messages.definitions import constant_of
 
-# PX4 integrates it from its own sensors: CONSTANTS_ONE_G (m/s²).
+# Standard gravity in PX4: CONSTANTS_ONE_G (m/s²).
 _GRAVITY = 9.80665
 _UNKNOWN_U16 = 65535
-# VehicleCommand's own command for a mode, which MAVLink does not have.
+# VehicleCommand's own command to set a mode, which MAVLink does not have.
 SET_NAV_STATE = 100_001
 
 
@@ -31,11 +31,11 @@ def px4_topic(name: str, type: str) -> VehicleTopic:
 def topics_of(topic: VehicleTopic) -> tuple[VehicleTopic, ...]:
     """Return the topics of a message that PX4 publishes: with the version of the definition, and without it.
 
-    PX4 appends _v1 to the topic of a message whose MESSAGE_VERSION is 1, and nothing for version 0. Programs that were
-    written before versions subscribe to the plain name, so that it is published as well.
+    PX4 appends _v1 to the topic of a message whose MESSAGE_VERSION is 1, and nothing for version 0. Programs from
+    before versions subscribe to the plain name, so it is published as well.
 
     Args:
-        topic: The topic, by its plain name.
+        topic: Plain name of the topic.
 
     Returns:
         One topic or two.
@@ -48,25 +48,25 @@ def topics_of(topic: VehicleTopic) -> tuple[VehicleTopic, ...]:
 
 
 def versioned(topic: str, type: str) -> tuple[str, ...]:
-    """Return a topic's name, and before it the one with the version of its message if that is not 0."""
+    """Return the plain name of a topic, preceded by the name with the version of its message if that is not 0."""
     version = constant_of(f"px4_msgs/msg/{type}", "MESSAGE_VERSION")
     return (f"{topic}_v{version}", topic) if version else (topic,)
 
 
 class Px4Names(VehicleNames):
-    """The state that PX4's topics of a vehicle have beside the vehicle's own. Belongs to the bridge's thread.
+    """State for PX4's topics, in addition to that of the vehicle. Belongs to the bridge's thread.
 
-    Positions are in local NED, bodies in FRD, quaternions w first, times in microseconds of the graph's clock, as PX4
-    has them once its clock is that of its agent.
+    Positions are in local NED, bodies in FRD, quaternions [w, x, y, z], times in microseconds of the graph's clock, as
+    in PX4 once it is synchronised with its agent.
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
         send: Called with a topic and its message as CDR.
-        readers: The functions that publish a message, by its name.
+        readers: Functions that publish a message, by its name.
 
     Attributes:
-        offboard: The last fmu/in/offboard_control_mode, or what the mode of a program controls, by its fields.
-        program_mode: The navigation state of the mode of a program that is flown as OFFBOARD, or is to be; 0 for none.
+        offboard: Fields of the last fmu/in/offboard_control_mode, or of what the mode of a program controls.
+        program_mode: Navigation state of a program's mode that is, or will be, flown as OFFBOARD; 0 for none.
         selecting: Whether the next answer to DO_SET_MODE is one to VEHICLE_CMD_SET_NAV_STATE.
     """
 
@@ -74,14 +74,14 @@ class Px4Names(VehicleNames):
         super().__init__(vehicle, send, readers, vehicle.frames)
         self.offboard: Mapping[str, bool] = {}
         self.program_mode, self.selecting = 0, False
-        # When the vehicle was armed, has taken off, and began the mode (µs); the number of homes.
+        # Times when the vehicle was armed, took off, and began the mode (µs); the number of homes.
         self.armed_us, self.takeoff_us, self.mode_us, self.nav_state = 0, 0, 0, -1
         self.homes = 0
         self._last_imu_us = 0
 
     @property
     def now_us(self) -> int:
-        """When the message that is being translated was received (µs, graph's clock)."""
+        """Time of reception of the message that is being translated (µs, graph's clock)."""
         return self.vehicle.arrival_ns // 1000
 
     def send(self, topic: VehicleTopic, data: bytes) -> None:
@@ -93,32 +93,32 @@ class Px4Names(VehicleNames):
         """Send a message with its timestamp, given its other fields by name."""
         super().encode(topic, {"timestamp": self.now_us, **fields})
 
-    # What rows call
+    # Methods for rows
 
     def times(self) -> Numbers:
-        """Return when the message that is published was sampled, twice (µs)."""
+        """Return, twice, when the published message was sampled (µs)."""
         return (self.row_stamp_ns // 1000,) * 2
 
     def unit(self, w: float, x: float, y: float, z: float) -> Numbers:
-        """Return an attitude as it is, with norm 1."""
+        """Return an attitude, normalised."""
         q = unit_quaternion(w, x, y, z)
         if q is None:
             raise Unknown("no attitude")
         return q
 
     def angles(self, roll: float, pitch: float, yaw: float) -> Numbers:
-        """Return an attitude, w first."""
+        """Return an attitude [w, x, y, z]."""
         if not math.isfinite(roll + pitch + yaw):
             raise Unknown("no attitude")
         return quaternion_from_rpy(roll, pitch, yaw)
 
     def orientation(self) -> Numbers:
-        """Return the vehicle's attitude, w first; NaN if it is not known."""
+        """Return the vehicle's attitude [w, x, y, z]; NaN if unknown."""
         q = self.vehicle.attitude
         return (math.nan,) * 4 if q is None else tuple(q.to_ned())
 
     def rates(self) -> Numbers:
-        """Return the vehicle's angular rates in FRD (rad/s); NaN if they are not known."""
+        """Return the vehicle's angular rates in FRD (rad/s); NaN if unknown."""
         if self.vehicle.rates is None:
             return (math.nan,) * 3
         x, y, z = self.vehicle.rates
@@ -144,7 +144,7 @@ class Px4Names(VehicleNames):
         return x, y, z
 
     def origin(self) -> Numbers:
-        """Return whether the origin of local NED is known, twice, and its place: degrees, m above mean sea level."""
+        """Return, twice, whether the origin of local NED is known, and its place: degrees, m above mean sea level."""
         origin = self.vehicle.origin
         return (False, False, math.nan, math.nan, math.nan) if origin is None else (True, True, *origin)
 
@@ -167,17 +167,17 @@ class Px4Names(VehicleNames):
         return speed, north, east, math.remainder(course, math.tau)
 
     def interval(self, time_us: int) -> Numbers:
-        """Return how long after the one before a sample of the IMU is (µs), for its gyroscope and accelerometer."""
+        """Return the time (µs) from the previous IMU sample to this one, for gyroscope and accelerometer."""
         elapsed = max(0, min(time_us - self._last_imu_us, 1_000_000)) if self._last_imu_us else 0
         self._last_imu_us = time_us
         return elapsed, elapsed
 
     def on_ground(self, landed_state: int) -> Numbers:
-        """Return ground contact, maybe landed and landed, from MAV_LANDED_STATE."""
+        """Return ground contact, maybe landed, and landed, from MAV_LANDED_STATE."""
         return (landed_state == 1,) * 3
 
     def answered(self, command: int, result: int) -> Numbers:
-        """Return the command that an answer is to: VehicleCommand's own one where it stood behind a mode."""
+        """Return the command of an answer; VehicleCommand's own one if that was behind a change of mode."""
         if command != DO_SET_MODE:
             return (command,)
         if result not in (ACCEPTED, IN_PROGRESS) and self.nav_state != self.program_mode:
@@ -197,6 +197,6 @@ class Px4Names(VehicleNames):
         return (math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),)
 
     def wind_from(self, direction: float, speed: float) -> Numbers:
-        """Return where the wind blows to (m/s, north and east) from the direction it comes from (degrees)."""
+        """Return the velocity of the wind (m/s, north and east) from the direction it comes from (degrees)."""
         course = math.radians(direction) + math.pi
         return speed * math.cos(course), speed * math.sin(course)

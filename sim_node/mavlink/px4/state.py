@@ -1,4 +1,4 @@
-"""PX4's topics that are more than one row: the vehicle's status and mode, its batteries, and its clock."""
+"""PX4's topics that need more than a row: the vehicle's status and mode, its batteries, and its clock."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ACRO, TERMINATION, OFFBOARD, STAB, TAKEOFF, LAND, FOLLOW, PRECISION_LAND, ORBIT,
     *(19, 20, 21, 22),
 )
 EXTERNAL_1, EXTERNALS = 23, 8
-# Of custom_mode in HEARTBEAT, by px4_custom_mode.h: the main mode, and the submodes of the automatic one and of POSCTL.
+# HEARTBEAT.custom_mode, by px4_custom_mode.h: main modes, and submodes of the automatic one and of POSCTL.
 MAIN_MODES = {1: MANUAL, 2: ALTCTL, 3: POSCTL, 4: LOITER, 5: ACRO, 6: OFFBOARD, 7: STAB, 10: TERMINATION, 11: CRUISE}
 AUTO_MODES = {2: TAKEOFF, 3: LOITER, 4: MISSION, 5: RETURN, 6: LAND, 8: FOLLOW, 9: PRECISION_LAND, 10: VTOL_TAKEOFF}
 AUTO_MODES |= {11 + number: EXTERNAL_1 + number for number in range(EXTERNALS)}
 POSITION_MODES = {1: ORBIT, 2: SLOW}
-# The nearest mode of PX4 by the names of ArduPilot's.
+# Nearest mode of PX4 for ArduPilot's modes.
 _OF_ARDUPILOT: Mapping[str, int] = {
     **{"STABILIZE": STAB, "ACRO": ACRO, "ALT_HOLD": ALTCTL, "LOITER": POSCTL, "POSHOLD": POSCTL, "BRAKE": LOITER},
     **{"GUIDED": OFFBOARD, "AUTO": MISSION, "RTL": RETURN, "SMART_RTL": RETURN, "LAND": LAND, "CIRCLE": ORBIT},
@@ -33,9 +33,9 @@ _OF_ARDUPILOT: Mapping[str, int] = {
 # PX4's control modes (getVehicleControlMode): the controllers that run in each, from the outermost on.
 _CONTROLLERS = ("position", "velocity", "altitude", "climb_rate", "attitude", "rates", "allocation")
 _MANUAL_MODES = {MANUAL: 4, STAB: 4, ALTCTL: 2, CRUISE: 2, POSCTL: 0, SLOW: 0, ACRO: 5}
-# Neither automatic nor manual: the sticks adjust them.
+# Neither automatic nor manual: the sticks only adjust them.
 _ADJUSTED = (FOLLOW, ORBIT)
-# By the first field of OffboardControlMode that is set: which controllers run.
+# Active controllers by the first field of OffboardControlMode that is set.
 _OFFBOARD: Mapping[str, tuple[str, ...]] = {
     "position": ("position", "velocity", "altitude", "climb_rate", "acceleration", "attitude", "rates", "allocation"),
     "velocity": ("velocity", "altitude", "climb_rate", "acceleration", "attitude", "rates", "allocation"),
@@ -79,11 +79,11 @@ def control_flags(state: int, offboard: Mapping[str, bool]) -> dict[str, bool]:
     """Return the fields flag_control_* of VehicleControlMode that are set in a navigation state.
 
     Args:
-        state: The navigation state.
-        offboard: The fields of the last OffboardControlMode, or what the mode of a program controls.
+        state: Navigation state.
+        offboard: Fields of the last OffboardControlMode, or of what the mode of a program controls.
 
     Returns:
-        The fields, without the others.
+        The fields that are set.
     """
     if state == TERMINATION:
         running: tuple[str, ...] = ("termination",)
@@ -171,7 +171,7 @@ def _battery(fields: Any, names: Px4Names) -> None:
 
 
 def _timesync(fields: Any, names: Px4Names) -> None:
-    """The offset is of the companion's clock to PX4's, as PX4 has it."""
+    """Publish the offset from the companion's clock to PX4's."""
     if (answer := answer_of(fields, names.vehicle.clock, names.vehicle.arrival_ns)) is not None:
         values = {
             "source_protocol": _MAVLINK,

@@ -1,4 +1,4 @@
-"""The table of what PX4 publishes below fmu/out: the message of MAVLink, its fields, and the fields of px4_msgs."""
+"""Table of the topics that PX4 publishes below fmu/out: the MAVLink message, its fields, and those of px4_msgs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _row(
     *unless: str,
     when: Callable[[Any], bool] | None = None,
 ) -> TopicRow:
-    """Return the row of a topic below fmu/out, with its times."""
+    """Return the row of a topic below fmu/out, including its times."""
     topic = px4_topic(name, type)
     held = {"timestamp timestamp_sample": by("times"), **fields}
     return TopicRow(
@@ -104,7 +104,7 @@ ROWS: tuple[TopicRow, ...] = (
             "accelerometer_m_s2": by("place", "xacc yacc zacc"),
             "gyro_integral_dt accelerometer_integral_dt": by("interval", "time_usec"),
         },
-        # The six lowest bits: accelerometer and gyroscope.
+        # Lowest six bits: accelerometer and gyroscope.
         when=lambda fields: bool(fields.fields_updated & 0x3F),
     ),
     _row(
@@ -158,7 +158,7 @@ ROWS: tuple[TopicRow, ...] = (
                 ("true_airspeed_m_s", "calibrated_ground_minus_wind_m_s", "calibraded_airspeed_synth_m_s"), math.nan
             ),
         },
-        # Without a sensor it is not a number, or zero.
+        # Without a sensor it is NaN or zero.
         when=lambda fields: fields.airspeed > 0.0,
     ),
 )
@@ -172,5 +172,5 @@ def topics() -> tuple[VehicleTopic, ...]:
 @cache
 def readers() -> Readers:
     """Return the functions that publish a message, by its name."""
-    # Those without a row are kept for others.
+    # Messages without a row are kept for other topics.
     return {**dict.fromkeys(("ESTIMATOR_STATUS", "SYS_STATUS"), ()), **row_readers(ROWS, FUNCTIONS, Px4Names)}

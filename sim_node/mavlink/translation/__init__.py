@@ -1,4 +1,4 @@
-"""Telemetry from NED/FRD to ENU/FLU and to ROS messages as bytes."""
+"""Translation of telemetry from NED/FRD to ENU/FLU, and to serialized ROS messages."""
 
 from sim_node.mavlink.translation.rows import TRANSLATIONS, reads, translates
 

@@ -24,7 +24,7 @@ _NOTHING = Flu((0.0, 0.0, 0.0))
 def attitude(fields: Any, vehicle: Telemetry, q: AttitudeEnu | None, rates: Flu | None, rank: int) -> None:
     """Translate the attitude and angular rates; publish them with the last specific force."""
     if q is None:
-        vehicle.drop(fields, "no attitude")  # the autopilot's estimator has none yet
+        vehicle.drop(fields, "no attitude")  # not estimated yet
         return
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if not vehicle.accepts(fields, "attitude", rank, stamp_ns):
@@ -48,7 +48,7 @@ def attitude(fields: Any, vehicle: Telemetry, q: AttitudeEnu | None, rates: Flu 
 
 @translates("VFR_HUD")
 def vfr_hud(fields: Any, vehicle: Telemetry) -> None:
-    """Translate the values of a pilot's head-up display. The heading is clockwise from north, as there."""
+    """Translate the values of a head-up display. The heading is clockwise from north, as in the message."""
     numbers = (("airspeed", fields.airspeed), ("groundspeed", fields.groundspeed), ("climb", fields.climb))
     values = {name: f"{number:.3f}" for name, number in (*numbers, ("altitude", fields.alt))}
     values |= {"heading": str(fields.heading), "throttle": str(fields.throttle)}

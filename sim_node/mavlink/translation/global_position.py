@@ -34,7 +34,7 @@ ORIGIN = topic("global_position/gp_origin", "sensor_msgs/NavSatFix", "map", prof
 _heading = Row("GLOBAL_POSITION_INT", HEADING, "heading")
 _satellites = Row("GPS_RAW_INT", SATELLITES, "satellites")
 
-# Latitude and longitude in degrees, metres above mean sea level.
+# Latitude and longitude in degrees, altitude above mean sea level in m.
 Place = tuple[float, float, float]
 
 
@@ -81,7 +81,7 @@ def gps_raw(
     course: float | None,
     *accuracies: float | None,
 ) -> None:
-    """Publish the receiver's fix, with its accuracies if it sends them, and its velocity."""
+    """Publish the GPS fix, with its accuracies if the receiver sends them, and its velocity."""
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     keep(fields, vehicle)
     _satellites(fields, vehicle, stamp_ns)
@@ -122,7 +122,7 @@ def _variances(
 def home_position(fields: Any, vehicle: Telemetry, place: Place | None, position: Enu | None) -> None:
     """Publish home. ArduPilot's q is NaN and is not used.
 
-    PX4 sends NaN for the local position while it is not known. Then it follows from the origin of the map.
+    PX4 sends NaN for the local position while it is unknown. It is then derived from the origin of the map.
     """
     if place is None:
         vehicle.drop(fields, NOT_ON_EARTH)
@@ -147,7 +147,7 @@ def gps_global_origin(fields: Any, vehicle: Telemetry, place: Place | None) -> N
 
 
 def _place_home(vehicle: Telemetry, home: Home) -> None:
-    """Publish where home is in the map, as the autopilot has sent it, or else by the map's origin if that is known."""
+    """Publish home in the map, as sent by the autopilot, or else from the map's origin if that is known."""
     if home.ned is None and vehicle.origin is not None:
         place = home.latitude, home.longitude, home.altitude_msl
         ned = Ned(convert_position(place, Frame.LLA, Frame.NED, vehicle.origin).tolist())

@@ -1,4 +1,4 @@
-"""SYS_STATUS, GPS_RAW_INT, MEMINFO and HWSTATUS for /diagnostics: a report of each, made when it is published."""
+"""Reports of SYS_STATUS, GPS_RAW_INT, MEMINFO and HWSTATUS for /diagnostics, made when they are published."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.translation.rows import ERROR, OK, STALE, WARN, translates
 
-# A report is stale after this time.
+# Age at which a report is stale.
 STALE_NS = 10_000_000_000
-# Thresholds of MAVROS: free memory (bytes), and voltage of the board (mV).
+# Thresholds as in MAVROS: free memory (bytes), and board voltage (mV).
 _LOW_MEMORY, _LOW_VOLTAGE = 200, 4500
 _accuracy = reader("GPS_RAW_INT", "satellites eph epv")
 _SENSOR = "MAV_SYS_STATUS_SENSOR"
 
-# The level, the message, and the values by name.
+# Level, message, and values by name.
 Report = tuple[int, str, Mapping[str, object]]
 
 
@@ -58,7 +58,7 @@ def _board(fields: Any) -> Report:
     return WARN if is_low else OK, "low voltage" if is_low else "normal", values
 
 
-# By message: what it is about, and the function that makes the report of its fields.
+# By message: the subject of its report, and the function that makes the report from its fields.
 REPORTS: dict[str, tuple[str, Callable[[Any], Report]]] = {
     "SYS_STATUS": ("sensors", _sensors),
     "GPS_RAW_INT": ("GPS", _receiver),
@@ -74,14 +74,14 @@ def keep(fields: Any, vehicle: Telemetry) -> None:
 
 
 def reports(vehicle: Telemetry, now_ns: int) -> Iterator[tuple[str, Report]]:
-    """Return what each report is about, and the report, of the newest messages. Any thread may ask.
+    """Return the reports of the latest messages. Any thread may ask.
 
     Args:
         vehicle: The vehicle.
         now_ns: Time of the graph's clock (ns).
 
     Yields:
-        The name, and the report.
+        Subject and report.
     """
     for message, (arrival_ns, fields) in vehicle.reported.copy().items():
         name, report = REPORTS[message]

@@ -1,7 +1,7 @@
-"""HIGHRES_IMU, SCALED_IMU, RAW_IMU and SCALED_PRESSURE: measurements of the sensors in SI units.
+"""HIGHRES_IMU, SCALED_IMU, RAW_IMU and SCALED_PRESSURE: measurements of sensors in SI units.
 
-Units are those that autopilots actually send: ArduPilot's RAW_IMU is mG, mrad/s and mgauss like SCALED_IMU
-(GCS_Common.cpp, send_raw_imu). Elsewhere RAW_IMU has no unit and is ignored.
+Units are those that autopilots actually send: ArduPilot's RAW_IMU is in mG, mrad/s and mgauss like SCALED_IMU
+(GCS_Common.cpp, send_raw_imu). RAW_IMU of other autopilots has no unit and is ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sim_node.mavlink.translation.rows import Row, reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Flu
 
-# No field that a compass can measure is near this (T).
+# Upper limit of plausible magnetic fields (T).
 _IMPOSSIBLE_FIELD = 0.01
 _ACCELEROMETER, _GYROSCOPE, _MAGNETOMETER = 0x7, 0x38, 0x1C0
 _PRESSURE, _DIFFERENTIAL, _TEMPERATURE = 0x200, 0x400, 0x1000
@@ -44,7 +44,7 @@ def highres_imu(
     pressure: float | None,
     temperature: float | None,
 ) -> None:
-    """Translate SI, gauss and hPa, but only the parts in fields_updated."""
+    """Translate HIGHRES_IMU (SI, gauss and hPa), limited to the parts in fields_updated."""
     if fields.id != 0:
         vehicle.drop(fields, "not the first IMU")
         return
@@ -65,7 +65,7 @@ def highres_imu(
 @reads("SCALED_IMU", "rates force field", 1)
 @reads("RAW_IMU", "rates force field", 2)
 def scaled_imu(fields: Any, vehicle: Telemetry, rates: Flu, force: Flu, field: Flu, rank: int) -> None:
-    """Translate the first IMU in mG, mrad/s and mgauss. Only ArduPilot's RAW_IMU has units."""
+    """Translate the first IMU (mG, mrad/s and mgauss). RAW_IMU has units only from ArduPilot."""
     if rank == 2 and vehicle.autopilot != ARDUPILOT:
         vehicle.drop(fields, "has no units")
         return
@@ -81,17 +81,17 @@ def scaled_imu(fields: Any, vehicle: Telemetry, rates: Flu, force: Flu, field: F
 
 @reads("SCALED_PRESSURE", "pressure temperature")
 def scaled_pressure(fields: Any, vehicle: Telemetry, pressure: float | None, temperature: float | None) -> None:
-    """Translate hPa, and hundredths of a degree. Without an airspeed tube, its pressure and temperature are zero."""
+    """Translate hPa, and hundredths of a degree. Without an airspeed sensor, its pressure and temperature are zero."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     _pressure(fields, vehicle, 1, stamp_ns, pressure, temperature)
-    # A tube that exists has shown something else before.
+    # An airspeed sensor that exists has shown another value before.
     if fields.press_diff or fields.temperature_press_diff or vehicle.has_published(DIFF_PRESSURE):
         _scaled_differential(fields, vehicle, stamp_ns, 1)
 
 
 @translates("MAG_CAL_PROGRESS")
 def mag_cal_progress(fields: Any, vehicle: Telemetry) -> None:
-    """Publish the progress of all compasses that are calibrated; each one has its own messages."""
+    """Publish the progress of all compass calibrations. Each compass has its own messages."""
     compasses = [number for number in range(8) if fields.cal_mask >> number & 1]
     if fields.compass_id not in compasses:
         vehicle.drop(fields, "compass is not calibrated")
@@ -105,7 +105,7 @@ def mag_cal_progress(fields: Any, vehicle: Telemetry) -> None:
 def _inertial(
     fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, rates: Flu | None, force: Flu | None, updated: int = -1
 ) -> None:
-    """Publish rates and force as far as they are updated and known."""
+    """Publish rates and force if they are updated and known."""
     if not updated & _GYROSCOPE:
         rates = None
     elif rates is None:

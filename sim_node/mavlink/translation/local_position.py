@@ -21,7 +21,7 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 UNKNOWN_COVARIANCE = (0.0,) * 36
 _NOT_KNOWN = -1.0
 _NOTHING = (0.0, 0.0, 0.0)
-# The first entries of the blocks of velocity and rates on the diagonal of a 6 x 6.
+# First entries of the diagonal blocks of velocity and rates in a 6 x 6.
 _VELOCITY, _RATES = 0, 21
 
 
@@ -32,7 +32,7 @@ def known(covariance: FloatArray) -> FloatArray:
 
 @cache
 def _places(size: int) -> IntArray:
-    """Return, for each entry of a symmetric matrix, which one of its row-major upper triangle it is."""
+    """Return, for each entry of a symmetric matrix, its index in the row-major upper triangle."""
     places = np.zeros((size, size), np.intp)
     places[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
     whole: IntArray = np.maximum(places, places.T)
@@ -49,12 +49,12 @@ def symmetric(upper: Sequence[float], size: int) -> FloatArray:
 def twist_numbers(
     velocity: Flu | None, rates: Flu | None, covariance: Sequence[float] = UNKNOWN_COVARIANCE
 ) -> tuple[float, ...]:
-    """Return the numbers of a TwistWithCovariance, of which nothing, a part or all may be known.
+    """Return the numbers of a TwistWithCovariance that may be unknown in part or as a whole.
 
     Args:
-        velocity: In m/s.
-        rates: In rad/s.
-        covariance: 36 entries, row-major.
+        velocity: Velocity, m/s.
+        rates: Angular rates, rad/s.
+        covariance: Covariance (36,), row-major.
 
     Returns:
         The six numbers of the twist, and the covariance.
@@ -82,7 +82,7 @@ ACCELERATION = topic("local_position/accel", "geometry_msgs/AccelWithCovarianceS
 
 @reads("LOCAL_POSITION_NED", "position velocity")
 def local_position(fields: Any, vehicle: Telemetry, position: Enu | None, velocity: Enu | None) -> None:
-    """Publish position and velocity. Topics that need the attitude are published once it is known."""
+    """Publish position and velocity. Topics that need the attitude are published once that is known."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     _publish(fields, vehicle, stamp_ns, position, velocity, 0, 1)
 
@@ -93,7 +93,7 @@ def local_position_cov(
 ) -> None:
     """Translate position, velocity and acceleration with covariance: the upper triangle of 9 x 9, NaN for unknown.
 
-    As in MAVROS, its odometry is preferred to that of LOCAL_POSITION_NED, and its pose and velocity are published if
+    As in MAVROS, its odometry is preferred to that of LOCAL_POSITION_NED. Its pose and velocity are published only if
     that is not received.
     """
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
@@ -127,12 +127,20 @@ def _publish(
     odometry_rank: int,
     covariances: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> tuple[Sequence[float], Sequence[float] | None] | None:
-    """Publish what both messages have.
+    """Publish the common contents of both messages.
 
-    pose_rank, odometry_rank: the ranks of the message as a source of pose and velocity, and of odometry. covariances:
-    of the pose in the map and of the twist in base_link (36 each), if it has any.
+    Args:
+        fields: Fields of the message.
+        vehicle: The vehicle.
+        stamp_ns: Stamp of the message, ns.
+        position: Position, m.
+        velocity: Velocity, m/s.
+        pose_rank: Rank of the message as a source of pose and velocity.
+        odometry_rank: Rank of the message as a source of odometry.
+        covariances: Covariances (36,) of the pose in the map and of the twist in base_link, if any.
 
-    Return the pose in the map, and the twist in base_link if it is known; None if the pose is not.
+    Returns:
+        The pose in the map, and the twist in base_link or None; None if the pose is unknown.
     """
     if position is None:
         vehicle.drop(fields, "position is not finite")
@@ -166,7 +174,7 @@ def _publish(
 
 
 def _block(covariance: FloatArray) -> list[float]:
-    """Return a covariance (36) whose first block is this 3 x 3."""
+    """Return a covariance (36,) with this 3 x 3 as its first block."""
     whole = np.zeros((6, 6))
     whole[:3, :3] = covariance
     entries: list[float] = whole.ravel().tolist()
@@ -177,7 +185,7 @@ LOCAL_NED, BODY_FRD, LOCAL_FRD = 1, 12, 20  # MAV_FRAME
 
 _IN_MAP = "position attitude velocity body_velocity rates"
 _IN_ODOM = "local_position local_attitude body_velocity body_velocity rates"
-# What is read, the topic's frame, and the frames of the covariance before and after, by the message's frame.
+# By the message's frame: the reader, the topic's frame, and the frames of the covariance before and after.
 _POSES = {
     LOCAL_NED: (reader("ODOMETRY", _IN_MAP), "map", Frame.NED, Frame.ENU),
     LOCAL_FRD: (
@@ -187,7 +195,7 @@ _POSES = {
         Frame.FLU,
     ),
 }
-# The frame is that of the message: odom where the sender does not know north.
+# The frame is that of the message: odom if the sender does not know north.
 ODOMETRY = topic("odometry/in", "nav_msgs/Odometry", layout=wire.odometry_with_covariance)
 
 
@@ -195,8 +203,8 @@ ODOMETRY = topic("odometry/in", "nav_msgs/Odometry", layout=wire.odometry_with_c
 def odometry(fields: Any, vehicle: Telemetry) -> None:
     """Translate the pose in its frame_id and the velocity in its child_frame_id, which is LOCAL_NED for PX4.
 
-    Messages with other frames than LOCAL_NED, LOCAL_FRD and BODY_FRD are counted. So are those of a pose in one local
-    frame and a velocity in the other: the heading between these is unknown.
+    Messages with frames other than LOCAL_NED, LOCAL_FRD and BODY_FRD are counted and dropped. So are those with a pose
+    in one local frame and a velocity in another, because the heading between them is unknown.
     """
     found = _POSES.get(fields.frame_id)
     if found is None or fields.child_frame_id not in (fields.frame_id, BODY_FRD):
@@ -217,7 +225,7 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
     if not vehicle.accepts(fields, "odometry", vehicle.component, stamp_ns):
         return
     pose_covariance = Covariance(_covariance(fields.pose_covariance), world).to(target)
-    # Rates are in the body already; the velocity is turned if it is along the world's axes.
+    # Rates are in the body's axes; the velocity is rotated if it is along the world's.
     if fields.child_frame_id == BODY_FRD:
         twist_covariance = Covariance(_covariance(fields.velocity_covariance), Frame.FRD).to(Frame.FLU)
     else:
@@ -235,7 +243,7 @@ def _name(frame: int) -> str:
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:
-    """Return the 6x6 with NaN for what is unknown: everything, if the first entry is NaN."""
+    """Return the 6 x 6 covariance with NaN for unknown entries: all of them, if the first entry is NaN."""
     return np.full((6, 6), np.nan) if math.isnan(upper[0]) else symmetric(upper, 6)
 
 

@@ -16,7 +16,7 @@ from sim_node.mavlink.translation.rows import reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import AttitudeFrd
 
-# Voltages that are not known, and those that are continued in the next entry (mV).
+# Voltages that are unknown, and those that are continued in the next entry (mV).
 _NONE, _MORE = 65535, 65534
 # sensor_msgs/BatteryState by MAV_BATTERY_TYPE: unknown, LiPo, LiFe, LiIon, NiMH
 _TECHNOLOGY = {0: 0, 1: 3, 2: 4, 3: 2, 4: 1}
@@ -34,7 +34,7 @@ def battery_status(
     cells = _cells(fields)
     voltage = sum(cells) if cells else None
     location = f"id{fields.id}" + (f" of component {vehicle.component}" if vehicle.component else "")
-    # One entry is the pack's voltage, not a cell's.
+    # A single entry is the voltage of the pack, not of a cell.
     each = cells if len(cells) > 1 else []
     numbers = voltage, celsius, current, charge
     _publish_battery(vehicle, numbers, _TECHNOLOGY.get(fields.type, 0), each, location)
@@ -73,7 +73,16 @@ def _publish_battery(
     cells: Sequence[float] = (),
     location: str = "",
 ) -> None:
-    """Publish a battery. known: voltage, temperature, current, which is negative in ROS, and charge."""
+    """Publish a battery.
+
+    Args:
+        vehicle: The vehicle.
+        known: Voltage (V), temperature (°C), current (A, positive for discharging, which is negative in ROS) and charge
+            (0 to 1); None for unknown.
+        technology: POWER_SUPPLY_TECHNOLOGY of sensor_msgs/BatteryState.
+        cells: Cell voltages, V.
+        location: Location of the battery.
+    """
     voltage, celsius, current, charge = (math.nan if number is None else number for number in known)
     values = (voltage, celsius, 0.0 - current, charge, technology, *cells)
     vehicle.pack_variant(BATTERY, vehicle.arrival_ns, values, location, len(cells))
@@ -86,7 +95,7 @@ _UNUSED = 65535
 
 @translates("RC_CHANNELS")
 def rc_channels(fields: Any, vehicle: Telemetry) -> None:
-    """Publish as many channels as chancount gives."""
+    """Publish the first chancount channels."""
     _publish_channels(fields, vehicle, 0, fields[2 : 2 + min(fields.chancount, 18)])
 
 
@@ -119,9 +128,9 @@ def _pack_pulses(vehicle: Telemetry, topic: VehicleTopic, pulses: Sequence[int])
 
 ULTRASOUND, INFRARED = 0, 1  # sensor_msgs/Range
 _CUSTOM = 100  # MAV_SENSOR_ROTATION_CUSTOM
-_INVALID_SIGNAL = 1  # of DISTANCE_SENSOR
+_INVALID_SIGNAL = 1  # DISTANCE_SENSOR
 _ENUM, _PREFIX = "MAV_SENSOR_ORIENTATION", "MAV_SENSOR_ROTATION_"
-# Names of the usual directions; others are called as MAV_SENSOR_ORIENTATION calls them.
+# Names of the usual directions; others have the name of their MAV_SENSOR_ORIENTATION.
 _DIRECTIONS = {
     "NONE": "forward",
     "YAW_90": "right",
@@ -130,7 +139,7 @@ _DIRECTIONS = {
     "PITCH_90": "up",
     "PITCH_270": "down",
 }
-# Each sensor has a frame of its own: base_link_distance_DIRECTION, whose x axis is the sensor's.
+# Each sensor has its own frame, base_link_distance_DIRECTION, with the x axis of the sensor.
 DISTANCE = topic("distance_sensor", "sensor_msgs/Range", layout=wire.distance, measured=True)
 
 
@@ -138,14 +147,14 @@ DISTANCE = topic("distance_sensor", "sensor_msgs/Range", layout=wire.distance, m
 def distance_sensor(
     fields: Any, vehicle: Telemetry, view: float | None, low: float, high: float, distance: float, variance: float
 ) -> None:
-    """Publish a distance in a frame of the sensor's orientation. The field of view is 0 if it is not sent.
+    """Publish a distance in a frame with the sensor's orientation. The field of view is 0 if it is not sent.
 
-    A frame whose orientation is not known has no place in the tree. A reading with an invalid signal is NaN (REP 117).
+    A frame of unknown orientation is not added to the tree. A reading with an invalid signal is NaN (REP 117).
     """
     name, rotation = _custom(fields, vehicle) if fields.orientation == _CUSTOM else orientation(fields.orientation)
     frame = f"{vehicle.frames.base}_distance_{name}"
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    # An autopilot repeats what another component has sent it.
+    # Autopilots forward messages of other components.
     if not vehicle.accepts(fields, frame, vehicle.component, stamp_ns):
         return
     if rotation is not None:
@@ -161,7 +170,7 @@ def distance_sensor(
 def orientation(number: int) -> tuple[str, Quaternion | None]:
     """Return the name of a MAV_SENSOR_ORIENTATION, and the sensor's orientation [x, y, z, w] in the vehicle (FLU).
 
-    An unknown one is called by its number, without an orientation.
+    An unknown one is named by its number, without an orientation.
 
     The entries are named by their angles: ROLL_90_PITCH_68_YAW_293 is Rz(293°) Ry(68°) Rx(90°) in FRD.
     """
@@ -175,7 +184,7 @@ def orientation(number: int) -> tuple[str, Quaternion | None]:
 
 
 def _custom(fields: Any, vehicle: Telemetry) -> tuple[str, Quaternion | None]:
-    """Return the name of a sensor whose message contains its orientation, and that orientation if it is a rotation."""
+    """Return the name of a sensor whose message contains its orientation, and the orientation if it is a rotation."""
     name = f"custom_{vehicle.component}_{fields.id}" if vehicle.component else f"custom_{fields.id}"
     unit = unit_quaternion(*fields.quaternion)
     return name, None if unit is None else AttitudeFrd(unit).to_flu().xyzw

@@ -11,17 +11,17 @@ from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import AttitudeFrd, AttitudeNed, Enu
 
 _DOWNWARDS = 25  # MAV_SENSOR_ROTATION_PITCH_270
-# The messages do not contain the sensor's limits; these are those of MAVROS' rangefinder (m).
+# Limits of MAVROS' rangefinder (m): the messages do not contain those of the sensor.
 _MIN_RANGE, _MAX_RANGE = 0.0, 1000.0
 _CENTIDEGREE = Unit(DEGREE.factor / 100.0, DEGREE.per * 100.0)
 _, _DOWN = orientation(_DOWNWARDS)
 
-# Position and orientation of one NED frame in another, and a gimbal's orientation.
+# Position and orientation of a NED frame in another, and a gimbal's orientation.
 _OFFSET = AxisMapping(
     lambda x, y, z, *angles: (*Enu.of_ned(x, y, z), *AttitudeNed(quaternion_from_rpy(*angles)).to_enu())
 )
 _GIMBAL = AxisMapping(lambda *rpy: AttitudeFrd(quaternion_from_rpy(*rpy)).to_flu())
-# The numbers of a Range; the field of view and the variance are unknown, and so is a negative distance.
+# Numbers of a Range. Field of view and variance are unknown, as is a negative distance.
 _ULTRASOUND, _INFRARED = (
     AxisMapping(lambda metres, kind=kind: (kind, 0.0, _MIN_RANGE, _MAX_RANGE, metres, 0.0) if metres >= 0.0 else None)
     for kind in (ULTRASOUND, INFRARED)
@@ -29,7 +29,7 @@ _ULTRASOUND, _INFRARED = (
 
 
 def _down(name: str) -> VehicleTopic:
-    """Return the topic of a distance downwards (m)."""
+    """Return the topic of a downward distance (m)."""
     frame = "base_link_distance_down"
     return topic(name, "sensor_msgs/Range", frame, wire.distance, profile=Profile.RELIABLE, measured=True)
 

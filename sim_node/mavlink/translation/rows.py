@@ -1,4 +1,4 @@
-"""What translates MAVLink messages: functions (`reads`, `translates`), and rows of a topic and a quantity each."""
+"""Registry of translations of MAVLink messages: functions (`reads`, `translates`), and rows (`table`)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Translate = Callable[[Any, Telemetry], None]
 TRANSLATIONS: Registry[str, Translate] = Registry(
     "translation of", shipped=TRANSLATION_MODULES, group="sim_node.translations"
 )
-# Registers a function for messages by their names.
+# Decorator that registers a function for messages by their names.
 translates = TRANSLATIONS.add
 
 
 def reads(message: str, quantities: str, *further: Any) -> Callable[[F], F]:
-    """Register a function for a message, which is called with its fields, the telemetry, and values.
+    """Register a function for a message, called with its fields, the telemetry, and values.
 
     Args:
-        message: The name of the message.
-        quantities: Names of quantities of `contents.CONTENTS`: their values, None for what is unknown.
-        further: Values that follow, such as the rank of this message as a source.
+        message: Name of the message.
+        quantities: Names of quantities of `contents.CONTENTS`, whose values are passed; None for unknown.
+        further: Further arguments, such as the rank of this message as a source.
 
     Returns:
         A decorator.
@@ -52,13 +52,13 @@ def reads(message: str, quantities: str, *further: Any) -> Callable[[F], F]:
 
 
 class Row:
-    """A topic with a quantity of a message. Nothing is published, and it is counted, if the quantity is unknown.
+    """A topic with a quantity of a message. If the quantity is unknown, the message is counted and not published.
 
     Args:
-        message: The name of the message.
-        topic: The topic; its layout expects the numbers of the quantity.
+        message: Name of the message.
+        topic: The topic, whose layout expects the numbers of the quantity.
         quantity: The quantity, or its name in `contents.CONTENTS`.
-        rotation: The orientation of the topic's frame in the vehicle's, if that is fixed to it [x, y, z, w].
+        rotation: Orientation [x, y, z, w] of the topic's frame in the vehicle's, if it is fixed to that.
     """
 
     def __init__(
@@ -72,8 +72,12 @@ class Row:
     def __call__(self, fields: Any, vehicle: Telemetry, stamp_ns: int | None = None, rank: int | None = None) -> None:
         """Publish the values.
 
-        fields: the message's. stamp_ns: its stamp; by default of the time that it contains. rank: as in
-        Telemetry.best_source; by default, a component's messages are used while the autopilot's are missing.
+        Args:
+            fields: Fields of the message.
+            vehicle: The vehicle.
+            stamp_ns: Stamp of the message, ns; by default that of the time it contains.
+            rank: Rank as in Telemetry.best_source. By default, a component's messages are used while the autopilot's
+                are missing.
         """
         if self._rotation is not None:
             vehicle.fix_frame(vehicle.frames.named(self._topic.frames), self._rotation)

@@ -92,7 +92,12 @@ def status_text(fields: Any, vehicle: Telemetry) -> None:
 
 
 def publish_overdue_texts(vehicle: Telemetry, graph_ns: int) -> None:
-    """Publish the texts whose last chunks were lost, as far as they arrived. graph_ns: the graph's time."""
+    """Publish the received parts of texts whose last chunks were lost.
+
+    Args:
+        vehicle: The vehicle.
+        graph_ns: Time of the graph's clock, ns.
+    """
     for text in vehicle.texts.overdue(graph_ns):
         _publish_text(vehicle, text)
 
@@ -110,13 +115,13 @@ def mission_current(fields: Any, vehicle: Telemetry) -> None:
     if fields.seq != vehicle.mission_item:
         vehicle.mission_item = fields.seq
         if fields.seq == vehicle.reached_item:
-            vehicle.reached_item = None  # it is flown to again
+            vehicle.reached_item = None  # it is the target again
     vehicle.pack(CURRENT, vehicle.arrival_ns, (fields.seq,))
 
 
 @translates("MISSION_ITEM_REACHED")
 def mission_item_reached(fields: Any, vehicle: Telemetry) -> None:
-    """Publish the item, counted in the same way, once: PX4 repeats the message ten times."""
+    """Publish the item once, counted in the same way. PX4 repeats the message ten times."""
     if fields.seq == vehicle.reached_item:
         vehicle.drop(fields, "repeated")
         return
@@ -126,14 +131,14 @@ def mission_item_reached(fields: Any, vehicle: Telemetry) -> None:
 
 @translates("MISSION_ACK")
 def mission_ack(fields: Any, vehicle: Telemetry) -> None:
-    """Publish nothing: after an upload, items are reached anew."""
+    """Publish nothing. After an upload, items are reached again."""
     if not fields.type and not fields.mission_type:
         vehicle.reached_item = None
 
 
 @translates("SYSTEM_TIME")
 def system_time(fields: Any, vehicle: Telemetry) -> None:
-    """Publish the Unix time, which is zero until a receiver has sent it."""
+    """Publish the Unix time, which is zero until a GPS receiver has sent it."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if not 0 < fields.time_unix_usec < 2**31 * 1_000_000:
         vehicle.drop(fields, "no Unix time")

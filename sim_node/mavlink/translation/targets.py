@@ -1,4 +1,4 @@
-"""LANDING_TARGET and POSITION_TARGET_GLOBAL_INT: where the vehicle lands, and where it flies to."""
+"""LANDING_TARGET and POSITION_TARGET_GLOBAL_INT: the vehicle's landing site and its target."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sim_node.spatial.frames import Frame, Ned, convert_position
 _LOCAL_NED, _BODY_NED, _BODY_FRD, _LOCAL_FRD = 1, 8, 12, 20  # MAV_FRAME
 _read_ned = reader("LANDING_TARGET", "position attitude")
 _read_frd = reader("LANDING_TARGET", "local_position local_attitude")
-# How the pose is read, and in which frame it is, by the message's frame.
+# Reader of the pose, and its frame, by the message's frame.
 _FRAMES = {
     **{_LOCAL_NED: (_read_ned, "map"), _LOCAL_FRD: (_read_frd, "odom")},
     **dict.fromkeys((_BODY_NED, _BODY_FRD), (_read_frd, "base_link")),
 }
-_IGNORE_PLACE = 0b11  # of POSITION_TARGET_TYPEMASK
+_IGNORE_PLACE = 0b11  # POSITION_TARGET_TYPEMASK
 _LEVEL = (0.0, 0.0, 0.0, 1.0)
 
 # The frame is that of the message.
@@ -34,7 +34,7 @@ GOAL = topic("move_base_simple/goal", "geometry_msgs/PoseStamped", "map", profil
 
 @translates("LANDING_TARGET")
 def landing_target(fields: Any, vehicle: Telemetry) -> None:
-    """Translate the position in the frame of the message. PX4 sends it relative to itself, along north, east, down."""
+    """Translate the position in the message's frame. PX4 sends it relative to the vehicle, along north, east, down."""
     read, frame = _FRAMES.get(fields.frame, (_read_ned, ""))
     position, rotation = read(fields)
     if not fields.position_valid or position is None:
@@ -55,7 +55,7 @@ def landing_target(fields: Any, vehicle: Telemetry) -> None:
 
 @reads("POSITION_TARGET_GLOBAL_INT", "place")
 def position_target(fields: Any, vehicle: Telemetry, place: tuple[float, float, float] | None) -> None:
-    """Publish the place when it changes, as MAVROS does, so that a planner does not plan again for the same one."""
+    """Publish the position when it changes, as MAVROS does, so that planners do not plan for the same one again."""
     if fields.type_mask & _IGNORE_PLACE or not (fields.lat_int or fields.lon_int):
         vehicle.drop(fields, "no position")
     elif place is None:

@@ -68,10 +68,12 @@ def allocation(airframe: Airframe) -> FloatArray:
     """Return the rotor thrusts (R, 4) in N for a unit of thrust and of each moment, of least squared norm.
 
     The pseudo-inverse: Johansen & Fossen, Control allocation - A survey, Automatica 49(5), 2013, section 2.2.1.
-    Raises ValueError if the rotors cannot command all four.
+
+    Raises:
+        ValueError: The rotors cannot command all four.
     """
     matrix = effectiveness(airframe)
-    # Scaled by the largest of each row: metres and newtons cannot be compared.
+    # Rows are scaled by their largest entry: metres and newtons cannot be compared.
     scale = np.abs(matrix).max(axis=1)
     names = ("thrust along z", "roll", "pitch", "yaw")
     missing = [name for name, most in zip(names, scale.tolist(), strict=True) if most <= 1e-12]
@@ -83,24 +85,38 @@ def allocation(airframe: Airframe) -> FloatArray:
     raise ValueError(f"{len(airframe.positions)} rotors cannot command {', '.join(missing)}")
 
 
-# Ratio of the bandwidths of neighbouring loops: the outer one then need not model the inner one.
+# Ratio of the bandwidths of neighbouring loops, so that the outer one need not model the inner one.
 APART = 3.0
-# For rotors without lag, rad/s.
+# Bandwidth of the rate loop for rotors without lag, rad/s.
 MAX_LOOP_RATE = 20.0
 # A loop on a lag T at 0.4/T is damped by 0.8: the roots of T s^2 + s + 0.4/T.
 OF_LAG = 0.4
-# The yaw moment is only the drag of propellers: its loop is slower than those of roll and pitch by this factor.
+# Ratio of the yaw loop to those of roll and pitch: the yaw moment is only the drag of propellers.
 YAW = 0.4
 # Maximum tilt of the thrust from the vertical, and its minimum vertical part as a fraction of hover thrust.
 MAX_TILT, MIN_HOVER = math.radians(35.0), 0.3
-# Fraction of the maximum thrust: the rest is reserved for attitude control.
+# Fraction of the maximum thrust that setpoints may use; the rest is reserved for attitude control.
 MAX_THRUST = 0.9
-# Fraction of the turn rate from which an airframe can brake as the attitude loop demands.
+# Fraction of the turn rate from which an airframe can brake as fast as the attitude loop demands.
 BRAKING = 0.7
 
 
 class Gains(NamedTuple):
-    """A row of the controller's parameters; rates 1/s."""
+    """A row of the controller's parameters.
+
+    Attributes:
+        position: Gain of the position loop, 1/s.
+        velocity: Gain of the velocity loop, 1/s.
+        integral: Integral gain of the velocity loop, 1/s^2.
+        attitude: Gain of the attitude loop for roll and pitch, 1/s.
+        yaw: Gain of the attitude loop for yaw, 1/s.
+        rate: Gain of the rate loop, 1/s.
+        max_speed: Maximum speed of the position loop, m/s.
+        max_turn: Maximum roll and pitch rate, rad/s.
+        max_yaw: Maximum yaw rate, rad/s.
+        max_thrust: Maximum thrust over mass, m/s^2.
+        mass: Mass, kg.
+    """
 
     position: float
     velocity: float
@@ -118,7 +134,8 @@ class Gains(NamedTuple):
 def gains(airframe: Airframe, max_speed: float, max_yaw: float) -> Gains:
     """Return the gains of an airframe for speeds up to `max_speed` m/s and yaw rates up to `max_yaw` rad/s.
 
-    Raises ValueError if its rotors cannot command it.
+    Raises:
+        ValueError: The rotors cannot command thrust and all three moments.
     """
     rate = MAX_LOOP_RATE if airframe.lag <= 0.0 else min(MAX_LOOP_RATE, OF_LAG / airframe.lag)
     attitude = rate / APART

@@ -1,4 +1,4 @@
-"""Setpoints of multirotors that are flown by hand: at velocities along their heading, each until it expires."""
+"""Setpoints of multirotors under manual control: velocities along the heading, each of which expires."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import yaw_of
 
-# Who leads the setpoint of a vehicle: its mission, or a hand, which has just taken over or has it stand or fly.
+# Mode of a vehicle: it flies its mission, or is under manual control, which has just begun, on the ground or in flight.
 MISSION, TAKEN_OVER, STANDING, FLYING = 0, 1, 2, 3
-# What is remembered of a vehicle: its setpoint (11,), and for how long it has been on the ground, s.
+# Columns of a vehicle's memory: its setpoint (11,), and the time for which it has been on the ground, s.
 GROUNDED, MEMORY = 11, 12
-# A vehicle that stands still while it is commanded to descend has landed after this time, s.
+# Time after which a vehicle that stands still while it is commanded to descend has landed, s.
 LANDED_S = 0.2
-# How far the setpoint may be ahead of a vehicle that cannot follow it, as at a wall, m.
+# Maximum distance of the setpoint from a vehicle that cannot follow it, as at a wall, m.
 LEASH = 1.0
-# Such a vehicle is blocked, and not only in a head wind, if it has less than this part of the speed. The controller's
-# integral then decays with this time constant, s, lest it winds up.
+# Such a vehicle is blocked, instead of in a head wind, if it has less than this fraction of the speed. The controller's
+# integral then decays with this time constant, s, to prevent windup.
 BLOCKED, LEAK_S = 0.25, 1.0
 
 
@@ -34,7 +34,7 @@ def _limited(command: FloatArray, limits: FloatArray) -> tuple[float, float, flo
 
 @kernel(nogil=True, error_model="numpy")
 def _stay_near(m: FloatArray, state: FloatArray, integrals: FloatArray, period: float) -> None:
-    """Keep the setpoint within the leash of a vehicle."""
+    """Keep the setpoint within LEASH of a vehicle, and let the integral of a blocked one decay."""
     dx, dy, dz = m[0] - state[0], m[1] - state[1], m[2] - state[2]
     away = math.sqrt(dx * dx + dy * dy + dz * dz)
     if away > LEASH:
@@ -59,13 +59,25 @@ def fly_by_hand(
     setpoints: FloatArray,
     running: IntArray,
 ) -> None:
-    """Overwrite the setpoints (V, 11) and running (V,) that fly_missions wrote of the vehicles that a hand has.
+    """Overwrite the setpoints and running flags from fly_missions for vehicles under manual control.
 
-    limits (V, 3): speed m/s, yaw rate rad/s and acceleration m/s^2; a command beyond is scaled down as a whole.
-    commands (V, 5) [ahead left up turn until]: m/s and rad/s along the heading, and the time in s at which each
-    expires; it is zero from then on, with which a vehicle brakes and holds its position. integrals (V, 3): those of the
-    controller. missions, the memory of fly_missions, end when a hand takes over. modes (V,), memory (V, MEMORY). On the
-    ground, motors stand until a command leads up.
+    When a command has expired, the vehicle brakes and holds its position. On the ground, motors stand until a command
+    climbs. A mission ends when manual control begins.
+
+    Args:
+        states: States (V, 13).
+        limits: Rows (V, 3): speed (m/s), yaw rate (rad/s), acceleration (m/s^2). A command beyond them is scaled down
+            as a whole.
+        commands: Rows (V, 5) [ahead left up turn until]: velocity along the heading (m/s), yaw rate (rad/s), and the
+            time at which they expire (s).
+        now: Present time, s.
+        period: Time between two calls, s.
+        integrals: Integrals (V, 3) of the controller, updated.
+        missions: Memory of fly_missions, updated.
+        modes: Modes (V,), updated.
+        memory: Memory (V, MEMORY), updated.
+        setpoints: Setpoints (V, 11), output.
+        running: Whether motors run (V,), input and output.
     """
     for v in range(states.shape[0]):
         if modes[v] == MISSION:
@@ -73,7 +85,7 @@ def fly_by_hand(
         m, c, out = memory[v], commands[v], setpoints[v]
         if modes[v] == TAKEN_OVER:
             modes[v] = FLYING if running[v] else STANDING
-            m[:GROUNDED] = out  # from where the mission has led it
+            m[:GROUNDED] = out  # continue from the mission's setpoint
             m[GROUNDED] = 0.0
             missions[v, PHASE] = MISSION_DONE
         ahead, left, up, turn = _limited(c, limits[v]) if c[4] > now else (0.0, 0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The controller of several multirotors: setpoints to motor commands, arrays in and arrays out."""
+"""The controller of several multirotors, from setpoints to motor commands. Its interface is arrays."""
 
 from __future__ import annotations
 
@@ -26,12 +26,21 @@ def control_positions(
     integrals: FloatArray,
     demands: FloatArray,
 ) -> None:
-    """Write demands (V, 5), and integrals (V, 3), for a period in s; gains (V, G) are rows of Gains.
+    """Compute the demanded thrust vectors.
 
     A P loop on position gives a velocity, a PI loop on velocity an acceleration; the setpoint's velocity and
-    acceleration are fed forward. The integral is frozen while a limit is active. The demanded thrust includes gravity
-    (m/s^2, downwards), is limited to the maximum thrust and tilts by at most MAX_TILT. Where running (V,) is 0 the
-    motors stand still and the integral stays at zero.
+    acceleration are fed forward. The integral is frozen while a limit is active. The demanded thrust includes gravity,
+    is limited to the maximum thrust, and tilts by at most MAX_TILT.
+
+    Args:
+        states: States (V, 13).
+        setpoints: Setpoints (V, 11).
+        gains: Rows of Gains (V, G).
+        gravity: Magnitude of gravity, m/s^2, downwards.
+        period: Time between two calls, s.
+        running: Whether motors run (V,). If not, the integral is reset to zero.
+        integrals: Integrals (V, 3), updated.
+        demands: Demands (V, 5), output.
     """
     for v in range(states.shape[0]):
         if not running[v]:
@@ -69,30 +78,37 @@ def control_positions(
 def control_attitudes(
     states: FloatArray, demands: FloatArray, gains: FloatArray, inertias: FloatArray, wrenches: FloatArray
 ) -> None:
-    """Write wrenches (V, 4); gains (V, G) are rows of Gains, inertias (V, 3, 3) are about the centre of mass, kg m^2.
+    """Compute thrusts and moments.
 
     The shortest rotation of the body's z onto the demanded thrust gives the rates about x and y, from any attitude,
     inverted flight included; the yaw error that remains gives the rate about the thrust. Brescianini & D'Andrea,
     Tilt-prioritized quadrocopter attitude control, IEEE TCST 28(2), 2020. Moments track the rates and cancel the
     gyroscopic moments, J dw/dt = M - w x J w. Thrust is the demand's component along z: Lee, Leok & McClamroch,
     Geometric tracking control of a quadrotor UAV on SE(3), CDC 2010, equation 19.
+
+    Args:
+        states: States (V, 13).
+        demands: Demands (V, 5).
+        gains: Rows of Gains (V, G).
+        inertias: Inertia tensors (V, 3, 3) about the centres of mass, kg m^2.
+        wrenches: Wrenches (V, 4), output.
     """
     for v in range(states.shape[0]):
         g, j = gains[v], inertias[v]
         attitude, yaw_gain, rate, max_turn, max_yaw, mass = g[3], g[4], g[5], g[7], g[8], g[10]
         qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
-        # Rows of the world's axes in the body's.
+        # Components of the world's axes in the body's axes.
         xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
 
         fx, fy, fz = demands[v, 0], demands[v, 1], demands[v, 2]
         size = math.sqrt(fx * fx + fy * fy + fz * fz)
-        # The demanded thrust's direction in the body.
+        # Direction of the demanded thrust in the body.
         dx, dy, dz = 0.0, 0.0, 1.0
         if size > 0.0:
             dx = (xx * fx + yx * fy + zx * fz) / size
             dy = (xy * fx + yy * fy + zy * fz) / size
             dz = (xz * fx + yz * fy + zz * fz) / size
-        # The tilt's quaternion; if exactly upside down, any axis will do.
+        # Quaternion of the tilt; if exactly upside down, any axis will do.
         norm = math.sqrt(dx * dx + dy * dy + (1.0 + dz) * (1.0 + dz))
         tx, ty, tw = (-dy / norm, dx / norm, (1.0 + dz) / norm) if norm > 1e-6 else (1.0, 0.0, 0.0)
         wx, wy = 2.0 * attitude * tx, 2.0 * attitude * ty
@@ -100,7 +116,8 @@ def control_attitudes(
         if turn > max_turn:
             wx, wy = wx * max_turn / turn, wy * max_turn / turn
 
-        # The body's x after the tilt, in the body as it is, and the demanded heading: x less what is along the thrust.
+        # The body's x after the tilt, and the demanded heading without its component along the thrust, in the present
+        # body.
         bx, by, bz = 1.0 - 2.0 * ty * ty, 2.0 * tx * ty, -2.0 * ty * tw
         cosine, sine = math.cos(demands[v, 3]), math.sin(demands[v, 3])
         hx, hy, hz = xx * cosine + yx * sine, xy * cosine + yy * sine, xz * cosine + yz * sine
@@ -109,7 +126,7 @@ def control_attitudes(
         spin = min(max(yaw_gain * error + demands[v, 4], -max_yaw), max_yaw) * tw * tw
         wx, wy, wz = wx + spin * dx, wy + spin * dy, spin * dz
 
-        # The rates in the body.
+        # Rates in the body.
         ux, uy, uz = states[v, 10], states[v, 11], states[v, 12]
         rx, ry, rz = xx * ux + yx * uy + zx * uz, xy * ux + yy * uy + zy * uz, xz * ux + yz * uy + zz * uz
         ax, ay, az = rate * (wx - rx), rate * (wy - ry), rate * (wz - rz)
@@ -124,52 +141,57 @@ def control_attitudes(
 
 @kernel(nogil=True, error_model="numpy")
 def mix(wrenches: FloatArray, first: IntArray, rotors: FloatArray, running: IntArray, commands: FloatArray) -> None:
-    """Write commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1]; 0 where not running.
+    """Compute motor commands in [0, 1]; 0 for vehicles whose motors do not run.
 
-    rotors (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient, minimum and
-    maximum speed. Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then
-    thrust, as near as limits allow, so that a vehicle may climb to stay upright. Yaw uses what remains.
+    Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then thrust, as near
+    to the demand as the limits allow, so that a vehicle may climb to stay upright. Yaw uses the room that remains.
+
+    Args:
+        wrenches: Wrenches (V, 4).
+        first: Index (V + 1,) of each vehicle's first rotor; the last entry is R.
+        rotors: Rows (R, 11): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient,
+            minimum and maximum speed (rad/s), and both thrusts divided by the first entry of the row.
+        running: Whether motors run (V,).
+        commands: Motor commands (R,), output.
     """
-    # Of each rotor: what roll and pitch demand, and its limits, per unit of thrust.
-    turning, least, most = np.empty((3, len(rotors)))
     for v in range(wrenches.shape[0]):
-        begin, end = first[v], first[v + 1]
+        own, out = rotors[first[v] : first[v + 1]], commands[first[v] : first[v + 1]]
         if not running[v]:
-            commands[begin:end] = 0.0
+            out[:] = 0.0
             continue
         thrust, roll, pitch, yaw = wrenches[v, 0], wrenches[v, 1], wrenches[v, 2], wrenches[v, 3]
-        for i in range(begin, end):
-            turning[i] = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
-            least[i], most[i] = rotors[i, 4] / rotors[i, 0], rotors[i, 5] / rotors[i, 0]
-        # The largest difference that two rotors can have.
+        # Until the commands are known, the demand of roll and pitch on each rotor, per unit of thrust.
+        for i in range(len(own)):
+            out[i] = (own[i, 1] * roll + own[i, 2] * pitch) / own[i, 0]
+        # Scale by the largest difference that any two rotors can have.
         share = 1.0
-        for i in range(begin, end):
-            for k in range(begin, end):
-                if rotors[i, 0] > 0.0 and rotors[k, 0] > 0.0:
-                    apart, room = turning[i] - turning[k], most[i] - least[k]
+        for i in range(len(own)):
+            for k in range(len(own)):
+                if own[i, 0] > 0.0 and own[k, 0] > 0.0:
+                    apart, room = out[i] - out[k], own[i, 10] - own[k, 9]
                     if apart * share > room:
                         share = room / apart
         roll, pitch = roll * share, pitch * share
         lowest, highest = -math.inf, math.inf
-        for i in range(begin, end):
-            if rotors[i, 0] > 0.0:
-                demand = rotors[i, 1] * roll + rotors[i, 2] * pitch
-                lowest = max(lowest, (rotors[i, 4] - demand) / rotors[i, 0])
-                highest = min(highest, (rotors[i, 5] - demand) / rotors[i, 0])
+        for i in range(len(own)):
+            if own[i, 0] > 0.0:
+                demand = own[i, 1] * roll + own[i, 2] * pitch
+                lowest = max(lowest, (own[i, 4] - demand) / own[i, 0])
+                highest = min(highest, (own[i, 5] - demand) / own[i, 0])
         thrust = min(max(thrust, lowest), highest)
         share = 1.0
-        for i in range(begin, end):
-            level = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch
-            wish = rotors[i, 3] * yaw
+        for i in range(len(own)):
+            level = own[i, 0] * thrust + own[i, 1] * roll + own[i, 2] * pitch
+            wish = own[i, 3] * yaw
             if wish > 0.0:
-                share = min(share, max(rotors[i, 5] - level, 0.0) / wish)
+                share = min(share, max(own[i, 5] - level, 0.0) / wish)
             elif wish < 0.0:
-                share = min(share, max(level - rotors[i, 4], 0.0) / -wish)
+                share = min(share, max(level - own[i, 4], 0.0) / -wish)
         yaw *= share
-        for i in range(begin, end):
-            force = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch + rotors[i, 3] * yaw
-            speed = math.sqrt(max(force, 0.0) / rotors[i, 6])
-            commands[i] = min(max((speed - rotors[i, 7]) / (rotors[i, 8] - rotors[i, 7]), 0.0), 1.0)
+        for i in range(len(own)):
+            force = own[i, 0] * thrust + own[i, 1] * roll + own[i, 2] * pitch + own[i, 3] * yaw
+            speed = math.sqrt(max(force, 0.0) / own[i, 6])
+            out[i] = min(max((speed - own[i, 7]) / (own[i, 8] - own[i, 7]), 0.0), 1.0)
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -188,7 +210,10 @@ def control(
     rotors: FloatArray,
     commands: FloatArray,
 ) -> None:
-    """Write commands (R,): all loops of the controller in one call, which costs as much as one of the three."""
+    """Compute motor commands (R,) by all levels of the controller. One call costs as much as one of the three kernels.
+
+    Arguments are those of `control_positions`, `control_attitudes` and `mix`.
+    """
     control_positions(states, setpoints, gains, gravity, period, running, integrals, demands)
     control_attitudes(states, demands, gains, inertias, wrenches)
     mix(wrenches, first, rotors, running, commands)
@@ -225,7 +250,9 @@ class Controller:
     def flying(
         self, states: FloatArray, setpoints: FloatArray, running: IntArray, commands: FloatArray
     ) -> Callable[[], None]:
-        """Return what computes motor commands from states and setpoints in these arrays, with the present `integrals`.
+        """Return a function that computes motor commands from the present contents of these arrays.
+
+        It updates the `integrals` that this controller has now.
 
         Args:
             states: Rows (V, 13) [x y z qx qy qz qw vx vy vz wx wy wz] of the centres of mass, in the world (ENU).
@@ -242,7 +269,7 @@ class Controller:
         )
 
     def turn(self, states: FloatArray, demands: FloatArray, running: IntArray, commands: FloatArray) -> None:
-        """Compute motor commands from states and demands: `flying` without its position and velocity loops.
+        """Compute motor commands from states and demands, without the position and velocity loops of `flying`.
 
         Args:
             states: As in `flying`.
@@ -256,4 +283,6 @@ class Controller:
 
 def _mixer_rows(airframe: Airframe) -> FloatArray:
     columns = (airframe.min_thrusts, airframe.max_thrusts, airframe.coefficients, airframe.slowest, airframe.fastest)
-    return np.column_stack([allocation(airframe), *columns])
+    shares, limits = allocation(airframe), np.column_stack(columns[:2])
+    with np.errstate(divide="ignore", invalid="ignore"):  # for rotors without thrust, whose limits are not used
+        return np.column_stack([shares, *columns, limits / shares[:, :1]])

@@ -1,4 +1,4 @@
-"""Joint trajectories: points in time, interpolated as ROS 2's joint_trajectory_controller does."""
+"""Joint trajectories, interpolated as in ROS 2's joint_trajectory_controller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Coefficients of the powers of u in [0, 1] for the values at both ends: rows p0, p1, T v0, T v1, T^2 a0, T^2 a1.
+# Coefficients of the powers of u in [0, 1] for the values at both ends, in rows: p0, p1, T v0, T v1, T^2 a0, T^2 a1.
 _LINEAR = np.array([[1.0, -1.0], [0.0, 1.0]])
 _CUBIC = np.array([[1.0, 0, -3, 2], [0.0, 0, 3, -2], [0.0, 1, -2, 1], [0.0, 0, -1, 1]])
 _QUINTIC = np.array(
@@ -25,17 +25,16 @@ _QUINTIC = np.array(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTrajectory:
-    """Positions of J joints at P times, with velocities and accelerations where they are given.
+    """Positions of J joints at P times, with optional velocities and accelerations.
 
-    Between two points, positions are a polynomial through what both of them give: linear through positions, cubic
-    through positions and velocities, quintic through accelerations, too. Before the first point and after the last one,
-    joints rest there.
+    Between two points, positions are a polynomial: linear if only positions are given at both, cubic with velocities,
+    quintic with accelerations, too. Before the first and after the last point, joints rest.
 
     Attributes:
-        times: (P,), s, strictly increasing.
-        positions: (P, J), m or rad.
-        velocities: (P, J), m/s or rad/s; rows of NaN where none are given.
-        accelerations: (P, J), m/s^2 or rad/s^2; rows of NaN where none are given.
+        times: Times (P,), s, strictly increasing.
+        positions: Positions (P, J), m or rad.
+        velocities: Velocities (P, J), m/s or rad/s; rows of NaN if not given.
+        accelerations: Accelerations (P, J), m/s^2 or rad/s^2; rows of NaN if not given.
     """
 
     times: FloatArray
@@ -45,16 +44,16 @@ class JointTrajectory:
 
     @property
     def end(self) -> float:
-        """The time of the last point, s."""
+        """Time of the last point, s."""
         return float(self.times[-1])
 
     def starting_at(self, time: float, position: FloatArray, velocity: FloatArray) -> JointTrajectory:
-        """Return it with the joints' state at a time before the first point, from which it is interpolated.
+        """Return the trajectory preceded by the joints' state at an earlier time.
 
         Args:
-            time: s; the trajectory is returned unchanged unless it is before the first point.
-            position: (J,), m or rad.
-            velocity: (J,), m/s or rad/s.
+            time: Time, s. If it is not before the first point, the trajectory is returned unchanged.
+            position: Positions (J,), m or rad.
+            velocity: Velocities (J,), m/s or rad/s.
         """
         if time >= self.times[0]:
             return self
@@ -66,7 +65,7 @@ class JointTrajectory:
         )
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray]:
-        """Return positions (J,) and velocities (J,) at a time (s)."""
+        """Return positions (J,) and velocities (J,) at a time, s."""
         after = int(np.searchsorted(self.times, time, side="right"))
         if after in (0, len(self.times)):
             return self.positions[min(after, len(self.times) - 1)].copy(), np.zeros(self.positions.shape[1])

@@ -1,4 +1,4 @@
-"""Driving by keys: which keys ask for which motion, and for how long a press lasts."""
+"""Keyboard control: the motion that each key commands, and how long a press lasts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 
 class AxisInputs(NamedTuple):
-    """How much of the speed is asked for along each axis, -1 to 1: ahead, to the left, up, and turning to the left."""
+    """Commanded fractions of the speed along each axis, -1 to 1.
+
+    Attributes:
+        ahead: Ahead.
+        left: To the left.
+        up: Up.
+        turn: Turning to the left.
+    """
 
     ahead: float = 0.0
     left: float = 0.0
@@ -22,19 +29,22 @@ KEYS: dict[str, tuple[str, float]] = {
     "q": ("left", 1.0), "e": ("left", -1.0), "r": ("up", 1.0), "f": ("up", -1.0),
 }  # fmt: skip
 FASTER, SLOWER, STOP = "+", "-", " "
-# How long a press lasts: longer than a terminal waits before a held key repeats.
+# Duration of a press, s: longer than a terminal waits before a held key repeats.
 HOLD_S = 0.6
 FACTOR = 1.25
 
 
 class HeldKeys:
-    """The motion that pressed keys ask for. Nothing that is not pressed again lasts: terminals do not report releases.
+    """The motion that pressed keys command. A press lasts only for a short time, as terminals do not report releases.
 
     Its methods may be called from two threads, one that presses and one that reads.
 
     Args:
         clock: Returns the present time, s.
-        hold_s: For how long a press lasts.
+        hold_s: Duration of a press, s.
+
+    Attributes:
+        scale: Factor on all axes, which the keys + and - change.
     """
 
     def __init__(self, clock: Callable[[], float], hold_s: float = HOLD_S) -> None:
@@ -43,7 +53,7 @@ class HeldKeys:
         self.scale = 1.0
 
     def press(self, key: str) -> None:
-        """Press a key. Unknown ones do nothing.
+        """Press a key. Unknown keys do nothing.
 
         Args:
             key: A character, or up, down, left and right.
@@ -57,6 +67,6 @@ class HeldKeys:
             self._held = {**self._held, axis: (sign, self._clock() + self._hold_s)}
 
     def axes(self) -> AxisInputs:
-        """Return the motion that is asked for now, times the scale."""
+        """Return the motion commanded now, times the scale."""
         now = self._clock()
         return AxisInputs(**{axis: sign * self.scale for axis, (sign, until) in self._held.items() if now < until})

@@ -24,21 +24,30 @@ class Phase(IntEnum):
 
 WAIT, FLY, LAND, DONE = (int(phase) for phase in Phase)
 # Columns of a mission's memory: its phase, the next waypoint, the time in this phase or on this leg, the time at the
-# waypoint, and the position and heading at the beginning of the leg.
+# waypoint, and the position and yaw at the beginning of the leg.
 PHASE, WAYPOINT, ELAPSED, HELD, BEGIN, BEGIN_YAW = 0, 1, 2, 3, 4, 7
 MEMORY = 8
 
 
 @kernel(nogil=True, error_model="numpy")
 def profile(elapsed: float, length: float, speed: float, acceleration: float) -> tuple[float, float, float, float]:
-    """Return the distance (m), speed and acceleration on a path of that length, and its duration (s).
+    """Return the state of motion at a time on a path from rest to rest, within a maximum speed and acceleration.
 
-    From rest to rest within both limits: the speed ramps up as 3 u^2 - 2 u^3, so that the acceleration has no jumps,
-    stays, and ramps down. On a path too short for the speed, a lower one is reached.
+    The speed ramps up as 3 u^2 - 2 u^3, so that the acceleration has no jumps, then stays constant, then ramps down. On
+    a path too short for the maximum speed, a lower one is reached.
+
+    Args:
+        elapsed: Time since the start, s.
+        length: Length of the path, m.
+        speed: Maximum speed, m/s.
+        acceleration: Maximum acceleration, m/s^2.
+
+    Returns:
+        Distance (m), speed (m/s), acceleration (m/s^2), and duration of the path (s).
     """
     if length <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
-    # Of a ramp of duration T to speed v the greatest acceleration is 1.5 v / T, halfway, and its length v T / 2.
+    # A ramp of duration T to speed v has its greatest acceleration, 1.5 v / T, halfway, and the length v T / 2.
     top = min(speed, math.sqrt(length * acceleration / 1.5))
     ramp = 1.5 * top / acceleration
     total = length / top + ramp
@@ -64,11 +73,19 @@ def fly_missions(
     setpoints: FloatArray,
     running: IntArray,
 ) -> None:
-    """Write setpoints (V, 11) and running (V,), whether motors run, for the next period in s; advance memory.
+    """Write setpoints for the next period, and whether motors run; advance the memory of missions.
 
-    pilots (V, 5): wait s, acceleration, landing speed, yaw rate, and after the last waypoint 0 to land, 1 to hold or 2
-    to loop. waypoints (W, 7) [x y z yaw speed hold radius], yaw NaN to keep it; vehicle v's are first[v] to first[v +
-    1], of which the first is the take-off, to which a loop does not return. memory (V, MEMORY).
+    Args:
+        states: States (V, 13).
+        pilots: Rows (V, 5): wait (s), acceleration (m/s^2), landing speed (m/s), yaw rate (rad/s), and 0 to land, 1 to
+            hold or 2 to loop after the last waypoint.
+        first: Index (V + 1,) of each vehicle's first waypoint, its take-off, to which a loop does not return; the last
+            entry is W.
+        waypoints: Rows (W, 7) [x y z yaw speed hold radius]; a yaw of NaN keeps it.
+        period: Time between two calls, s.
+        memory: Memory (V, MEMORY), updated.
+        setpoints: Setpoints (V, 11), output.
+        running: Whether motors run (V,), output.
     """
     for v in range(states.shape[0]):
         now, p, out = memory[v], pilots[v], setpoints[v]
@@ -126,15 +143,15 @@ def fly_missions(
         running[v] = phase in (FLY, LAND)
 
 
-# Decay rate of the remaining distance, 1/s: slower than the position loop, so that it does not overshoot.
+# Decay rate of the remaining distance, 1/s: slower than the position loop, to prevent overshoot.
 ARRIVING = 1.5
-# The same for headings, 1/s.
+# Decay rate of the remaining yaw, 1/s.
 TURNING = 2.0
 
 
 @kernel(nogil=True, error_model="numpy")
 def braking_speed(left: float, acceleration: float) -> float:
-    """Return the greatest speed, m/s, from which one can still stop within a distance, m, at an acceleration, m/s^2.
+    """Return the greatest speed (m/s) from which a vehicle can stop within a distance (m) at an acceleration (m/s^2).
 
     It is sqrt(2 a d), and near the goal ARRIVING times the distance, if that needs less braking.
     """
@@ -144,10 +161,14 @@ def braking_speed(left: float, acceleration: float) -> float:
 
 @kernel(nogil=True, error_model="numpy")
 def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration: float, period: float) -> float:
-    """Move reference (11,) for a period in s towards goal (3,), to rest there; return the remaining distance, m.
+    """Move a setpoint for one period towards a goal, to rest there, and return the remaining distance, m.
 
-    reference: a row of setpoints, [x y z vx vy vz ax ay az yaw yaw_rate], from any state of motion. Its speed is that
-    of `braking_speed`.
+    Args:
+        reference: Setpoint (11,) [x y z vx vy vz ax ay az yaw yaw_rate] in any state of motion, updated.
+        goal: Position (3,), m.
+        speed: Maximum speed, m/s; near the goal it is that of `braking_speed`.
+        acceleration: Maximum acceleration, m/s^2.
+        period: Period, s.
     """
     dx, dy, dz = goal[0] - reference[0], goal[1] - reference[1], goal[2] - reference[2]
     left = math.sqrt(dx * dx + dy * dy + dz * dz)
@@ -158,7 +179,16 @@ def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration
 
 @kernel(nogil=True, error_model="numpy")
 def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: float, period: float) -> None:
-    """Advance reference (11,), as in `approach`, by a period in s, its velocity towards a demanded one, m/s."""
+    """Advance a setpoint by one period, while its velocity changes towards a demanded one.
+
+    Args:
+        reference: Setpoint (11,), as in `approach`, updated.
+        vx: Demanded velocity along x, m/s.
+        vy: Demanded velocity along y, m/s.
+        vz: Demanded velocity along z, m/s.
+        acceleration: Maximum acceleration, m/s^2.
+        period: Period, s.
+    """
     ax, ay, az = (vx - reference[3]) / period, (vy - reference[4]) / period, (vz - reference[5]) / period
     size = math.sqrt(ax * ax + ay * ay + az * az)
     if size > acceleration:
@@ -174,7 +204,14 @@ def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: 
 
 @kernel(nogil=True, error_model="numpy")
 def turn_to(reference: FloatArray, yaw: float, rate: float, period: float) -> float:
-    """Turn reference (11,) for a period in s towards a yaw, in the shorter direction; return the rest, rad."""
+    """Turn a setpoint for one period towards a yaw, in the shorter direction, and return the remaining angle, rad.
+
+    Args:
+        reference: Setpoint (11,), as in `approach`, updated.
+        yaw: Yaw, rad.
+        rate: Maximum yaw rate, rad/s.
+        period: Period, s.
+    """
     left = yaw - reference[9]
     left -= 2.0 * math.pi * math.floor(left / (2.0 * math.pi) + 0.5)
     reference[10] = min(max(TURNING * left, -rate), rate)

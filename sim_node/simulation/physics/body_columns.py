@@ -32,7 +32,9 @@ _COORDINATES = {
 }
 
 
-def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, *, forced: bool) -> FloatArray:
+def declare_state(
+    columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, *, forced: bool
+) -> tuple[FloatArray, list[str]]:
     """Declare the parts of MuJoCo's integration state that a model has, and the column `wrench`.
 
     Args:
@@ -42,7 +44,8 @@ def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, 
         forced: Whether force elements write xfrc_applied. If not, xfrc_applied itself is the column `wrench`.
 
     Returns:
-        The array (bodies, 6) of `wrench`, with a row for each MuJoCo body.
+        The array (bodies, 6) of `wrench`, with a row for each MuJoCo body; and the names of the columns that share
+        MuJoCo's memory, which are its whole state except the time.
     """
     entities = _entities(model)
 
@@ -51,6 +54,7 @@ def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, 
 
     time = Column("time", ("bodies",), unit="s", meaning="time since the start of the run")
     columns.compute(time, lambda: (np.array([data.time]),), put_time)
+    parts: list[str] = []
     for part in mujoco.mjtState.__members__.values():
         name = part.name.removeprefix("mjSTATE_").lower()
         name = _NAMES.get(name, name)
@@ -63,9 +67,10 @@ def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, 
         rows = entities.get(name, tuple(f"{name}{k}" for k in range(len(array))))
         unit, meaning = _MEANINGS.get(name, ("", f"{name} of MuJoCo"))
         columns.add(Column(name, rows, array.shape[1:], array.dtype, unit, meaning), array)
+        parts.append(name)
     wrench = Column("wrench", entities["xfrc_applied"], (6,), unit="N, N m", meaning=_WRENCH, shared=True)
     applied: FloatArray = columns.add(wrench, None if forced else data.xfrc_applied)
-    return applied
+    return applied, parts if forced else [*parts, wrench.name]
 
 
 def _entities(model: mujoco.MjModel) -> dict[str, tuple[str, ...]]:

@@ -9,6 +9,6 @@ sink.steer(loop)
 from sim_node.lazy import public
 
 with public(__name__):
+    from sim_node.viewing.browser.view_sink import ViewSink as ViewSink
     from sim_node.viewing.browser.viewer import Viewer as Viewer
-    from sim_node.viewing.browser.viewer import ViewSink as ViewSink
     from sim_node.viewing.ports import PagePortInUse as PagePortInUse

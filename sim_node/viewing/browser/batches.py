@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import trimesh
 
 from sim_node.spatial.geometry import poses as pose_math
@@ -89,6 +90,7 @@ class Batches:
         # The shapes of each batch by its number, and what is called with the one that was clicked.
         self._members: dict[int, list[DrawnShape]] = {}
         self._pick: Callable[[DrawnShape], None] | None = None
+        self._floors: Sequence[float] | None = None
         self.change(shapes, still, in_root, alone)
 
     def change(
@@ -142,7 +144,7 @@ class Batches:
             number = next(free) if batch is None else batch.number
             # A node of the same name replaces the one before.
             name = FLOOR if members[0].sheet else ""
-            handle = _add(self._scene, f"{self._node}/{name}{number}", members, placed)
+            handle = _add(self._scene, f"{self._node}/{name}{number}", members, placed, self._colours(members))
             batch = self._batches[form] = _Batch(number, handle, made_of)
             self._listen(batch)
         return batch
@@ -171,12 +173,20 @@ class Batches:
             batch.handle.batched_scales = scales
 
     def paint_floors(self, colour: Sequence[float] | None) -> None:
-        """Give all sheets a colour in sRGB, 0 to 1; None: their own. Those with textures keep these."""
+        """Give all sheets a colour in sRGB, 0 to 1, now and when they come; None: their own.
+
+        Those with textures keep these.
+        """
+        self._floors = colour
         for batch in self._batches.values():
             members = self._members[batch.number]
             if members[0].sheet and members[0].finish is None:
-                colours = np.array([(colour or shape.colour)[:3] for shape in members])
-                batch.handle.batched_colors = linear(colours)
+                batch.handle.batched_colors = self._colours(members)
+
+    def _colours(self, members: Sequence[DrawnShape]) -> npt.NDArray[np.uint8]:
+        """Return the colours (n, 3) of the shapes of a batch, as viser has them."""
+        floors = self._floors if members[0].sheet else None
+        return linear(np.array([(floors or shape.colour)[:3] for shape in members]))
 
     def nodes(self) -> list[tuple[str, DrawnShape]]:
         """Return the node of each shape that has a batch of its own."""
@@ -265,7 +275,9 @@ def _placed(shapes: Sequence[DrawnShape]) -> tuple[np.ndarray[tuple[int], np.dty
     return rows, np.array([shape.pose for shape in shapes]).reshape(-1, 7)
 
 
-def _add(scene: Any, name: str, shapes: Sequence[DrawnShape], placed: FloatArray) -> Any:
+def _add(
+    scene: Any, name: str, shapes: Sequence[DrawnShape], placed: FloatArray, colours: npt.NDArray[np.uint8]
+) -> Any:
     first = shapes[0]
     common = {
         "batched_positions": placed[:, :3],
@@ -282,14 +294,14 @@ def _add(scene: Any, name: str, shapes: Sequence[DrawnShape], placed: FloatArray
         assert first.file is not None
         return scene.add_batched_glb(name, glb_data=_glb(first.file), **common)
     mesh: TriangleMesh = first.mesh or solid(first.kind)
-    colours = np.array([shape.colour for shape in shapes])
-    see_through = bool(colours[0, 3] < 1.0)
+    opacities = np.array([shape.colour[3] for shape in shapes], dtype=np.float32)
+    see_through = bool(opacities[0] < 1.0)
     return scene.add_batched_meshes_simple(
         name,
         mesh.vertices,
         mesh.faces,
-        batched_colors=linear(colours[:, :3]),
-        batched_opacities=colours[:, 3].astype(np.float32) if see_through else None,
+        batched_colors=colours,
+        batched_opacities=opacities if see_through else None,
         opacity=1.0 if see_through else None,
         side="double" if first.mesh else "front",
         **common,

@@ -1,4 +1,4 @@
-"""Keeps labels off each other on each page: what would lie on others, from where its camera is, is hidden there."""
+"""Keeps labels off each other on each page, and off its edges: from where its camera is, they are turned or hidden."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.browser.overlays import Edges, PlacedLabel, apart_in
+from sim_node.viewing.browser.overlays import Edges, PlacedLabel, edges_at, inwards, is_free
 from sim_node.viewing.browser.panels_page import viewport_of
 from sim_node.viewing.view import View, looking
 
@@ -20,15 +20,16 @@ _WIDEST = 2.9
 
 
 class _Sent(NamedTuple):
-    """What a page has of a label: which one, behind how many messages to all pages, and whether it is shown there."""
+    """What a page has of a label: which one, behind how many messages to all pages, whether it is shown, and how."""
 
     handle: Any
     behind: int
     visible: bool
+    anchor: str
 
 
 class PageLabels:
-    """Hides labels on the pages of a server.
+    """Turns or hides labels on the pages of a server.
 
     Args:
         server: The server.
@@ -65,7 +66,7 @@ class PageLabels:
                 self._arrange(number, client, view, in_viewports, roots.get(number, root))
 
     def _arrange(self, number: int, client: Any, view: View, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
-        """Hide those of a page's labels that would lie on others, and show the others.
+        """Hide those of a page's labels that would lie on others or be cut, and show the others.
 
         Labels are sent to all pages; what is sent to one page does not wait for that. What would hide a label that the
         page does not have yet is lost, so it is not sent before the page has got all that was sent by then.
@@ -76,24 +77,29 @@ class PageLabels:
         for row, (handle, _, _) in enumerate(labels):
             now = sent.get(handle.name)
             if now is None or now.handle is not handle:
-                now = _Sent(handle, queued, handle.visible)
-            if now.visible != (row in shown) and arrived >= now.behind:
-                now = now._replace(visible=row in shown)
-                self._server.set_visible_for(client, handle.name, visible=now.visible)
+                now = _Sent(handle, queued, handle.visible, handle.anchor)
+            if arrived >= now.behind:
+                if shown.get(row, now.anchor) != now.anchor:
+                    now = now._replace(anchor=shown[row])
+                    self._server.set_anchor_for(client, handle.name, now.anchor)
+                if now.visible != (row in shown):
+                    now = now._replace(visible=row in shown)
+                    self._server.set_visible_for(client, handle.name, visible=now.visible)
             sent[handle.name] = now
 
 
-def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> set[int]:
-    """Return the labels at places (L, 3) that lie on no others in a view, by their numbers."""
-    depths = view.project(places)[1]
+def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> dict[int, str]:
+    """Return the anchors of the labels at places (L, 3) that lie on no others in a view, and are not cut, by number."""
+    pixels, depths = view.project(places)
     taken: list[Edges] = []
-    shown: set[int] = set()
+    shown: dict[int, str] = {}
     for row in sorted(range(len(labels)), key=lambda row: (labels[row].rank, depths[row])):
         handle = labels[row].handle
-        free = apart_in(view, [handle.text], places[row : row + 1], (handle.anchor,), taken)
-        if free and depths[row] > 0.0:
-            shown.add(row)
-            taken.append(free[0][1])
+        text, scale, size = handle.text, handle.font_screen_scale, (view.lens.width, view.lens.height)
+        anchor = inwards(pixels[row], text, handle.anchor, size, scale) if depths[row] > 0.0 else None
+        if anchor is not None and is_free(edges := edges_at(pixels[row], text, anchor, scale), taken):
+            shown[row] = anchor
+            taken.append(edges)
     return shown
 
 

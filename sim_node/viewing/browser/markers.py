@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.browser.drawings import DrawnSource, locate
+from sim_node.viewing.browser.drawn_source import DrawnSource, locate
 from sim_node.viewing.browser.overlays import PlacedLabel
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Item, Lines, TextLabel, in_one_colour, strip
 from sim_node.viewing.schematic import FormulaScope, UnknownName, bound, bound_pose

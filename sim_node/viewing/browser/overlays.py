@@ -168,21 +168,16 @@ MAX_NAMES = 100
 MAX_LENGTH = 40
 # Number of labels that do not hide the scene.
 FEW = 30
-# Size of a letter with its share of the label's edge, pixels; distance of a label from its shape, in distances of the
-# view.
-_LETTER, _HEIGHT = 6.0, 16.0
+# Size of a letter with its share of the label's edge, pixels, of the largest font of labels; the part of it that names
+# have; distance of a label from its shape, in distances of the view.
+_LETTER, _HEIGHT, SCALE = 7.5, 20.0, 0.8
 _GAP = 0.005
 _ANCHOR = "bottom-center"
 
 
 # Where a label is from its place: its left and right edges in widths, its upper and lower ones in heights.
-_SPANS = {
-    "bottom-center": (-0.5, 0.5, -1.0, 0.0),
-    "top-left": (0.0, 1.0, 0.0, 1.0),
-    "bottom-left": (0.0, 1.0, -1.0, 0.0),
-    "top-right": (-1.0, 0.0, 0.0, 1.0),
-    "bottom-right": (-1.0, 0.0, -1.0, 0.0),
-}
+_ACROSS = {"left": (0.0, 1.0), "center": (-0.5, 0.5), "right": (-1.0, 0.0)}
+_UPRIGHT = {"top": (0.0, 1.0), "center": (-0.5, 0.5), "bottom": (-1.0, 0.0)}
 # The left, right, upper and lower edges of a label, pixels.
 Edges = tuple[float, float, float, float]
 
@@ -190,6 +185,39 @@ Edges = tuple[float, float, float, float]
 def shortened(text: str, length: int) -> str:
     """Return the text of a label, or its beginning with an ellipsis if it is longer than so many letters."""
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def edges_at(pixel: FloatArray, text: str, anchor: str, scale: float = SCALE) -> Edges:
+    """Return the edges of a label whose place is at a pixel (2,), with a part of the largest font."""
+    upright, _, across = anchor.partition("-")
+    (left, right), (upper, lower) = _ACROSS[across], _UPRIGHT[upright]
+    lines, (x, y) = text.split("\n"), pixel.tolist()
+    width, height = scale * _LETTER * (max(map(len, lines)) + 1), scale * _HEIGHT * len(lines)
+    return x + left * width, x + right * width, y + upper * height, y + lower * height
+
+
+def inwards(pixel: FloatArray, text: str, anchor: str, size: tuple[int, int], scale: float = SCALE) -> str | None:
+    """Return the anchor with which a label is not cut by the edges of a page of a size, pixels; None if there is none.
+
+    It is the given one, or turned away from these edges.
+    """
+    width, height = size
+    left, right, upper, lower = edges_at(pixel, text, anchor, scale)
+    if right <= 0.0 or left >= width or lower <= 0.0 or upper >= height:
+        return anchor
+    upright, _, across = anchor.partition("-")
+    across = "left" if left < 0.0 else "right" if right > width else across
+    upright = "top" if upper < 0.0 else "bottom" if lower > height else upright
+    turned = f"{upright}-{across}"
+    left, right, upper, lower = edges_at(pixel, text, turned, scale)
+    return turned if left >= 0.0 and right <= width and upper >= 0.0 and lower <= height else None
+
+
+def is_free(edges: Edges, taken: Iterable[Edges]) -> bool:
+    """Return whether a label lies on none of the others."""
+    return all(
+        edges[1] <= other[0] or other[1] <= edges[0] or edges[3] <= other[2] or other[3] <= edges[2] for other in taken
+    )
 
 
 def apart_in(
@@ -202,15 +230,9 @@ def apart_in(
     pixels, depths = view.project(places)
     others, found = list(taken), {}
     for number in np.argsort(depths, kind="stable").tolist():
-        x, y = pixels[number].tolist()
-        width = _LETTER * (len(texts[number]) + 1)
         for anchor in anchors:
-            left, right, upper, lower = _SPANS[anchor]
-            edges = (x + left * width, x + right * width, y + upper * _HEIGHT, y + lower * _HEIGHT)
-            if all(
-                edges[1] <= other[0] or other[1] <= edges[0] or edges[3] <= other[2] or other[3] <= edges[2]
-                for other in others
-            ):
+            edges = edges_at(pixels[number], texts[number], anchor)
+            if is_free(edges, others):
                 found[number] = anchor, edges
                 others.append(edges)
                 break
@@ -288,7 +310,7 @@ class NameOverlays:
                     f"{self._node}/{row}",
                     texts[row],
                     position=places[row],
-                    font_screen_scale=0.8,
+                    font_screen_scale=SCALE,
                     depth_test=not self._in_front[row],
                     anchor=_ANCHOR,
                 ),
@@ -323,10 +345,10 @@ class NameOverlays:
         return np.asarray(middle)
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
-        """Return the label of each row that has one."""
+        """Return the label of each row that has one. Of those at one place, a row with shapes has it, above these."""
         texts: dict[int, str] = {}
         first: dict[tuple[float, ...], int] = {}
-        for row in rows:
+        for row in sorted(rows, key=lambda row: not self._solid[row]):
             name = self._frames.names[row]
             if self._frames.still[row]:
                 place = tuple(np.round(in_root[row, :3], 3).tolist())

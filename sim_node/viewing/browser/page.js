@@ -133,13 +133,15 @@
     }
   }
 
-  // On a phone, and in a view beside others, the panel would hide what it is about.
-  let folded = innerWidth >= 700 && window === window.parent;
+  // On a phone, and in a view beside others, the panel would hide what it is about. On a page that becomes narrow or wide,
+  // another one comes in its place.
+  let folded = null;
   function foldPanel() {
-    const phone = '.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]';
-    const handle = document.querySelector(`${phone}, [aria-label="Minimize panel"]`);
-    if (folded || !handle || !tabs().length) return;
-    folded = true;
+    const sheet = document.querySelector('.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]');
+    const handle = sheet ?? document.querySelector('[aria-label="Minimize panel"]'), form = sheet ? "sheet" : "floating";
+    if (form === folded || !handle || !tabs().length) return;
+    folded = form;
+    if (!sheet && innerWidth >= 700 && window === window.parent) return;
     handle.click();
     // Whoever has not pressed it does not look for the focus there, to which a busy page comes late.
     const unfocus = (left) => setTimeout(() => {

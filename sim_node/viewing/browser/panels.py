@@ -244,7 +244,7 @@ class Panels:
         try:
             if len(text) > MAX_LAYOUT:  # addresses of pages have it, and servers limit these
                 refuse("layout", f"is longer than {MAX_LAYOUT} characters")
-            panels = read_schematic(text, "layout").panels if text else self._given.panels
+            panels, before = read_schematic(text, "layout").panels if text else self._given.panels, self.signals
             self._show(replace(self._given, panels=panels))
         except WorldError as error:
             with self._lock:
@@ -253,6 +253,8 @@ class Panels:
             return
         self.text = text
         self._look_back()
+        if before is not None and self.signals is not None:
+            self.signals.go_on(before)
 
     def _look_back(self) -> None:
         """Give new curves the samples of what the page can look back at."""

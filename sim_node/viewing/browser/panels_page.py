@@ -12,7 +12,7 @@ from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote_to_bytes
 
 from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
@@ -111,6 +111,8 @@ class PanelsPage:
         path, _, query = request.path.partition("?")
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return other(connection, request)
+        if path == "/favicon.ico":  # what browsers ask for by themselves where they have read no other name
+            return response(unquote_to_bytes(_OUR_ICON.partition(b",")[2]), "image/svg+xml")
         laid_out = "layout" in parse_qs(query) or (self.content is not None and self.content.laid_out)
         if path == "/" and laid_out:
             return response(_page(), "text/html; charset=utf-8")

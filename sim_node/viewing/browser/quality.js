@@ -8,7 +8,7 @@ window.simQuality = (() => {
   const PIXELS = 0.5, FILL = { name: "/fill_light", owner: "" }, AMBIENT = 2.0;
   // Pictures per second that are too few, and for how many seconds in turn; what has not moved for so long stands, ms.
   const FEW = 8, SECONDS = 8, STANDS = 1000;
-  // Of larger clouds, so many points, which the server spreads: THINNED of drawings.py.
+  // Of larger clouds, so many points, which the server spreads: THINNED of drawn_source.py.
   const POINTS = 100_000;
   let told = () => {}, drawn = 0, slow = 0, lit = true, Lines = null, part = PIXELS, from = "", moved = 0, thins = false;
 

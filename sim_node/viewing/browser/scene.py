@@ -14,7 +14,8 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, Wall, place, walls_of
-from sim_node.viewing.browser.drawings import Drawings, DrawnSource, Located, frame_poses, locate
+from sim_node.viewing.browser.drawings import Drawings, frame_poses
+from sim_node.viewing.browser.drawn_source import DrawnSource, Located, locate
 from sim_node.viewing.browser.overlays import (
     AxesOverlay,
     NameOverlays,

@@ -8,7 +8,12 @@ from collections.abc import Mapping
 
 import rich
 import viser
-from viser._messages import SetOrientationMessage, SetPositionMessage, SetSceneNodeVisibilityMessage
+from viser._messages import (
+    SceneNodeUpdateMessage,
+    SetOrientationMessage,
+    SetPositionMessage,
+    SetSceneNodeVisibilityMessage,
+)
 from websockets.asyncio.server import ServerConnection
 
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -62,6 +67,10 @@ class Server(viser.ViserServer):  # type: ignore[misc]
     def set_visible_for(self, client: viser.ClientHandle, node: str, *, visible: bool) -> None:
         """Show or hide a node of the scene, and what is below it, on one page."""
         client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, visible))
+
+    def set_anchor_for(self, client: viser.ClientHandle, label: str, anchor: str) -> None:
+        """Put a label on another side of its place, on one page."""
+        client._websock_connection.queue_message(SceneNodeUpdateMessage(label, {"anchor": anchor}))
 
     def place_for(self, client: viser.ClientHandle, node: str, pose: FloatArray) -> None:
         """Place a node of the scene at a pose (7,) on one page."""

@@ -70,6 +70,8 @@ class PageSurroundings:
         self._grounds = 0
         self._sky = Sky()
         self._dark = False
+        # Its mesh and its node. It is not sent again where it is the same: pages read it anew, and are white meanwhile.
+        self._dome: tuple[bytes, Any] = b"", None
         self._content: tuple[Sequence[DrawnShape], FloatArray, Extent] | None = None
 
     def change(self, shapes: Sequence[DrawnShape], in_root: FloatArray, extent: Extent, sky: Sky | None) -> None:
@@ -111,14 +113,13 @@ class PageSurroundings:
         own = bool(planes) and not self._dark and tuple(planes[0].colour) != PLAIN
         zenith = palette.zenith if sky.zenith is None else sky.zenith
         horizon = palette.horizon if sky.horizon is None else sky.horizon
-        self._scene.add_glb(
-            SKY,
-            dome(np.array(zenith), np.array(horizon), np.array(planes[0].colour[:3] if own else palette.ground)),
-            scale=sky_radius(extent),
-            position=extent.centre,
-            cast_shadow=False,
-            receive_shadow=False,
-        )
+        mesh = dome(np.array(zenith), np.array(horizon), np.array(planes[0].colour[:3] if own else palette.ground))
+        radius = sky_radius(extent)
+        if mesh == self._dome[0]:
+            self._dome[1].scale, self._dome[1].position = radius, extent.centre
+        else:
+            look = {"cast_shadow": False, "receive_shadow": False}
+            self._dome = mesh, self._scene.add_glb(SKY, mesh, scale=radius, position=extent.centre, **look)
 
     def _lay(self, node: str, pose: FloatArray, colour: Sequence[float], extent: Extent, *, opaque: bool) -> None:
         """Add a grid with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene."""

@@ -1,10 +1,11 @@
 // Added to viser's pages: labels, and the ends of trails, are where the bodies of the same picture are.
 // What viser shows of itself is not documented. Without it, labels of a scene that follows a body are ahead of it by what
-// it goes between two pictures, and trails end as far behind it: on a slow page, hundreds of pixels.
+// it goes between two pictures, and trails end as far behind it: on a slow page, hundreds of pixels. And the server, which
+// keeps labels off each other, takes a page for as large as it is in the pixels of its screen, or of a part of them.
 (() => {
   "use strict";
   const ROOT = "/world", TRAILS = /^\/world\/trails\/\d+$/, PERIOD = 100;
-  let trails = [];
+  let trails = [], told = null;
 
   // viser reads where the parents of labels are before three.js has computed it for the picture.
   function placeAtOnce(root) {
@@ -32,6 +33,17 @@
     }
   }
 
+  function tellSize(page) {
+    told = page;
+    // What is not seen has no size.
+    const size = ({ clientWidth: image_width, clientHeight: image_height }) => image_width && { image_width, image_height };
+    const sized = (send) => (message) =>
+      send(message.type === "ViewerCameraMessage" ? { ...message, ...size(page.canvas) } : message);
+    let send = sized(page.sendMessage);
+    Object.defineProperty(page, "sendMessage", { get: () => send, set: (to) => (send = sized(to)) });
+    page.sendCamera?.();
+  }
+
   function lineIn(node) {
     let found = null;
     node?.traverse((each) => (found ??= each.geometry?.isLineSegmentsGeometry ? each : null));
@@ -40,6 +52,7 @@
 
   setInterval(() => {
     const page = window.__viserMutable, nodes = page?.nodeRefFromName, root = nodes?.[ROOT];
+    if (page?.canvas && page !== told) tellSize(page);
     if (!root || !page.scene) return;
     if (root.matrixAutoUpdate) placeAtOnce(root);
     page.scene.onBeforeRender = end;
