@@ -1,4 +1,4 @@
-"""Assembly: poses that a world leaves open, determined from its mates (SNAP), and the joints that mates become."""
+"""Assembly: determines the poses that a world leaves open from its mates (SNAP), and converts mates to joints."""
 
 from sim_node.lazy import public
 

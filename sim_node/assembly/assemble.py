@@ -21,15 +21,16 @@ def assembly_of(world: World, *, every: bool = False) -> Assembly:
 
     Args:
         world: A world, with systems or without.
-        every: Whether to look for all ways to close its loops.
+        every: Whether to search for all ways to close its loops.
 
     Returns:
-        The assembly, by the SNAP algorithm of OpenPLX's Physics3D. Conflicts are among its steps; they are not raised.
+        The assembly, computed by the SNAP algorithm of OpenPLX's Physics3D. Conflicts are reported among its steps, not
+        raised.
 
     Raises:
         WorldError: Names or parents are invalid, or a mate refers to a connector that does not exist.
     """
-    # Here and not above: worlds without systems start without all this, and without compiled kernels.
+    # Imported here so that worlds without systems start without all this, and without compiled kernels.
     from sim_node.assembly.snap import snap
     from sim_node.assembly.table import tabulate
 
@@ -93,18 +94,18 @@ def _undefined(assembly: Assembly) -> Iterator[Problem]:
 
 
 def driven_names(world: World) -> frozenset[str]:
-    """Return what actuators and transmissions call joints, without the number of a value."""
+    """Return the names of joints that actuators and transmissions refer to, without the number of a value."""
     names = {actuator.joint for actuator in world.actuators}
     names.update(joint for each in world.transmissions for joint, _ in each.joints)
     return frozenset(name.rpartition("#")[0] or name for name in names)
 
 
 def on_joints(world: World, joints: Mapping[str, str], mates: frozenset[str]) -> tuple[World, list[Problem]]:
-    """Return a world whose actuators and transmissions name joints instead of mates, and the mates without a joint.
+    """Return a world whose actuators and transmissions refer to joints instead of mates, and the mates without a joint.
 
     Args:
         world: The world.
-        joints: The joint of each mate that carries a body, by the mate's name.
+        joints: The joint of each mate that carries a body, by name of the mate.
         mates: The names of all mates.
     """
     problems: list[Problem] = []
@@ -128,7 +129,7 @@ def on_joints(world: World, joints: Mapping[str, str], mates: frozenset[str]) ->
 
 
 def _signals_on_joints(world: World, joints: Mapping[str, str], mates: frozenset[str]) -> Iterator[NamedSignal]:
-    """Yield the signals, those of mates as signals of joints. Warn about mates without a joint and leave them out."""
+    """Yield the signals, with those of mates as signals of joints. Warn of mates without a joint, and omit these."""
     for signal in world.of(NamedSignal):
         if signal.quantity not in OF_JOINTS:
             yield signal

@@ -1,4 +1,4 @@
-"""The assembly's result and its steps: frozen records, to be printed or written as JSON."""
+"""The result of an assembly and its steps, as frozen records that can be printed or written as JSON."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Step:
         return fields
 
 
-# What a step of each kind says about its mate.
+# Message of each kind of step about its mate.
 _SENTENCES: dict[str, Callable[[Step], str]] = {
     "solved": lambda step: f"{step.frame} = {step.formula} = {shown(step.pose)}",
     "identity": lambda step: f"{step.frame} is one of several that are open; the identity",
@@ -93,8 +93,8 @@ class Alternative:
 
     Attributes:
         values: Positions of its mates, by row, m and rad.
-        is_within_limits: Whether they are within limits.
-        in_roots: Poses (N, 7) of all frames in the roots of their trees, with other mechanisms as they were chosen.
+        is_within_limits: Whether all positions are within limits.
+        in_roots: Poses (N, 7) of all frames in the roots of their trees, with all other mechanisms as chosen.
     """
 
     values: dict[int, FloatArray]
@@ -118,7 +118,7 @@ class Assembly:
         degrees_of_freedom: Degrees of freedom that remain in all, with loops closed.
         rates: Initial velocities of the mates in loops that start in motion, by row, m/s and rad/s.
         steps: What was done, in order.
-        others: Other ways to assemble its mechanisms, if they were asked for.
+        others: Other ways to assemble its mechanisms, if requested.
     """
 
     table: AssemblyTable

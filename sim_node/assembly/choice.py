@@ -1,4 +1,4 @@
-"""The ways to assemble a mechanism: found from many starts, distinguished, and the best of them chosen."""
+"""The ways to assemble a mechanism: found from many starting positions, distinguished, and ranked."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Random starts, by default and when all assemblies are asked for.
+# Number of random starts, by default and if all assemblies are requested.
 STARTS, STARTS_FOR_ALL = 24, 200
-# As long as a start finds another assembly, there are as many more, up to this multiple, when all are asked for.
+# If all assemblies are requested, each new one extends the search by as many starts again, up to this multiple.
 MAX_STARTS = 10
-# Two solutions that differ by less are one, rad and parts of the size; by ten times more where loops close to a
-# tolerance, since stretched linkages then differ by its root.
+# Two solutions that differ by less than this (rad and fractions of the size) are the same. If loops close only to a
+# tolerance, by less than ten times its square root, since nearly singular linkages differ by that order.
 SAME = 1e-5
 
-# Poses (N, 7) of all frames in the roots of their trees, at other positions of some mates.
+# Returns the poses (N, 7) of all frames in the roots of their trees, at other positions of some mates.
 InRoots = Callable[[Mapping[int, FloatArray]], FloatArray]
-# The step of a free motion (rad and parts of the size), and what it turns axes by at least that are not determined.
+# Step of a free motion (rad and fractions of the size), and the minimum rotation of undetermined axes relative to it.
 STEP, TURNED = 1e-4, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """One way to assemble.
+    """One way to assemble a mechanism.
 
     Attributes:
         x: The positions (U,).
         is_within_limits: Whether all of them are within limits.
-        from_near: Squared distance from the values of `near`, rad and parts of the size.
-        motion: Squared distance from rest of all mates.
+        from_near: Squared distance from the values of `near`, rad and fractions of the size.
+        motion: Squared distance of all mates from their rest positions.
     """
 
     x: FloatArray
@@ -46,23 +46,23 @@ class Way:
     motion: float
 
     def rank(self) -> tuple[bool, float, float]:
-        """Return what the best is the least of: within limits, then as near as asked, then least moved."""
+        """Return a sort key, smallest for the best: within limits first, then nearest to `near`, then least motion."""
         return not self.is_within_limits, round(self.from_near, 9), self.motion
 
 
 def ways(
     of: LoopMechanism, configurations: Configurations, loops: list[int], free: Mask, first: FloatArray, *, starts: int
 ) -> list[Way]:
-    """Return the ways to close loops that were found, the best first.
+    """Return the ways to close loops that the search finds, the best first.
 
     Args:
-        of: A mechanism.
-        configurations: Distinguishes them.
-        loops: Its loops that can be closed.
-        free: The positions that may move (U,).
+        of: The mechanism.
+        configurations: Distinguishes the ways.
+        loops: The loops that can be closed.
+        free: Mask (U,) of the positions that may move.
         first: A solution (U,).
-        starts: The number of random starts, and how many may find nothing new before the search ends, if any did. They
-            are the same each time.
+        starts: The number of random starts, which are reproducible. If all assemblies are requested, it is the number
+            of consecutive starts without a new solution that ends the search.
     """
     ways = _Ways(of, configurations, loops, free, first)
     ways.add(first)
@@ -92,7 +92,7 @@ class _Ways:
     """Different ways to close loops.
 
     Attributes:
-        different: The positions (U,) of each, and its configuration.
+        different: The positions (U,) and the configuration of each way.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class _Ways:
         self.different: list[tuple[FloatArray, Configuration]] = []
 
     def add(self, x: FloatArray) -> bool:
-        """Add a way. Return False if it is known."""
+        """Add a way. Return False if it is already known."""
         configuration = self._new(x)
         if configuration is not None and self._spare and x is not self._first:
             x = relaxed(self._of, self._loops, self._free, x, self._first)
@@ -114,13 +114,13 @@ class _Ways:
         return configuration is not None
 
     def _new(self, x: FloatArray) -> Configuration | None:
-        """Return the configuration at some positions if it is not known."""
+        """Return the configuration at some positions, or None if it is already known."""
         found = self._configurations.at(self._loops, self._free, x)
         return None if any(found.is_same(other, self._same) for _, other in self.different) else found
 
 
 def _guided(of: LoopMechanism, loops: list[int], free: Mask, first: FloatArray) -> FloatArray | None:
-    """Return the solution that is found from the values of `near`, or None."""
+    """Return the solution found when starting from the values of `near`, or None."""
     if not of.near.any():
         return None
     start = np.where(of.near & free, of.rest, first)
@@ -128,12 +128,12 @@ def _guided(of: LoopMechanism, loops: list[int], free: Mask, first: FloatArray) 
 
 
 class Configurations:
-    """The configurations of a mechanism by the positions of its mates.
+    """Computes configurations of a mechanism from the positions of its mates.
 
     Args:
         of: The mechanism.
-        table: Its table.
-        in_roots: Places its frames.
+        table: The table of its assembly.
+        in_roots: Computes the poses of its frames.
     """
 
     def __init__(self, of: LoopMechanism, table: AssemblyTable, in_roots: InRoots) -> None:
@@ -142,14 +142,14 @@ class Configurations:
         self._owners, self._connectors = [table.owners[end] for end in ends], table.connectors[ends]
 
     def connectors_at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the origins (C, 3), in parts of the size, and the axes (C, 3, 3) of all connectors."""
+        """Return the origins (C, 3), in fractions of the size, and the axes (C, 3, 3) of all connectors."""
         owners = self._in_roots(self._of.values_at(x))[self._owners]
         turns = quaternions.to_matrix(owners[:, 3:])
         origins = owners[:, :3] + np.einsum("nij,nj->ni", turns, self._connectors[:, :3])
         return origins / self._of.size, turns @ quaternions.to_matrix(self._connectors[:, 3:])
 
     def at(self, loops: list[int], free: Mask, x: FloatArray) -> Configuration:
-        """Return the configuration at positions (U,) at which loops are closed and `free` ones may move."""
+        """Return the configuration at positions (U,) at which the loops are closed; `free` positions may move."""
 
         def is_determined() -> npt.NDArray[np.bool_]:
             determined = np.ones(len(axes), dtype=bool)
@@ -168,14 +168,14 @@ class Configurations:
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """Where a mechanism's connectors are.
+    """The poses of a mechanism's connectors.
 
-    Rods between balls spin about themselves, and a body held at one point turns about it: free motions that move no
-    connector's origin. An axis that a free motion turns does not distinguish assemblies.
+    Rods between ball joints spin freely about themselves, and a body that is held at one point turns about it: such
+    motions do not move the origin of any connector. Axes that they rotate do not distinguish assemblies.
 
     Attributes:
-        origins: Of the connectors (C, 3), in parts of the mechanism's size.
-        axes: Their directions (C, 3, 3).
+        origins: Origins (C, 3) of the connectors, in fractions of the mechanism's size.
+        axes: Axes (C, 3, 3) of the connectors.
     """
 
     origins: FloatArray
@@ -184,11 +184,11 @@ class Configuration:
 
     @cached_property
     def is_determined(self) -> npt.NDArray[np.bool_]:
-        """Which axes no free motion turns (C,)."""
+        """Whether the axes of each connector (C,) are determined: not rotated by any free motion."""
         return self._find_determined()
 
     def is_same(self, other: Configuration, tolerance: float) -> bool:
-        """Return whether two configurations are of one assembly."""
+        """Return whether two configurations belong to the same assembly."""
         if np.abs(self.origins - other.origins).max(initial=0.0) > tolerance:
             return False
         differ = np.abs(self.axes - other.axes).max(axis=(1, 2)) > tolerance

@@ -1,4 +1,4 @@
-"""The compiled inner loops: a pose along a chain, and the residual of a cycle of poses and motions."""
+"""Compiled inner loops: the pose along a chain, and the residual of a cycle of poses and motions."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 # The types are numba's, inferred.
@@ -10,7 +10,7 @@ import math
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate, write_pose
 
-# Elements of cycles. Merging leaves no INVERSE of a pose.
+# Kinds of elements in cycles. After merging, there are no INVERSE poses left.
 CONSTANT, SLIDE, HINGE, INVERSE = 0, 1, 2, 3
 
 
@@ -18,10 +18,10 @@ CONSTANT, SLIDE, HINGE, INVERSE = 0, 1, 2, 3
 def solve(poses, nodes, upper, lower, target, end, motion, out):
     """Write S = N^-1 A P^-1 to out (7,): the pose that closes a chain, as a unit quaternion.
 
-    poses (N, 7): local; nodes (K,): the two chains, each from a connector's owner up. upper, lower: the first and last
-    (exclusive) entries of the moved chain above and below the node that is solved, N and P without its connector;
-    target: those of the other chain. end (2, 7): the connectors in their owners, the target's first. motion (7,): from
-    the target's connector to the other.
+    poses (N, 7): local poses. nodes (K,): the two chains, each from a connector's owner upwards. upper, lower: first
+    and last (exclusive) entries of the moved chain above and below the node to solve, which give N and P without the
+    connector. target: those of the other chain. end (2, 7): poses of the connectors in their owners, that of the target
+    first. motion (7,): from the target's connector to the other.
     """
     above = _along(poses, nodes, upper[0], upper[1])
     goal = compose(_along(poses, nodes, target[0], target[1]), compose(as_pose(end[0]), as_pose(motion)))
@@ -34,7 +34,7 @@ def solve(poses, nodes, upper, lower, target, end, motion, out):
 
 @kernel()
 def gap(poses, nodes, first, second, ends, out):
-    """Write the pose of the second connector in the first to out (7,); arguments as in `solve`."""
+    """Write the pose of the second connector in the first one to out (7,). Arguments are as in `solve`."""
     a = compose(_along(poses, nodes, first[0], first[1]), as_pose(ends[0]))
     b = compose(_along(poses, nodes, second[0], second[1]), as_pose(ends[1]))
     out[:] = compose(invert(a), b)
@@ -42,7 +42,7 @@ def gap(poses, nodes, first, second, ends, out):
 
 @kernel()
 def merge(kinds, data, unknowns, signs):
-    """Compose the poses that follow each other in a cycle, in place, and return how many elements are left."""
+    """Compose consecutive poses of a cycle in place, and return the number of elements that are left."""
     count = 0
     for e in range(kinds.shape[0]):
         kind, pose = kinds[e], as_pose(data[e])
@@ -59,11 +59,11 @@ def merge(kinds, data, unknowns, signs):
 
 @kernel()
 def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
-    """Write the residual (6,) of a cycle, m and rad, and its jacobian (6, U) by all unknowns.
+    """Write the residual (6,) of a cycle, m and rad, and its Jacobian (6, U) with respect to all unknowns.
 
-    Element e is a pose data[e] (kinds CONSTANT) or a motion along or about the axis data[e, :3] by signs[e] times
-    values[unknowns[e]]. The residual is the product's position and twice its quaternion's vector part: its rotation
-    vector to third order, with the exact derivative
+    Element e is a pose data[e] (kind CONSTANT), or a motion along or about the axis data[e, :3] by signs[e] times
+    values[unknowns[e]]. The residual is the position of the product and twice the vector part of its quaternion, which
+    is the rotation vector to third order and has the exact derivative
         d(2 v)/dt = w omega + omega x v    for    dq/dt = omega q / 2.
     """
     jacobian[:] = 0.0
@@ -84,7 +84,7 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
         else:
             sine, cosine = math.sin(0.5 * values[u] * sign), math.cos(0.5 * values[u])
             step = (0.0, 0.0, 0.0, data[e, 0] * sine, data[e, 1] * sine, data[e, 2] * sine, cosine)
-            # First the velocity at the origin: that at the end follows when the end is known.
+            # Write the velocity at the origin first. The velocity at the end follows once the end is known.
             jacobian[0, u] -= ay * total[2] - az * total[1]
             jacobian[1, u] -= az * total[0] - ax * total[2]
             jacobian[2, u] -= ax * total[1] - ay * total[0]
@@ -107,7 +107,7 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
 
 @kernel()
 def _along(poses, nodes, begin, end):
-    """Return the product of the poses of a chain's nodes, which are listed from the lowest up."""
+    """Return the product of the poses of a chain's nodes, which are listed from the lowest one upwards."""
     total = IDENTITY
     for k in range(end - 1, begin - 1, -1):
         total = compose(total, as_pose(poses[nodes[k]]))

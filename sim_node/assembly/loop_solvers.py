@@ -1,4 +1,4 @@
-"""Solvers of closed loops: Gauss-Newton, trust region, within limits, and along the freedom that loops leave."""
+"""Solvers for closed loops: Gauss-Newton, trust region, within limits, and along the remaining degrees of freedom."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sim_node.assembly.mechanism import AT_LIMIT, RANK, LoopMechanism
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Newton's method continues to machine precision.
+# Residual down to which Newton's method continues: machine precision.
 LAST_DIGITS = 1e-14
 MAX_NEWTON_STEPS, MAX_RELAXING_STEPS = 40, 60
-# Offsets of further starts from rest, rad and parts of the size: linkages that are folded at rest have no preferred
+# Spread of additional starts, rad and fractions of the size: linkages that are folded at rest have no preferred
 # direction.
 STARTS, SPREAD, STARTS_TO_APPROACH = 40, 1.5, 8
 
@@ -23,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def solve(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
-    """Return positions (U,) at which loops are closed, from a start or from others about it, or None."""
+    """Return positions (U,) at which the loops are closed, found from a start or from others around it, or None."""
     for each in starts(of, free, start):
         x = newton(of, loops, free, each)
         if x is None:
@@ -36,7 +36,7 @@ def solve(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) ->
 
 
 def starts(of: LoopMechanism, free: Mask, start: FloatArray) -> Iterator[FloatArray]:
-    """Yield a start, and others ever further from it; the same each time."""
+    """Yield a start, and reproducible random ones at increasing distances from it."""
     yield np.array(start)
     random = np.random.default_rng(len(of.unknowns))
     for k in range(STARTS):
@@ -46,7 +46,7 @@ def starts(of: LoopMechanism, free: Mask, start: FloatArray) -> Iterator[FloatAr
 
 
 def newton(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
-    """Gauss-Newton with the shortest step each time, which finds the nearest of several solutions."""
+    """Return a solution found by Gauss-Newton with minimum-norm steps, which tends to the nearest one; None if none."""
     x, places = np.array(start), np.flatnonzero(free)
     residual, matrix = of.evaluate(loops, x)
     worst = float(np.abs(residual).max(initial=0.0))
@@ -54,7 +54,7 @@ def newton(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -
         if worst <= LAST_DIGITS:
             break
         step = np.linalg.lstsq(matrix.take(places, axis=1), -residual, rcond=RANK)[0]
-        # Beyond this the linearisation is useless.
+        # Limit the step to where the linearisation is useful.
         step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
         there = x.copy()
         there[places] += step
@@ -67,19 +67,19 @@ def newton(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -
 
 
 def trust_region(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
-    """Solve with scipy's least squares, and refine by Newton's method."""
+    """Return a solution of scipy's least squares, refined by Newton's method; None if there is none."""
     x = least_squares(of, loops, free, start)
     return newton(of, loops, free, x) if x is not None and of.worst(loops, x) < 1e-3 else None
 
 
 def within_limits(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
-    """Return positions within limits at which loops are closed, or None."""
+    """Return positions within limits at which the loops are closed, or None."""
     limited = np.isfinite(of.low) | np.isfinite(of.high)
     for each in itertools.islice(starts(of, free, start), STARTS_TO_APPROACH):
         x = least_squares(of, loops, free, each, bounded=True)
         if x is None or of.worst(loops, x) > 1e-3:
             continue
-        # What has come to a limit stays there.
+        # Positions that have reached a limit stay there.
         inside = free & ~(limited & ((x - of.low < AT_LIMIT) | (of.high - x < AT_LIMIT)))
         x = newton(of, loops, inside, x)
         if x is not None and of.is_within_limits(x):
@@ -90,7 +90,7 @@ def within_limits(of: LoopMechanism, loops: list[int], free: Mask, start: FloatA
 def least_squares(
     of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray, *, bounded: bool = False
 ) -> FloatArray | None:
-    """Return the positions at which the residual of loops is least, near a start; None if nothing is free."""
+    """Return the positions near a start at which the residual of the loops is minimal; None if nothing is free."""
     if not free.any():
         return None
     from scipy.optimize import least_squares as minimised  # imported here: most assemblies do not need it
@@ -116,7 +116,7 @@ def least_squares(
 
 
 def approach(of: LoopMechanism, loops: list[int]) -> FloatArray | None:
-    """Return where the residual of loops that cannot be closed is least."""
+    """Return the positions at which the residual of loops that cannot be closed is minimal."""
     best, least = None, math.inf
     for start in itertools.islice(starts(of, of.free, of.start), STARTS_TO_APPROACH):
         x = least_squares(of, loops, of.free, start)
@@ -126,7 +126,7 @@ def approach(of: LoopMechanism, loops: list[int]) -> FloatArray | None:
 
 
 def relaxed(of: LoopMechanism, loops: list[int], free: Mask, x: FloatArray, goal: FloatArray) -> FloatArray:
-    """Return the closed positions nearest to a goal that x leads to without opening the loops."""
+    """Return the positions nearest to a goal that can be reached from x with the loops kept closed."""
     for _ in range(MAX_RELAXING_STEPS):
         matrix = of.evaluate(loops, x)[1][:, free]
         step = along(matrix, (goal - x)[free])
@@ -143,7 +143,7 @@ def relaxed(of: LoopMechanism, loops: list[int], free: Mask, x: FloatArray, goal
 
 
 def along(matrix: FloatArray, step: FloatArray) -> FloatArray:
-    """Return the part of a step (F,) that a derivative (R, F) does not change."""
+    """Return the component of a step (F,) in the null space of a matrix (R, F)."""
     _, sizes, rows = np.linalg.svd(matrix, full_matrices=False)
     used = rows[sizes > RANK * max(float(sizes.max(initial=0.0)), 1.0)]
     return np.asarray(step - used.T @ (used @ step))

@@ -1,4 +1,4 @@
-"""Closing loops: mates between placed frames, met by moving what other mates leave free."""
+"""Loop closing: mates between frames that are already placed are met by moving what other mates leave free."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ from sim_node.assembly.mechanism import RANK, LoopMechanism, Path, rank
 from sim_node.assembly.table import AssemblyTable, UnionFind, climb
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# In worlds with more mechanisms, other assemblies are looked for on demand only.
+# Maximum number of mechanisms in a world up to which other assemblies are searched by default.
 MAX_MECHANISMS = 10
-# Mechanisms with more positions are searched for other assemblies on demand only.
+# Maximum number of positions of a mechanism up to which other assemblies are searched by default.
 MAX_SEARCHED = 24
 
-# Directions that are tried, how far (rad, parts of the size), and how much of that a real motion keeps.
+# Number of directions to try, step (rad, fractions of the size), and minimum fraction of it that a real motion keeps.
 TRIALS, STEP, KEPT = 8, 0.05, 0.3
 
 
 class Closing(NamedTuple):
     """The result of closing loops.
 
-    moved: whether any position changed; steps: what was done; degrees_of_freedom: how many remain in all; rates: of
-    mates in loops of which some have an initial speed, for each of their parts' degrees of freedom; others: other ways
-    to assemble, if they are asked for.
+    Attributes:
+        moved: Whether any position changed.
+        steps: What was done, in order.
+        degrees_of_freedom: Total number of remaining degrees of freedom.
+        rates: Initial velocities of mates in loops that start in motion, by row, for each degree of freedom of their
+            parts.
+        others: Other ways to assemble, if requested.
     """
 
     moved: bool
@@ -50,11 +54,16 @@ def close_loops(
     *,
     every: bool = False,
 ) -> Closing:
-    """Move `values` until the mates in `loops` are met.
+    """Change `values` until the mates in `loops` are met.
 
-    poses (N, 7): local, at `values`; solved_by: the mate of each frame that a mate placed; in_roots: places
-    all frames at other positions of mates; every: whether all ways to
-    assemble are looked for and returned.
+    Args:
+        table: The table of the assembly.
+        poses: Local poses (N, 7) at `values`.
+        solved_by: The mate that placed each frame, by row of the frame.
+        values: Positions of the mates, changed in place.
+        loops: Rows of the mates that close loops.
+        in_roots: Computes the poses of all frames at other positions of mates.
+        every: Whether to search for all ways to assemble and to return them.
     """
     left = sum(table.mates[m].type.translations + table.mates[m].type.rotations for m in solved_by.values())
     steps: list[Step] = []
@@ -78,7 +87,7 @@ def close_loops(
 
 
 def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]) -> Iterator[Path]:
-    """Return the path from the first to the second connector's owner of each loop, over mates that placed frames."""
+    """Yield the path from the owner of each loop's first connector to that of its second, over mates in the tree."""
     neighbours: list[list[tuple[int, str, int, bool]]] = [[] for _ in table.names]
     for row, parent in enumerate(table.parents.tolist()):
         if row in solved_by:
@@ -89,7 +98,7 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
         elif parent >= 0:
             neighbours[row].append((parent, "frame", row, True))
             neighbours[parent].append((row, "frame", row, False))
-    # Re-rooted: for each row the one that it was reached from, and the step up to that.
+    # Spanning trees of the graph: the row from which each row was reached, and the step back to it.
     above, steps = [-1] * len(table.names), dict[int, tuple[str, int, bool]]()
     depth = [-1] * len(table.names)
     for root in range(len(table.names)):
@@ -112,7 +121,7 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
 
 
 def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
-    """Return groups of loops that share a mate."""
+    """Return groups of loops that share mates."""
     groups, found = UnionFind(), dict[int, list[int]]()
     for m in loops:
         for kind, index, _ in paths[m]:
@@ -125,13 +134,13 @@ def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
 
 @dataclass
 class Closed:
-    """What was done to a mechanism.
+    """The result of closing the loops of one mechanism.
 
     Attributes:
         moved: Whether any position changed.
-        constraints: The freedoms that its loops remove, less those of their own mates.
-        steps: What was done.
-        others: Other ways to assemble it.
+        constraints: Number of degrees of freedom that the loops remove, minus those of their own mates.
+        steps: What was done, in order.
+        others: Other ways to assemble the mechanism.
     """
 
     moved: bool = False
@@ -141,13 +150,13 @@ class Closed:
 
 
 def close(of: LoopMechanism, configurations: Configurations, *, searched: bool, every: bool) -> Closed:
-    """Close what can be closed.
+    """Close the loops of a mechanism as far as possible.
 
     Args:
-        of: The mechanism. Its positions are changed.
+        of: The mechanism, whose positions are changed.
         configurations: Distinguishes ways to assemble it.
-        searched: Whether other ways to assemble it are looked for, and whether its configuration is singular.
-        every: Whether they are looked for thoroughly, and described.
+        searched: Whether to search for other ways to assemble it, and to check whether its configuration is singular.
+        every: Whether to search thoroughly, and to return the other ways.
     """
     done = Closed()
     starts = STARTS_FOR_ALL if every else STARTS if searched and len(of.unknowns) <= MAX_SEARCHED else 0
@@ -185,9 +194,9 @@ def _solve_all(of: LoopMechanism) -> list[int]:
 
 
 def _determine(of: LoopMechanism, loops: list[int], free: Mask, done: Closed) -> None:
-    """If the loops leave freedom, hold free motions at rest, as long as loops close: they are no longer `free` then.
+    """Hold free positions at rest while the loops leave degrees of freedom and still close; remove them from `free`.
 
-    First those with `near`, whatever mate they are of, then those of mates that placed frames, in their order.
+    Positions with a value of `near` are held first, then those of mates in the tree, in order.
     """
     matrix = of.jacobian(loops)
     spare = int(free.sum()) - rank(matrix[:, free])
@@ -222,7 +231,7 @@ def _choose(
     *,
     every: bool,
 ) -> None:
-    """Find the ways to assemble what is not held, and take the best."""
+    """Find the ways to assemble with the positions that are not held, and apply the best one."""
     if not starts and not of.near[of.in_tree :].any() and of.is_within_limits(of.wrapped(of.start)):
         return
     here = of.marks(of.start)
@@ -260,16 +269,16 @@ def _log(of: LoopMechanism, closed: list[int], done: Closed) -> None:
 
 
 def freedoms(of: LoopMechanism, loops: list[int], *, thorough: bool) -> tuple[int, int]:
-    """Count the freedoms of closed loops: of infinitesimal motions, and of motions.
+    """Count the degrees of freedom of closed loops: of infinitesimal and of finite motions.
 
-    They differ at a singular configuration, as of a parallelogram that lies flat. There, steps along the infinitesimal
-    motions lead to configurations nearby, at which the loops are closed again; these have as many freedoms as the
-    motion really has, or there are none.
+    They differ at singular configurations, such as a flat parallelogram. There, steps along the infinitesimal motions
+    are followed by closing the loops again. The nearby configurations that this finds have the degrees of freedom of
+    finite motions; if it finds none, there is no finite motion.
 
     Args:
-        of: A mechanism.
-        loops: Its closed loops.
-        thorough: Whether steps are taken at all; if not, both numbers are that of infinitesimal motions.
+        of: The mechanism.
+        loops: The closed loops.
+        thorough: Whether to take such steps; if not, both numbers are those of infinitesimal motions.
 
     Returns:
         Both numbers.

@@ -1,4 +1,4 @@
-"""Masses, centres and inertias of bodies from the shapes, sizes and densities of their geometries."""
+"""Masses, centres of mass and inertias of bodies from the shapes, sizes and densities of their geometries."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sim_node.world.bodies import Body
 from sim_node.world.shapes import SHAPES_WITHOUT_MASS, Geometry, Inertial, solid_mesh, volume_of
 from sim_node.world.systems import ContactGeometry, RigidBody
 
-# Of a slider, relative to the body that it holds.
+# Mass and inertia of a slider, relative to the body that it holds.
 SHARE = 1e-6
 
 
-# From the sizes of world.shapes.SHAPES.
+# Functions of the sizes in world.shapes.SHAPES.
 def _box(x: float, y: float, z: float) -> tuple[float, float, float]:
     return (y * y + z * z) / 12.0, (x * x + z * z) / 12.0, (x * x + y * y) / 12.0
 
@@ -55,7 +55,7 @@ def with_mass(part: ContactGeometry) -> Geometry:
 
 
 def mass_properties(shapes: Iterable[Geometry]) -> Inertial:
-    """Return mass, centre and inertia of shapes that are fixed together; zeros if none has mass."""
+    """Return the mass, centre of mass and inertia of shapes that are fixed together; zeros if none has mass."""
     heavy = [shape for shape in shapes if shape.mass > 0.0]
     mass = sum(shape.mass for shape in heavy)
     if not heavy:
@@ -81,8 +81,8 @@ def _solid(shape: Geometry) -> tuple[FloatArray, FloatArray]:
 def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
     """Return the shapes of a body with their masses, and the inertial properties of the body itself, if any.
 
-    A mass of the body is distributed over its shapes in proportion to theirs, so that the inertia scales with it. A
-    centre or an inertia of the body overrides theirs; the shapes then are visible and collide but have no mass.
+    A mass of the body is distributed over its shapes in proportion to theirs, which scales the inertia. A centre or an
+    inertia of the body overrides those of the shapes, which then are visible and collide but have no mass.
     """
     shapes = tuple(map(with_mass, body.geometries))
     total = sum(shape.mass for shape in shapes)
@@ -106,10 +106,10 @@ def _steiner(offset: FloatArray) -> FloatArray:
 
 
 def share_of(body: Body) -> Inertial:
-    """Return a millionth of a body's mass and inertia, for what has to move with it."""
+    """Return the inertial properties of a slider: a millionth of those of the body that it holds."""
     whole = body.inertial
     if whole is None:
-        # Of a mesh, whose mass MuJoCo distributes, a ball of its mass and size will do.
+        # For a mesh, whose inertia MuJoCo computes, a sphere of the same mass and size is accurate enough.
         shapes = [
             shape if shape.shape in _MOMENTS else replace(shape, shape="sphere", size=np.array([shape.size.max()]))
             for shape in body.geometry

@@ -1,4 +1,4 @@
-"""The pose of a mate at its positions, and the positions of a pose."""
+"""The pose of a mate at given positions, and the positions for a given pose."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def given_values(mate: Mate) -> tuple[float | None, ...]:
 
 
 def free_parts(mate: Mate) -> tuple[int, ...]:
-    """Return the parts that the assembly may move: those without an initial value."""
+    """Return the indices of the parts that the assembly may move: those without an initial value."""
     held = {k for k, value in zip(mate.type.valued, given_values(mate), strict=True) if value is not None}
     return tuple(k for k in range(len(mate.type.parts)) if k not in held)
 
@@ -51,7 +51,7 @@ def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:
 
 @cache
 def as_joint(mate: MateType) -> JointType:
-    """Return a mate's parts as a joint from the first connector's frame to the second's."""
+    """Return a mate's parts as a joint from the first connector's frame to the second one's."""
     return JointType(mate.name, mate.parts)
 
 
@@ -63,7 +63,8 @@ def _joints(mate: MateType) -> tuple[LinkJoint, ...]:
 def positions_of(mate: MateType, pose: FloatArray) -> FloatArray:
     """Return the positions q at which a mate is nearest to a pose (7,) of its second connector in its first.
 
-    Exact if the mate can reach the pose. Slides come before hinges, and hinges are about Z, except for a distance.
+    They are exact if the mate can reach the pose. Slides must precede hinges, and hinges must be about Z, except for
+    distance mates.
     """
     q: list[float] = []
     for part in mate.parts:

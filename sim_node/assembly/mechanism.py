@@ -1,4 +1,4 @@
-"""A mechanism: loops with common mates, the positions that their mates leave free, and the residual of both."""
+"""A mechanism: loops with common mates, the positions that these leave free, and the residual of the loops."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
-# Directions that move a loop by less, relative to the one that moves it most, are neglected.
+# Relative singular value below which a direction is considered not to move a loop.
 RANK = 1e-8
 TURN = 2.0 * np.pi
-# What a position may be beyond its limits.
+# Tolerance of positions at their limits.
 AT_LIMIT = 1e-7
 
-# A mate and one of its positions; for a ball, one of three angles from its present orientation.
+# A mate and one of its positions; for a ball, one of three angles relative to its present orientation.
 Unknown = tuple[int, int]
 
-# What is left of poses that cancel out, as a fraction of them.
+# Rounding error of poses that cancel out, relative to their lengths.
 ROUNDING = 1e-12
-# A step of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
+# Steps of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
 Path = list[tuple[str, int, bool]]
-# An element of a cycle: its kind, a pose or an axis, the index of an unknown and its sign.
+# An element of a cycle: its kind, a pose or an axis, the index of an unknown, and the sign of the unknown.
 _Element = tuple[int, FloatArray, int, float]
 
 
@@ -43,22 +43,23 @@ class _Ball:
 
 
 class LoopMechanism:
-    """Loops with common mates, and the positions (U,) that their mates leave free, in rad and parts of the size.
+    """Loops with common mates, and their U unknowns: positions that mates leave free, rad and fractions of the size.
 
     Attributes:
         mates: All mates of the loops, those in the tree first.
         loops: The mates that close the loops.
         values: Positions of all mates, m and rad.
-        unknowns: What each position is of. Those of mates in the tree come first.
-        in_tree: How many these are.
-        free: Which of them the assembly may move (U,).
-        turning: Which of them are angles (U,).
-        near: Which of them have a value of `near` (U,).
-        rest: The rest state, or where `near` is (U,).
-        low, high: Limits (U,), infinite where there are none.
+        unknowns: The mate and position of each unknown. Those of mates in the tree come first.
+        in_tree: Number of unknowns of mates in the tree.
+        free: Whether the assembly may move each unknown (U,).
+        turning: Whether each unknown is an angle (U,).
+        near: Whether each unknown has a value of `near` (U,).
+        rest: Rest positions (U,), or the values of `near`.
+        low: Lower limits (U,), -inf for none.
+        high: Upper limits (U,), inf for none.
         start: The present positions (U,).
-        size: The length of which positions and residuals are parts, m.
-        tolerance: Residual, rad or parts of the size, up to which a loop is closed.
+        size: The length that positions and residuals are divided by, m.
+        tolerance: Residual up to which a loop is closed, rad and fractions of the size.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class LoopMechanism:
     # Closing
 
     def evaluate(self, loops: list[int], x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (6 L,) of loops, rad and parts of the size, and its derivative (6 L, U)."""
+        """Return the residual (6 L,) of L loops, rad and fractions of the size, and its Jacobian (6 L, U)."""
         residual, matrix = np.empty(6 * len(loops)), np.empty((6 * len(loops), len(x)))
         for k, m in enumerate(loops):
             c, rows = self._cycles[m], slice(6 * k, 6 * k + 6)
@@ -118,15 +119,15 @@ class LoopMechanism:
         return float(np.abs(self.evaluate(loops, x)[0]).max(initial=0.0))
 
     def jacobian(self, loops: list[int]) -> FloatArray:
-        """Return the derivative (6 L, U) at the present positions."""
+        """Return the Jacobian (6 L, U) at the present positions."""
         return self.evaluate(loops, np.array(self.start))[1]
 
     def spare(self, loops: list[int], free: npt.NDArray[np.bool_]) -> int:
-        """Return how many free positions the loops leave undetermined."""
+        """Return the number of free positions that the loops leave undetermined."""
         return int(free.sum()) - rank(self.jacobian(loops)[:, free])
 
     def residual(self, m: int) -> tuple[float, float]:
-        """Return the lengths of a loop's present residual: m, and rad for small angles."""
+        """Return the norms of a loop's present residual: distance in m, and angle in rad if it is small."""
         residual = self.evaluate([m], self.start)[0]
         return float(np.linalg.norm(residual[:3])) * self.size, float(np.linalg.norm(residual[3:]))
 
@@ -135,17 +136,17 @@ class LoopMechanism:
         return float(self.start[k] * self._unit[k])
 
     def take(self, x: FloatArray) -> None:
-        """Set the positions of all mates: of hinges, the turn of `wrapped`."""
+        """Set the positions of all mates, with hinges wrapped as in `wrapped`."""
         self.restore(self.values_at(self.wrapped(x)))
 
     def restore(self, values: Mapping[int, FloatArray] | None = None) -> None:
-        """Set the positions of all mates, m and rad; by default to those at the beginning."""
+        """Set the positions of all mates, m and rad; by default, to the initial ones."""
         for m, q in (self._before if values is None else values).items():
             self.values[m][:] = q
         self._settle()
 
     def values_at(self, x: FloatArray) -> dict[int, FloatArray]:
-        """Return the positions of all mates, m and rad, for other positions than the present ones."""
+        """Return the positions of all mates, m and rad, for given unknowns (U,)."""
         found = {m: np.array(self.values[m]) for m in self.mates}
         for k, (m, at) in enumerate(self.unknowns):
             if not self._is_ball[k]:
@@ -155,7 +156,7 @@ class LoopMechanism:
         return found
 
     def rates(self) -> dict[int, FloatArray]:
-        """Return the rates of all mates from the given speeds, with loops closed; empty if no speed is given."""
+        """Return the velocities of all mates that follow from given ones, with loops closed; empty if none is given."""
         given = {m: speeds for m in self.mates if (speeds := self._table.mates[m].speeds) is not None}
         if not any(any(speeds) for speeds in given.values()):
             return {}
@@ -184,9 +185,9 @@ class LoopMechanism:
         return bool(np.all((x >= self.low - AT_LIMIT) & (x <= self.high + AT_LIMIT)))
 
     def wrapped(self, x: FloatArray) -> FloatArray:
-        """Return the same positions, with hinges in (-pi, pi], or the turn that is within limits.
+        """Return the same positions with hinges wrapped to (-pi, pi], or by the whole turns that are within limits.
 
-        Those that are given, or near an angle beyond, are within half a turn of that.
+        Hinges with a given value, or with one of `near` outside of this range, are within half a turn of that value.
         """
         x = np.array(x)
         hinges = self.turning & ~self._is_ball
@@ -197,14 +198,14 @@ class LoopMechanism:
         return x
 
     def marks(self, x: FloatArray) -> FloatArray:
-        """Return numbers that are the same for the same configuration: a turn more makes no difference."""
+        """Return numbers that identify a configuration, independent of whole turns."""
         hinges = self.turning & ~self._is_ball
         slides = x[~self.turning]
         balls = [np.outer(q, q).ravel() for ball in self._balls for q in (self._turned(ball, x),)]
         return np.concatenate([np.cos(x[hinges]), np.sin(x[hinges]), slides, *balls])
 
     def motion(self, x: FloatArray) -> float:
-        """Return the squared distance from rest of all mates that may move, rad and parts of the size."""
+        """Return the squared distance from rest of all mates that may move, rad and fractions of the size."""
         plain = self.free & ~self._is_ball
         total = float((_apart(x, self.rest, self.turning)[plain] ** 2).sum())
         for ball in self._balls:
@@ -215,7 +216,7 @@ class LoopMechanism:
         return total
 
     def from_near(self, x: FloatArray) -> float:
-        """Return the squared distance from the values of `near`, rad and parts of the size."""
+        """Return the squared distance from the values of `near`, rad and fractions of the size."""
         return float((_apart(x, self.rest, self.turning)[self.near & self.free] ** 2).sum())
 
     def beyond_limits(self) -> list[Step]:
@@ -233,7 +234,7 @@ class LoopMechanism:
         return [Step("moved", self.name(m), value=tuple(self.values[m].tolist())) for m in moved]
 
     def has_moved(self) -> bool:
-        """Return whether any mate stands elsewhere than at the beginning."""
+        """Return whether any mate has moved from its initial position."""
         return any(self._moved_by(m) > 0.0 for m in self.mates)
 
     def _moved_by(self, m: int) -> float:
@@ -242,13 +243,13 @@ class LoopMechanism:
     # The unknowns
 
     def _counted(self, values: Mapping[int, FloatArray]) -> FloatArray:
-        """Return the unknowns (U,) at positions of mates, m and rad; angles of balls are 0."""
+        """Return the unknowns (U,) at positions of mates, m and rad. Angles of balls are 0."""
         return np.where(self._is_ball, 0.0, [values[m][at] for m, at in self.unknowns]) / self._unit
 
     def _positions(self, m: int) -> Iterator[tuple[int, bool, str]]:
-        """Yield which of a mate's positions are unknowns, whether the assembly may move them, and the kind of part.
+        """Yield each position of a mate that is an unknown, whether the assembly may move it, and the kind of its part.
 
-        Of a ball these are three, of a distance all but the distance.
+        A ball has three unknowns. For a distance mate, they are all positions except the distance.
         """
         mate, free = self._table.mates[m].type, free_parts(self._table.mates[m])
         for k, (part, at) in enumerate(zip(mate.parts, part_offsets(mate), strict=True)):
@@ -268,7 +269,7 @@ class LoopMechanism:
                 self.low[row], self.high[row] = np.array(limits[k]) / self._unit[row]
 
     def _meet_halfway(self, m: int) -> None:
-        """Move a loop's own mate to the pose between its connectors, as far as its parts can and are free."""
+        """Move the free parts of a loop's own mate as near as possible to the pose between its connectors."""
         table = self._table
         between = np.empty(7)
         first, second = table.ends[m]
@@ -283,13 +284,13 @@ class LoopMechanism:
             q[at : at + size] = nearest[at : at + size]
 
     def _settle(self) -> None:
-        """Count unknowns from the present positions on."""
-        if self._balls:  # whose angles are from their present orientation
+        """Measure the unknowns from the present positions."""
+        if self._balls:  # their angles are relative to their present orientation
             self._cycles = {m: self._cycle(m).scaled(1.0 / self.size) for m in self.loops}
         self.start = self._counted(self.values)
 
     def _turned(self, ball: _Ball, x: FloatArray) -> FloatArray:
-        """Return the orientation of a ball at other positions than the present ones."""
+        """Return the orientation of a ball for given unknowns (U,)."""
         turn = self.values[ball.mate][ball.at : ball.at + 4]
         for axis, angle in zip(np.eye(3), x[ball.first : ball.first + 3], strict=True):
             turn = quaternions.multiply(turn, quaternions.from_axis_angle(axis, angle))
@@ -304,7 +305,7 @@ def _mates_on(paths: Iterable[Path]) -> set[int]:
 
 
 def rank(matrix: FloatArray) -> int:
-    """Return the rank of a derivative."""
+    """Return the rank of a Jacobian."""
     if not matrix.size:
         return 0
     sizes = np.linalg.svd(matrix, compute_uv=False)
@@ -312,16 +313,16 @@ def rank(matrix: FloatArray) -> int:
 
 
 def _apart(x: FloatArray, other: FloatArray, turning: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return differences of positions, of angles the smaller way round."""
+    """Return the differences of positions, with those of angles wrapped."""
     apart = x - other
     return np.asarray(np.where(turning, quaternions.wrapped(apart), apart))
 
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """The arguments of `kernels.cycle` for a loop: over placed frames to the second connector, back over its mate.
+    """The arguments of `kernels.cycle` for a loop: over frames to the second connector, and back over its mate.
 
-    Rigid parts are merged from poses; extent is the length of the longest of these, m.
+    Consecutive poses are merged into rigid parts; extent is the largest distance in the poses before that, m.
     """
 
     kinds: IntArray
@@ -331,13 +332,13 @@ class Cycle:
     extent: float
 
     def length(self) -> float:
-        """Return the longest of its rigid parts, m. What is left where poses cancel out is none: then the extent."""
+        """Return the length of the longest rigid part, m, or the extent if the poses cancel out up to rounding."""
         rigid = self.data[self.kinds == kernels.CONSTANT]
         length = float(np.linalg.norm(rigid[:, :3], axis=1).max(initial=0.0))
         return length if length > ROUNDING * self.extent else self.extent
 
     def scaled(self, factor: float) -> Cycle:
-        """Return the cycle with other lengths."""
+        """Return the cycle with all lengths scaled."""
         data = np.array(self.data)
         data[self.kinds == kernels.CONSTANT, :3] *= factor
         return Cycle(self.kinds, data, self.unknowns, self.signs, self.extent * factor)
@@ -356,8 +357,8 @@ def cycle_of(
     Args:
         table: The table.
         poses: Poses (N, 7) of the frames in their parents.
-        values: Positions of the mates; of balls, from which their angles count.
-        path: From the owner of the loop's first connector to that of its second.
+        values: Positions of the mates. The angles of balls are relative to these.
+        path: Path from the owner of the loop's first connector to that of its second.
         m: The mate that closes the loop.
         index: The index of each unknown.
     """
@@ -376,7 +377,7 @@ def cycle_of(
     kinds, data, unknowns, signs = map(np.array, zip(*elements, strict=True))
     rigid = (kinds == kernels.CONSTANT) | (kinds == kernels.INVERSE)
     extent = float(np.linalg.norm(data[rigid, :3], axis=1).max())
-    # What is far from the origin of its owners is no longer part of merged poses.
+    # Merging removes large distances from the origins of owners, which cancel out.
     left = kernels.merge(kinds, data, unknowns, signs)
     return Cycle(kinds[:left], data[:left], unknowns[:left], signs[:left], extent)
 

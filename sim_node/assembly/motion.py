@@ -1,4 +1,4 @@
-"""From an assembly to motion: bodies on joints along a spanning tree of the mates, and loop closures for the rest."""
+"""Conversion of an assembly to moving bodies: joints along a spanning tree of the mates, loop closures for the rest."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
 from sim_node.world.systems import RigidBody, System
 
-# Assembled positions may be beyond limits by this much, m or rad.
+# Tolerance of assembled positions at their limits, m or rad.
 ROUNDING = 1e-7
 
 
 class CarriedMate(NamedTuple):
-    """A mate between two carriers: rows of bodies, or of the roots that represent the world; its ends in them."""
+    """A mate between two carriers, which are rows of bodies or of roots that represent the world; its ends in them."""
 
     mate: int
     carriers: tuple[int, int]
@@ -41,7 +41,7 @@ class CarriedMate(NamedTuple):
 
 
 class TreeEdge(NamedTuple):
-    """A body's joint: the carrier's row, and a link that has the body at `side`."""
+    """A body's joint: the row of its carrier, and the link whose end `side` is on the body."""
 
     carrier: int
     link: CarriedMate
@@ -49,19 +49,19 @@ class TreeEdge(NamedTuple):
 
 
 def floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:
-    """Return a free joint in its owner."""
+    """Return the parent and the free joint of a body, relative to its owner."""
     pose = assembly.poses[row]
     speed = np.zeros(6) if body.speed is None else np.array(body.speed)
-    # A ball's velocity is about the body's axes.
+    # A ball's angular velocity is about the body's axes.
     speed[3:] = quaternions.rotate(quaternions.conjugate(pose[3:]), speed[3:])
     return {"parent": owner_of(assembly, row), "joint": "free", "q": pose, "qd": speed}
 
 
 def jointed(assembly: Assembly, row: int, edge: TreeEdge, roots: list[int]) -> dict[str, Any]:
-    """Return the joint of the mate that carries a body: at the mate's end on the body, at its assembled positions.
+    """Return the joint of the mate that carries a body, at the mate's end on the body and at its assembled positions.
 
-    With A and B the ends of the mate in the carrier and in the body, the body is at A J B^-1 = (A B^-1) (B J B^-1): in
-    a joint frame A B^-1 it moves along and about the axes of B.
+    With A and B the ends of the mate in the carrier and in the body, the pose of the body is A J B^-1 =
+    (A B^-1) (B J B^-1): in the joint frame A B^-1, it moves along and about the axes of B.
     """
     table, on = assembly.table, edge.carrier
     mate = table.mates[edge.link.mate]
@@ -69,7 +69,7 @@ def jointed(assembly: Assembly, row: int, edge: TreeEdge, roots: list[int]) -> d
     mount = pose_math.compose(near, pose_math.invert(far))
     here, there = assembly.in_roots[[on, row]]
     parent = table.names[on]
-    if on == roots[row]:  # relative to its owner, which is fixed there as well
+    if on == roots[row]:  # relative to the owner, which is fixed in the root as well
         parent = owner_of(assembly, row)
         mount = pose_math.relative(assembly.in_roots[int(table.parents[row])], pose_math.compose(here, mount))
     joint = JOINTS[mate.type.joint]
@@ -80,13 +80,13 @@ def jointed(assembly: Assembly, row: int, edge: TreeEdge, roots: list[int]) -> d
     rates = _rates(assembly, edge.link.mate)
     sign = 1.0
     if not edge.side and _goes_back_the_same_way(mate):
-        # Carried by its second connector: the same positions along inverted axes.
+        # The second connector is on the carrier: invert the axes and keep the positions.
         q, sign = -q, -1.0
     elif not edge.side:
         rates = _seen_from_the_other(mate, between, rates)
     axes = quaternions.rotate(far[3:], sign * _axes(mate.type))
     if mate.type.parts[-1].kind == "ball":
-        # From the connector's axes to the body's.
+        # Convert from the connector's axes to the body's.
         q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
         rates[-3:] = quaternions.rotate(far[3:], rates[-3:])
     return {
@@ -111,7 +111,7 @@ def _axes(mate: MateType) -> FloatArray:
 
 
 def _turns_as_given(mate: Mate, q: FloatArray) -> FloatArray:
-    """Return positions with as many turns of hinges as the values that are given, and within limits up to rounding."""
+    """Return positions with the same whole turns of hinges as the given values, clipped to limits within rounding."""
     if mate.type.parts and mate.type.parts[-1].kind == "ball":
         return q
     for k, value in zip(mate.type.valued, mate.values or (), strict=False):
@@ -142,7 +142,7 @@ def _rates(assembly: Assembly, m: int) -> FloatArray:
 
 
 def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the rates of a ball or a planar mate with swapped connectors; between (7,): the first in the second."""
+    """Return the rates of a ball or planar mate with its connectors swapped. between (7,): the first in the second."""
     if mate.type.parts[-1].kind == "ball":
         return -quaternions.rotate(quaternions.conjugate(between[3:]), rates)
     spin, (x, y) = rates[2], between[:2]
@@ -159,7 +159,7 @@ def owner_of(assembly: Assembly, row: int) -> str:
 class Moving:
     """The parts that systems become: static frames, bodies on joints, loop closures, and pairs without contact.
 
-    joints: what actuators call the joints that mates became, by the names of the mates (MATE#K for value K of several).
+    joints: names by which actuators refer to the joints of mates, by name of the mate (MATE#K for value K of several).
     """
 
     frames: tuple[StaticFrame, ...]
@@ -173,7 +173,7 @@ class Moving:
 def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> tuple[Moving, list[Problem]]:
     """Return the parts of an assembly, and the faults of loops that cannot be simulated.
 
-    driven: names of mates that actuators move; they carry bodies on joints, where there is a choice.
+    driven: names of mates that actuators move. These become joints, if there is a choice.
     """
     table = assembly.table
     roots = _roots(table.parents.tolist())
@@ -194,7 +194,7 @@ def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> t
 
 
 def _roots(parents: list[int]) -> list[int]:
-    """Return the root of each row's tree."""
+    """Return the root of the tree of each row."""
     roots: list[int] = []
     for row, parent in enumerate(parents):
         roots.append(row if parent < 0 else roots[parent])
@@ -202,7 +202,7 @@ def _roots(parents: list[int]) -> list[int]:
 
 
 def _links(assembly: Assembly, roots: list[int]) -> Iterator[CarriedMate]:
-    """Return the mates that hold bodies: a fixed connector is on the root, a redirected one on its body."""
+    """Return the mates that hold bodies. A fixed connector belongs to the root, a redirected one to its body."""
     table = assembly.table
     mates = [m for m in range(len(table.mates)) if m not in table.still and m not in table.apart]
     ends = [end for m in mates for end in table.ends[m]]
@@ -211,7 +211,7 @@ def _links(assembly: Assembly, roots: list[int]) -> Iterator[CarriedMate]:
         carrier if carrier >= 0 and isinstance(table.of[carrier], RigidBody) else roots[owner]
         for carrier, owner in zip([table.carriers[end] for end in ends], owners, strict=True)
     ]
-    # Of all mates at once: one by one, numpy's calls would take a fifth of the time to motion.
+    # Computed for all mates together: separate numpy calls would take a fifth of the total time.
     in_root = pose_math.compose(assembly.in_roots[owners], table.connectors[ends])
     on_carriers = pose_math.relative(assembly.in_roots[carriers], in_root).reshape(-1, 2, 7)
     for m, first, second, both in zip(mates, carriers[::2], carriers[1::2], on_carriers, strict=True):
@@ -222,10 +222,10 @@ def _links(assembly: Assembly, roots: list[int]) -> Iterator[CarriedMate]:
 def _spanning_tree(
     assembly: Assembly, links: list[CarriedMate], roots: list[int], driven: frozenset[str]
 ) -> tuple[list[CarriedMate], list[CarriedMate]]:
-    """Return the links that carry bodies, and those that close loops.
+    """Return the links that become joints, and those that close loops.
 
-    Locks come first, so that no loop is within one rigid part; then links with slides, which equality constraints hold
-    badly; then those that are driven or limited; then those that placed a body in the assembly.
+    Locks take precedence, so that no loop is within one rigid part; then links with slides, for which equality
+    constraints are poor; then those that are driven or limited; then those that placed a body in the assembly.
     """
     groups = _held(assembly, roots)
     placed = set(assembly.tree)
@@ -248,7 +248,7 @@ def _spanning_tree(
 
 
 def _held(assembly: Assembly, roots: list[int]) -> UnionFind:
-    """Return groups in which bodies that no mate moves are with their roots."""
+    """Return groups in which bodies that no mate moves are joined with their roots."""
     groups = UnionFind()
     for row, of in enumerate(assembly.table.of):
         if isinstance(of, RigidBody) and of.held:
@@ -257,7 +257,7 @@ def _held(assembly: Assembly, roots: list[int]) -> UnionFind:
 
 
 def _tree_edges(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> dict[int, TreeEdge]:
-    """Return the carrier of each body that a mate carries: first what is fixed or moves by itself, then outwards."""
+    """Return the carrier of each body on a joint, outwards from what is fixed or moves by itself."""
     links_of: dict[int, list[CarriedMate]] = {}
     for link in tree:
         for row in link.carriers:
@@ -270,7 +270,7 @@ def _tree_edges(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -
     edges: dict[int, TreeEdge] = {}
     seen = set(fixed)
     floating.sort(key=lambda row: _massless(table.of[row]))  # type: ignore[arg-type]
-    # A part that nothing fixes floats on its first body with mass.
+    # A part that is fixed to nothing floats freely with its first body with mass.
     for start in (fixed, *([row] for row in floating)):
         queue = deque(start if start is fixed else [row for row in start if row not in seen])
         seen.update(queue)
@@ -287,13 +287,13 @@ def _tree_edges(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -
 
 
 def _standing(assembly: Assembly, edges: dict[int, TreeEdge]) -> set[int]:
-    """Return the bodies fixed in their root: static ones, those without mass and mate, and those locked to such."""
+    """Return the bodies fixed in their root: static ones, massless ones without mates, and those locked to either."""
     table = assembly.table
     standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
     for row, of in enumerate(table.of):
         if isinstance(of, RigidBody) and not of.kinematic and (of.static or (row not in edges and _massless(of))):
             standing.add(row)
-    for row, edge in edges.items():  # carriers before their loads
+    for row, edge in edges.items():  # carriers before what they carry
         if edge.carrier in standing and not table.mates[edge.link.mate].type.parts:
             standing.add(row)
     return standing
@@ -325,7 +325,7 @@ def _add_body(
 ) -> None:
     name = assembly.table.names[row]
     geometry, inertial = masses_of(body)
-    # Its parent follows from its mates: nobody wrote it.
+    # The parent follows from the mates and is not in the file.
     at: dict[str, Any] = {"place": body.place, "parent_place": body.place}
     if stands:
         parent, pose = owner_of(assembly, row), assembly.poses[row]
@@ -353,12 +353,12 @@ def _joint_names(assembly: Assembly, edges: dict[int, TreeEdge]) -> dict[str, st
 def _loop_closures(
     assembly: Assembly, rest: list[CarriedMate], tree: list[CarriedMate], roots: list[int], bodies: list[Body]
 ) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
-    """Return the constraints of the links beside the tree, without those within one rigid part.
+    """Return loop closures for the links that are not joints, except for those within one rigid part.
 
-    Nor are there any between bodies that are fixed or move by themselves: such mates only place them.
+    There are none between bodies that are fixed or move by themselves, which such mates only place.
 
-    MuJoCo has no constraint that lets something slide. So the mate carries a slider, a body of hardly any mass, that is
-    locked to the body: it is added to `bodies`.
+    MuJoCo has no equality constraint for sliding. The mate therefore becomes the joint of a slider, a body with almost
+    no mass that is locked to the body that the mate holds. Sliders are added to `bodies`.
     """
     table, rigid = assembly.table, _held(assembly, roots)
     for link in tree:
@@ -387,7 +387,7 @@ def _loop_closures(
 
 
 def _slider(assembly: Assembly, link: CarriedMate, roots: list[int], bodies: list[Body]) -> tuple[Body, LoopClosure]:
-    """Return a body on a mate's joint, and the lock that holds it to the body that the mate holds."""
+    """Return a slider on a mate's joint, and the lock between it and the body that the mate holds."""
     table, mate = assembly.table, assembly.table.mates[link.mate]
     names = {body.name: body for body in bodies}
     side = 1 if table.names[link.carriers[1]] in names and _moves(assembly, link.carriers[1]) else 0
@@ -408,7 +408,7 @@ def _moves(assembly: Assembly, row: int) -> bool:
 
 
 def _contact_exclusions(assembly: Assembly, links: list[CarriedMate], bodies: list[Body]) -> Iterator[tuple[str, str]]:
-    """Yield mated pairs, which overlap where they meet: of bodies, and of a body and the system of its connector."""
+    """Yield mated pairs of bodies, or of a body and the system of a connector, whose shapes overlap where they meet."""
     table = assembly.table
     shaped = {body.name for body in bodies}
     seen: set[tuple[str, str]] = set()
@@ -428,5 +428,5 @@ def _massless(body: RigidBody) -> bool:
 
 
 def _is_moving(assembly: Assembly, root: int) -> bool:
-    """Return whether keyframes move it: then no static body can be attached."""
+    """Return whether keyframes move a root, to which no static body can be attached then."""
     return isinstance(assembly.table.of[root], Motion)

@@ -1,10 +1,10 @@
 """SNAP: determines poses that are not given from the mates between frames.
 
-The algorithm of OpenPLX's Physics3D ("SNAP", Pseudocode). It processes mates until nothing changes: a mate with one
-open pose on its two chains determines it, N S P = A with S = N^-1 A P^-1; a mate without an open pose closes a loop; if
-all remaining mates have several, one open pose becomes the identity, chosen such that it does not change how parts fit.
-Loops are closed last, over the degrees of freedom that the mates have left, so that the result does not depend on the
-order in which they were found.
+This is the algorithm of OpenPLX's Physics3D ("SNAP", Pseudocode). It processes mates until nothing changes. A mate with
+one open pose on its two chains determines that pose: N S P = A with S = N^-1 A P^-1. A mate without an open pose closes
+a loop. If all remaining mates have several, one open pose becomes the identity, chosen such that it does not affect how
+parts fit. Loops are closed last, over the remaining degrees of freedom of the mates, so that the result does not depend
+on the order in which they were found.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sim_node.world.load import collection_paused
 from sim_node.world.mates import Mate
 from sim_node.world.systems import System
 
-# Degrees of freedom of a part that nothing holds in the world.
+# Degrees of freedom of a part that is not held in the world.
 FLOATING = 6
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A mate that determined a frame's pose: on the chain of its connector `side`, at entry `at` of the nodes."""
+    """A mate that determined a frame's pose, at entry `at` of the nodes on the chain of its connector `side`."""
 
     mate: int
     side: int
@@ -43,11 +43,11 @@ class Placed:
 
 @collection_paused()
 def snap(table: AssemblyTable, *, every: bool = False) -> Assembly:
-    """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised.
+    """Assemble a table. Conflicts and undetermined poses are part of the result and are not raised.
 
-    Mates with adaptive connectors come in when the others have placed everything: they are met then.
+    Mates with adaptive connectors are added after the others have placed everything, when they are met.
 
-    every: whether all ways to close loops are looked for, and are part of the result.
+    every: whether to search for all ways to close loops, and to include them in the result.
     """
     if not any(table.adaptive):
         return _snap(table, every=every)
@@ -62,7 +62,7 @@ def _snap(table: AssemblyTable, *, every: bool = False) -> Assembly:
     frames = FrameTable(table.names, table.parents.astype(np.int32), np.ones(len(table.names), dtype=bool))
 
     def in_roots(values: Mapping[int, FloatArray]) -> FloatArray:
-        """Return the poses of all frames in their roots at other positions of mates, which are not changed."""
+        """Return the poses of all frames in their roots at other positions of mates, without changing the assembly."""
         before, poses = {m: np.array(run.values[m]) for m in values}, np.array(run.poses)
         run.put(values)
         found = frames.in_root(run.poses)
@@ -106,11 +106,11 @@ class _Run:
         self._nodes = table.nodes.tolist()
         self._used = [False] * len(table.mates)
         self._open = [[0, 0] for _ in table.mates]
-        # Frames that contain something placed which mates hold: these will be placed by it.
+        # Frames that contain a placed frame held by mates: this will determine their poses.
         self._anchored = [False] * len(table.names)
         self._half_known: list[int] = []
         self._waiting: dict[int, list[tuple[int, int]]] = {}
-        # Mates to visit, in the order of the pseudocode's passes over all mates.
+        # Mates to visit, in the same order as the passes over all mates in the pseudocode.
         self._due: list[tuple[int, int]] = []
         for m, mate in enumerate(table.mates):
             if m in table.apart or m in table.still or not mate.snap:
@@ -153,7 +153,7 @@ class _Run:
                     self._anchored[node] = True
 
     def put(self, values: Mapping[int, FloatArray]) -> None:
-        """Set positions of mates, and place all frames anew."""
+        """Set positions of mates, and compute the poses of all frames again."""
         for m, q in values.items():
             self.values[m][:] = q
         for placed in self.placed:
@@ -164,7 +164,7 @@ class _Run:
         table, m, side, at = self.table, placed.mate, placed.side, placed.at
         begin, end = table.chains[m][side]
         mate, (first, second) = table.mates[m], table.ends[m]
-        # From the first connector to the second; inverted if the first is moved.
+        # The motion from the first connector to the second, inverted if the first one is moved.
         motion = motion_pose(mate.type, self.values[m])
         moving, fixed = (second, first) if side else (first, second)
         node = self._nodes[at]
@@ -202,10 +202,10 @@ class _Run:
         self._define(turn, m, node)
 
     def _force_identity(self, turn: int, first_unused: int) -> None:
-        """Set one of several open poses on a chain to the identity, such that it does not change how parts fit.
+        """Set one of several open poses on a chain to the identity, such that it does not affect how parts fit.
 
         If the other end is placed, the lowest open pose is arbitrary as long as only this mate will place the frame
-        above it. If there is no such mate, parts float, and one is placed at its owner's origin.
+        above it. If there is no such mate, parts float, and one of them is placed at its owner's origin.
         """
         while self._half_known:
             m = heapq.heappop(self._half_known)
@@ -230,7 +230,7 @@ class _Run:
         self._define(turn, -1, node)
 
     def _define(self, turn: int, m: int, node: int) -> None:
-        """Mark a node's pose as known; mates after the present one are visited in the same turn, others in the next."""
+        """Mark a node's pose as known. Mates after the current one are visited in the same pass, others in the next."""
         self.known[node] = True
         self.solved.append(node)
         for other, side in self._waiting.pop(node, ()):
@@ -239,7 +239,7 @@ class _Run:
                 self._look(turn if other > m else turn + 1, other)
 
     def _first_open(self, m: int, side: int, begin: int = -1) -> int:
-        """Return the entry of the lowest open pose on a mate's chain, from an entry on; its last if there is none."""
+        """Return the entry of the lowest open pose on a mate's chain from an entry on, or the end if there is none."""
         first, end = self.table.chains[m][side]
         at = max(first, begin)
         while at < end - 1 and self.known[self._nodes[at]]:
@@ -272,10 +272,10 @@ def without_adaptive(table: AssemblyTable) -> AssemblyTable:
 
 
 def adapted(table: AssemblyTable, placed: Assembly) -> AssemblyTable:
-    """Return a table whose adaptive connectors are where their mates are met in an assembly without these mates.
+    """Return a table with adaptive connectors placed such that their mates are met in an assembly without these mates.
 
     A connector of several mates adapts to the first of them; the second connector of a mate adapts to the first, at the
-    mate's initial values. The other mates begin their search where they stand, so that a second assembly ends there.
+    mate's initial values. The other mates start from their assembled positions, so that a second assembly ends there.
     """
     connectors, settled = np.array(table.connectors), set[int]()
     for m in _adaptive_mates(table):
@@ -298,7 +298,7 @@ def _adaptive_mates(table: AssemblyTable) -> list[int]:
 
 
 def _near(mate: Mate, q: FloatArray) -> Mate:
-    """Return a mate that is searched for near its positions q, unless its values are given or cannot be."""
+    """Return a mate whose values of `near` are its positions q, unless its values are given or it has none."""
     if not mate.type.values or None not in given_values(mate):
         return mate
     offsets = part_offsets(mate.type)

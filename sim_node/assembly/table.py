@@ -18,7 +18,7 @@ from sim_node.world.systems import RigidBody, System
 
 Frame = System | RigidBody | StaticFrame | Motion | Body | None
 MAX_COMPARED = 10_000
-# How well loops are closed, unless a system says otherwise, rad and parts of a mechanism's size.
+# Default tolerance with which loops are closed, rad and fractions of a mechanism's size.
 CLOSED = 1e-10
 
 
@@ -39,12 +39,11 @@ class AssemblyTable:
         adaptive: Whether each connector adapts to the other one of its mate (C).
         mate_names: Names of the mates (M).
         mates: The mates (M).
-        tolerances: Of each mate, how well it has to be met if it closes a loop, rad and parts of the mechanism's size.
+        tolerances: Tolerance of each mate if it closes a loop, rad and fractions of the mechanism's size.
         ends: The two connectors of each mate (M, 2).
         nodes: Rows of frames, to which `chains` refers (K,).
         chains: For each mate and side, first and last (exclusive) entry in `nodes` (M, 2, 2) of the connector's owner
-            and
-            its ancestors, up to the nearest common ancestor of both sides.
+            and its ancestors, up to the nearest common ancestor of both sides.
         apart: Rows of the mates whose connectors have different roots.
         still: Rows of the mates between two connectors that are fixed in the world.
     """
@@ -70,13 +69,13 @@ class AssemblyTable:
 
 
 class UnionFind:
-    """Numbers in groups, which are joined one after the other (union-find); at first each is a group."""
+    """Disjoint groups of numbers that can be joined (union-find). Initially, each number is a group."""
 
     def __init__(self) -> None:
         self._above: dict[int, int] = {}
 
     def of(self, item: int) -> int:
-        """Return the number that stands for the group of a number."""
+        """Return the number that represents the group of a number."""
         above = self._above
         while above.setdefault(item, item) != item:
             above[item] = above[above[item]]
@@ -84,7 +83,7 @@ class UnionFind:
         return item
 
     def join(self, item: int, other: int) -> bool:
-        """Join the groups of two numbers. Return whether they were two."""
+        """Join the groups of two numbers. Return whether they were different."""
         first, second = self.of(item), self.of(other)
         self._above[first] = second
         return first != second
@@ -244,11 +243,11 @@ def _chains(
 
 
 def climb(a: int, b: int, depth: Sequence[int], parents: Sequence[int]) -> tuple[list[int], list[int], bool]:
-    """Return the rows from each of two rows up, below their nearest common ancestor, and whether there is one.
+    """Return the rows from each of two rows upwards, below their nearest common ancestor, and whether there is one.
 
     Args:
         a: The first row.
-        b: The second one.
+        b: The second row.
         depth: The number of ancestors of each row.
         parents: The parent of each row; -1 for a root.
     """
@@ -264,7 +263,7 @@ def climb(a: int, b: int, depth: Sequence[int], parents: Sequence[int]) -> tuple
 
 
 def _connector(rows: _Rows, path: str, mate: Mate, side: int) -> int | None:
-    """Return the row of a mate's connector, or None, with the fault recorded."""
+    """Return the row of a mate's connector, or None if there is a fault, which is recorded."""
     reference = mate.connectors[side]
     found = rows.connectors.get(f"{path}/{reference}" if path else reference)
     if found is None:
@@ -293,7 +292,7 @@ def _problem(place: Place, otherwise: Place, name: str, message: str) -> Problem
 
 
 def floating_parts(table: AssemblyTable) -> int:
-    """Return the number of groups of mated bodies that no mate connects with what is fixed."""
+    """Return the number of groups of mated bodies that are not connected with anything fixed."""
     groups, mated = UnionFind(), set[int]()
     for m, ends in enumerate(table.ends):
         if m in table.still or m in table.apart:

@@ -128,13 +128,13 @@ def with_world(
 
 
 def attached(world: World, child: str, parent: str, pose: npt.ArrayLike | None = None) -> World:
-    """Fix a body that floats free, such as a payload, to a frame, such as a gripper.
+    """Fix a free-floating body, such as a payload, to a frame, such as a gripper.
 
     Args:
         world: The world.
         child: The body.
         parent: The frame.
-        pose: Pose (7,) of the body in the frame, m; None for the one that they have at the start of the world.
+        pose: Pose (7,) of the body in the frame, m; None for their relative pose at the start of the world.
 
     Returns:
         The world in which the body is fixed to the frame.
@@ -153,12 +153,12 @@ def attached(world: World, child: str, parent: str, pose: npt.ArrayLike | None =
 
 
 def detached(world: World, name: str, pose: npt.ArrayLike | None = None) -> World:
-    """Let a body that is fixed to a frame float free.
+    """Release a body that is fixed to a frame, so that it floats free.
 
     Args:
         world: The world.
         name: The body.
-        pose: Pose (7,) at which it starts in the fixed frame, m; None for the one that it has at the start.
+        pose: Initial pose (7,) in the fixed frame, m; None for its pose at the start of the world.
 
     Returns:
         The world in which the body floats free.
@@ -205,7 +205,7 @@ def placed(world: World, name: str, pose: npt.ArrayLike) -> World:
 
 
 def _substance(body: Body) -> dict[str, Any]:
-    """Return what a body is, apart from its joint."""
+    """Return the fields of a body that do not depend on its joint."""
     kept = ("geometry", "inertial", "marker", "place", "parent_place")
     return {key: getattr(body, key) for key in kept}
 

@@ -1,4 +1,4 @@
-"""Co-simulators: what exchanges data with a run at its own rate, such as an autopilot in another process."""
+"""Co-simulators, which exchange data with a run at their own rates, such as an autopilot in another process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_node.simulation.pacing import Ticks
 class CoSimulator(Protocol):
     """A program or object that exchanges data with a run while it steps.
 
-    The run waits for each answer, so that both share one time.
+    The run waits for each answer, so that both share the same time.
     """
 
     @property
@@ -23,7 +23,7 @@ class CoSimulator(Protocol):
     def send(self, step: int, time_ns: int) -> None:
         """Receive the state of the run at a step. Must not block: `receive` waits.
 
-        The sensors due by this step have measured.
+        The sensors that are due by this step have measured.
 
         Args:
             step: Steps since the start of the run.
@@ -34,7 +34,7 @@ class CoSimulator(Protocol):
         """Wait for the answer to the last `send`, and apply it."""
 
     def interrupt(self) -> None:
-        """End all waiting at once and for good. May be called from any thread."""
+        """Stop waiting immediately and permanently. May be called from any thread."""
 
     def close(self) -> None:
         """Release all resources: the run is over."""
@@ -42,10 +42,10 @@ class CoSimulator(Protocol):
 
 @runtime_checkable
 class Coupled(Protocol):
-    """An engine that exchanges with the whole run: with what other engines move, and sensors measure."""
+    """An engine that exchanges data with the whole run, including the motion of other engines and measurements."""
 
     def couple(self, run: Any) -> CoSimulator:
-        """Return what exchanges with a run, from its start on.
+        """Return a co-simulator that exchanges data with a run from its start on.
 
         Args:
             run: The Simulation.
@@ -57,13 +57,13 @@ class Adapting(Protocol):
     """A co-simulator that has to adapt to changes of the world."""
 
     def adapt(self, columns: Columns) -> bool:
-        """Adapt to a change of the world. The run has its next state already; this must not raise.
+        """Adapt to a change of the world, after which the run already has its new state. Must not raise.
 
         Args:
             columns: The columns of the run.
 
         Returns:
-            Whether what this exchanges with is still there. If not, it is closed and removed.
+            Whether the part that it exchanges data with still exists. If not, it is closed and removed.
         """
 
 
@@ -95,14 +95,14 @@ class CoSimulators:
         self._find_due()
 
     def adapt(self, columns: Columns) -> None:
-        """Let all that keep a part of the run adapt to a change of its world. What is gone is closed and removed."""
+        """Adapt co-simulators to a change of the world. Close and remove those whose part of the run is gone."""
         for co_simulator, _ in self._all.copy():
             if isinstance(co_simulator, Adapting) and not co_simulator.adapt(columns):
                 self.remove(co_simulator)
                 co_simulator.close()
 
     def exchange(self, step: int) -> None:
-        """Exchange with all that are due: send to all before waiting for any, so that they run in parallel."""
+        """Exchange data with all that are due. Send to all before waiting for any, so that they run in parallel."""
         turn = [(co_simulator, ticks) for co_simulator, ticks in self._all if ticks.due <= step]
         for co_simulator, ticks in turn:
             co_simulator.send(step, step * self._step_ns)
@@ -112,13 +112,13 @@ class CoSimulators:
         self._find_due()
 
     def restart(self, step: int, step_ns: int | None = None) -> None:
-        """Continue at another step, at which exchanges are due again, of the same time grid or of another one."""
+        """Continue at another step, at which exchanges are due again, on the same time grid or a new one."""
         self._step_ns = self._step_ns if step_ns is None else step_ns
         self._all = [(co_simulator, self._ticks(co_simulator, step)) for co_simulator, _ in self._all]
         self._find_due()
 
     def interrupt(self) -> None:
-        """End all waiting."""
+        """Stop all waiting."""
         for co_simulator, _ in self._all:
             co_simulator.interrupt()
 

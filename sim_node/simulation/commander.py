@@ -1,4 +1,4 @@
-"""Commands of bodies and multirotors that come from outside while a run steps, each for a limited time."""
+"""External commands to bodies and multirotors while a run steps, each valid for a limited time."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from sim_node.world.bounds import fault
 from sim_node.world.commands import BodyCommands, VehicleCommands
 from sim_node.world.problems import Place, Problem, WorldError, WorldWarning
 
-# Turn rate about the thrust to which a commanded attitude limits a multirotor, rad/s.
+# Maximum turn rate about the thrust axis while a multirotor follows a commanded attitude, rad/s.
 MAX_YAW_RATE = 2.0
 
 
 class Commander:
     """Applies commands to bodies and multirotors. Attach it to the simulation as a co-simulator.
 
-    The methods that bring commands may be called from any thread. A command takes effect at the next step, or when
-    `drain` is called from the loop's thread; of several for one target, the last one does.
+    The methods that take commands may be called from any thread. A command takes effect at the next step, or when
+    `drain` is called from the loop's thread. If there are several for one target, only the last one takes effect.
 
     Args:
         simulation: The run.
-        undone: Called with a body and a reason when the next step would not survive a command.
+        undone: Called with a body and a reason when a command is undone because the next step would diverge.
 
     Raises:
         WorldError: A body cannot move, or the rotors of a vehicle cannot follow attitudes.
@@ -52,15 +52,15 @@ class Commander:
     # For any thread
 
     def push(self, body: str, frame: str, wrench: FloatArray) -> None:
-        """Let a wrench act on a body.
+        """Apply a wrench to a body.
 
         Args:
             body: The body.
-            frame: Along whose axes the wrench is; empty for the fixed frame.
+            frame: Frame along whose axes the wrench is given; empty for the fixed frame.
             wrench: Force and torque (6,) at the centre of mass, N and N m.
 
         Raises:
-            CommandRefused: The frame is not known, or a number is not finite or out of range.
+            CommandRefused: The frame does not exist, or a number is not finite or out of range.
         """
         if wrong := fault("wrench", wrench):
             raise CommandRefused(f"the wrench {wrench.tolist()} {wrong}")
@@ -70,7 +70,7 @@ class Commander:
             )
 
         def begin(now: float) -> None:
-            if (pushed := self._bodies.get(body)) is None:  # a change has removed it
+            if (pushed := self._bodies.get(body)) is None:  # a change of the world has removed it
                 return
             before, size = copy(pushed), float(np.abs(wrench).max())
             if self._trials.apply(body, size, lambda: pushed.begin(now, frame, wrench)):
@@ -79,7 +79,7 @@ class Commander:
         self._received.put(f"body {body}", begin)
 
     def spin(self, vehicle: str, speeds: FloatArray) -> None:
-        """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
+        """Command the rotor speeds (R,) of a vehicle, rad/s, in the order of the world.
 
         Raises:
             CommandRefused: The number of speeds is wrong, one is not finite or out of range, or the vehicle is gone.
@@ -99,13 +99,13 @@ class Commander:
         self._received.put(f"vehicle {vehicle}", begin)
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float, age_s: float = 0.0) -> None:
-        """Let a vehicle follow an attitude.
+        """Command the attitude and thrust of a vehicle.
 
         Args:
             vehicle: The vehicle.
             orientation: Quaternion (4,) [x y z w] of its body (FLU) in the fixed frame (ENU).
-            thrust: Part of the thrust that all rotors have together at full speed, 0 to 1.
-            age_s: How old the command is already (s); it holds for so much less.
+            thrust: Thrust as a fraction of that of all rotors at full speed, 0 to 1.
+            age_s: Age of the command, s, by which its time-out is shortened.
 
         Raises:
             CommandRefused: The quaternion is not of unit length, or the thrust is out of range.
@@ -122,7 +122,7 @@ class Commander:
     # For the loop's thread
 
     def adapt(self, columns: Columns) -> bool:
-        """Go on with the commands that the world describes after a change."""
+        """Adapt to a change of the world: drop commands to targets that it no longer describes, and add new targets."""
         try:
             self._find()
         except WorldError as error:
@@ -150,7 +150,7 @@ class Commander:
             begin(now)
 
     def send(self, step: int, time_ns: int) -> None:
-        """Apply the commands received, and what holds for the step that follows."""
+        """Apply the commands received, and update those that are still active for the next step."""
         if step < self._last_step:
             for target in self._targets():
                 target.forget()
@@ -177,14 +177,14 @@ class Commander:
 
 
 def checked_attitude(orientation: FloatArray) -> FloatArray:
-    """Return a quaternion (4,) of unit length. Raises CommandRefused if it is none."""
+    """Return a quaternion (4,) normalised. Raises CommandRefused if it is not of unit length within 1e-3."""
     if not (np.isfinite(orientation).all() and abs(float(np.linalg.norm(orientation)) - 1.0) <= 1e-3):
         raise CommandRefused(f"the quaternion {orientation.tolist()} is not of unit length")
     return np.asarray(orientation / np.linalg.norm(orientation))
 
 
 def checked_thrust(thrust: float) -> float:
-    """Return a thrust, 0 to 1. Raises CommandRefused if it is none."""
+    """Return a thrust. Raises CommandRefused if it is not between 0 and 1."""
     if wrong := fault("thrust", thrust):
         raise CommandRefused(f"the thrust {thrust:g} {wrong}")
     return thrust
@@ -201,7 +201,7 @@ class _Pushed:
         except ValueError as error:
             raise _world_error(commands.place, str(error)) from None
         self._frame, self._wrench, self._until = "", np.zeros(6), -math.inf
-        # What the wrench is without the command, and what this wrote last.
+        # The wrench without the command, and the wrench that this object wrote last.
         self._base, self._written = np.zeros(6), np.array(row)
 
     def begin(self, now: float, frame: str, wrench: FloatArray) -> None:
@@ -218,8 +218,8 @@ class _Pushed:
     def _write(self, now: float) -> None:
         row = self._body.wrench
         if not np.array_equal(row, self._written):
-            self._base = np.array(row)  # somebody else set it
-        # The last step has the part of the wrench whose impulse is left.
+            self._base = np.array(row)  # set by someone else
+        # In the last step, scale the wrench to the remaining fraction of the step, so that the impulse is exact.
         share = min((self._until - now) / self._step_s, 1.0)
         if share <= 1e-9:
             self._until, share = -math.inf, 0.0
@@ -256,7 +256,7 @@ class _Flown:
 
     def spin(self, now: float, speeds: FloatArray) -> None:
         self._until, self._demand = now + self._timeout, None
-        # Any command above 0 lets a rotor turn at its lowest speed at least.
+        # Any motor command above 0 gives at least the minimum rotor speed.
         part = np.maximum((speeds - self._slowest) / self._span, np.finfo(np.float64).tiny)
         self._handle.command = np.where(speeds > 0.0, np.minimum(part, 1.0), 0.0)
 
@@ -284,9 +284,9 @@ class _Flown:
 
 
 def _demand(attitude: FloatArray, thrust: float) -> FloatArray:
-    """Return the demand (5,) of a controller for an attitude and a thrust over mass, m/s^2."""
+    """Return the controller's demand (5,) for an attitude and a thrust over mass, m/s^2."""
     x, z = quaternions.rotate(attitude, np.eye(3)[[0, 2]])
-    # The level direction that the heading is of: x moved along the thrust until it is level.
+    # The heading is the direction of the body's x axis, projected along the thrust onto the horizontal plane.
     level = x - z * (x[2] / z[2]) if abs(z[2]) > 1e-6 else x
     return np.array([*(z * thrust), math.atan2(level[1], level[0]), 0.0])
 

@@ -36,7 +36,7 @@ from sim_node.world.model import World
 
 
 class _Course:
-    """Rows of poses that are functions of time, for Differences."""
+    """Evaluates rows of poses that are functions of time, for Differences."""
 
     def __init__(self, rows: list[int], instants: AtInstants) -> None:
         self.now_ns = 0
@@ -47,7 +47,7 @@ class _Course:
 
 
 class _Keyframed(NamedTuple):
-    """Frames moved by functions of time, at these rows of the state: below the fixed frame, or on moving frames."""
+    """Frames whose poses are functions of time, below the fixed frame or on moving carriers; places: rows of state."""
 
     places: list[int]
     differences: Differences
@@ -63,11 +63,16 @@ class Truth:
     above it that an engine carries.
 
     Args:
-        poses: (N, 7), the run's; only static rows are read.
-        fall: Gives the accelerations of free fall at positions; None if gravity is the same everywhere.
+        frames: The frames of the run.
+        engines: The engines of the run, by name.
+        columns: The columns of the run.
+        names: The frames whose motion is wanted.
+        state: The state to fill, with a row for each of `names`.
+        poses: Poses (N, 7) of all frames in their parents; only those of static frames are read.
+        fall: Returns the free-fall accelerations at positions; None if gravity is uniform.
 
     Attributes:
-        unknown: Rows of frames whose motion no engine knows; their twists and accelerations are NaN.
+        unknown: Rows of frames whose motion no engine provides; their twists and accelerations are NaN.
     """
 
     def __init__(
@@ -112,7 +117,7 @@ class Truth:
 
         Args:
             now_ns: Simulation time.
-            begins: Whether the run begins here, so that there is nothing before.
+            begins: Whether the run starts now, so that there are no earlier poses.
         """
         for observe in self._observers:
             observe()
@@ -132,7 +137,7 @@ class Truth:
             self._observers.append(engine.observer(np.array(rows), state, np.array(places)))
 
     def _timed(self, chains: Mapping[int, Sequence[int]]) -> list[int]:
-        """Return the places on whose chains every motion is a function of time; the others are unknown."""
+        """Return the rows on whose chains every motion is a function of time. The motion of the others is unknown."""
         moving = {place: self._moving([chain]) for place, chain in chains.items()}
         timed = [place for place, rows in moving.items() if self._columns.timed("pose", rows)]
         others = [place for place in chains if place not in timed]
@@ -150,26 +155,28 @@ class Truth:
 
 
 def _above(chain: Sequence[int], carried: set[int]) -> Sequence[int] | None:
-    """Return the rows of a chain that hang on the first carried row; None if there is none."""
+    """Return the rows of a chain below the first row that the engine carries; None if it carries none."""
     first = next((at for at, row in enumerate(chain) if row in carried), None)
     return None if first is None else chain[:first]
 
 
-# How far a change is looked ahead for a divergence: a tick at the default publish rate, and so many steps at most.
+# How far a change is simulated ahead to detect divergence: a tick at the default publish rate, and a maximum of steps.
 PROBED_NS, MAX_PROBED = 10**9 // 60, 20
-# Columns of sensors.
+# Prefixes of the columns of sensors.
 _MEASURED = ("sensor/", "noise/")
 _POSE = "[x y z qx qy qz qw] of each frame in its parent"
 _TWIST = "[vx vy vz wx wy wz] of each frame relative to the fixed frame, along the fixed frame's axes"
 
 
 class Generation:
-    """What a run steps between two changes of its world. A change builds the next one and carries the state over.
+    """The engines, sensors and columns of a run between two changes of its world.
+
+    A change of the world creates the next generation and transfers the state to it.
 
     Args:
         world: The world, assembled or not.
         sensors: Whether sensors measure, or the names of those that do.
-        split: Splits the groups of sensors further; see `sensors.succession`.
+        split: Divides the groups of sensors further; see `sensors.succession`.
         seed: The run's seed.
 
     Attributes:
@@ -182,7 +189,7 @@ class Generation:
 
     Raises:
         WorldError: The world is invalid.
-        ValueError: No engine knows how the frame of a sensor moves.
+        ValueError: No engine provides the motion of the frame of a sensor.
     """
 
     def __init__(
@@ -196,7 +203,7 @@ class Generation:
         self.poses = np.array(layout.poses)
         self._all: tuple[Truth, FrameState] | None = None
         self.columns = Columns()
-        # The next generation takes it away, so that this one is freed at once although its columns refer to it.
+        # `adopt` of the next generation clears it, so that this one is freed at once although its columns refer to it.
         self._alive: list[Generation] = [self]
         alive = self._alive
         pose = Column("pose", self.frames.names, (7,), unit="m, 1", state=False, shared=True, meaning=_POSE)
@@ -209,7 +216,7 @@ class Generation:
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
         self.environment = next(offered, OPEN_AIR)
-        # Without bodies nothing falls, and held objects weigh as under standard gravity.
+        # Without bodies nothing falls: sensors measure standard gravity.
         falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         self.gravity = world.physics.gravity if falls else DOWN
         self._fall = free_fall(world, self.gravity)
@@ -230,7 +237,7 @@ class Generation:
 
     @property
     def cohorts(self) -> dict[str, int]:
-        """The sensors that do not measure together with those like them; see `sensors.succession`."""
+        """The cohort of each sensor that does not measure together with those like it; see `sensors.succession`."""
         return cohorts_of(self.suite.groups)
 
     def next(self, world: World, seed: int, split: Split = tuple) -> Generation:
@@ -239,11 +246,11 @@ class Generation:
         Args:
             world: The world.
             seed: The run's seed.
-            split: Splits the groups of sensors further.
+            split: Divides the groups of sensors further.
 
         Raises:
             WorldError: The world is invalid.
-            ValueError: It cannot follow this one while the run goes.
+            ValueError: The world cannot replace the present one during a run.
         """
         for key in ("time", "fixed_frame"):
             now, then = getattr(self.world, key), getattr(world, key)
@@ -252,7 +259,7 @@ class Generation:
         return self.replaced(world, seed, split)
 
     def replaced(self, world: World, seed: int, split: Split = tuple) -> Generation:
-        """Return the generation of any other world, at its start; see `next`."""
+        """Return a generation of any other world, at its start; see `next`."""
         if self.coupled():
             raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
         after = Generation(world, sensors=self._measures, split=split, seed=seed)
@@ -269,11 +276,11 @@ class Generation:
         return {name for name in self.columns if name.startswith(_MEASURED)}
 
     def coupled(self) -> list[Coupled]:
-        """Return the engines that exchange with the whole run."""
+        """Return the engines that exchange data with the whole run."""
         return [engine for engine in self.engines.values() if isinstance(engine, Coupled)]
 
     def rewind(self, seed: int) -> None:
-        """Reset everything that draws random numbers or has memory to the start.
+        """Reset engines and sensors to the start of the run.
 
         Args:
             seed: The run's seed.
@@ -288,21 +295,21 @@ class Generation:
                 engine.reset(seed)
 
     def declare_sensors(self) -> None:
-        """Declare the state of sensors, after the first `rewind`, and check that no column is missing."""
+        """Declare the state of sensors, after the first reset, and check that no needed column is missing."""
         self.suite.declare(self.columns)
         self.columns.check_needs()
 
     def carry(self, before: Generation, *, publish: bool = True) -> None:
-        """Continue in the state of the last generation: what has the same name goes on, the rest starts now.
+        """Continue from the previous generation: entities with the same name keep their state, others start now.
 
         Args:
-            before: The last generation.
-            publish: Whether what sensors have pending and is due is published now.
+            before: The previous generation.
+            publish: Whether to publish pending measurements that are due.
         """
         self._resume(before.steps)
         measured = before.measured | self.measured
         joints = {body.name: body.joint for body in before.world.bodies}
-        # The numbers of another joint mean something else.
+        # Bodies whose joint type has changed start anew: their coordinates have another meaning.
         renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
         transfer_state(before.columns, self.columns, without=measured, renewed=renewed)
         self._keep_floating(before)
@@ -314,16 +321,16 @@ class Generation:
             self.suite.publish(self.steps, wait=False)
 
     def carry_motion(self, before: Generation) -> None:
-        """Stay at the start, with everything but time and sensors in the state of the last generation.
+        """Stay at the start time, and copy everything but time and sensors from the state of the previous generation.
 
-        Columns of time have the name `time` or `ENGINE/time`; what only follows time has that of MuJoCo's mocap bodies.
+        Columns of time are named `time` or `ENGINE/time`; those of MuJoCo's mocap bodies only follow time.
         """
         timed = {name for name in before.columns if name.startswith((*_MEASURED, "mocap_"))}
         timed |= {name for name in before.columns if name.rpartition("/")[2] == "time"}
         transfer_state(before.columns, self.columns, without=timed)
 
     def begin_late(self, before: Generation) -> None:
-        """Begin at the present step of the last generation, with everything else as at the start of the world."""
+        """Start at the current step of the previous generation, with everything else as at the start of the world."""
         self._resume(before.steps)
         for bank in self.suite.banks:
             bank.schedule.begin_at(self.steps)
@@ -337,7 +344,7 @@ class Generation:
                 engine.resume(step)
 
     def _keep_floating(self, before: Generation) -> None:
-        """Keep poses and twists of floating bodies whose joint frame, or whose joint in MuJoCo, is another one now."""
+        """Keep the poses and twists of floating bodies whose joint frame, or whose joint in MuJoCo, has changed."""
         olds = {body.name: body for body in before.world.bodies if body.joint == "free"}
         changed = [b.name for b in self.world.bodies if b.joint == "free" and olds.get(b.name, b) is not b]
         then, now = records_of(before.engines, "bodies"), records_of(self.engines, "bodies")
@@ -348,7 +355,7 @@ class Generation:
                 now[name].set_twist(twist)
 
     def adopt(self, before: Generation) -> None:
-        """Take over from the last generation what is not state: subscriptions, and the process that renders images."""
+        """Take over from the previous generation what is not state: subscriptions, and the render process."""
         self.suite.adopt(before.suite)
         before._alive.clear()
         for engine in before.engines.values():
@@ -356,7 +363,7 @@ class Generation:
                 engine.release(self.engines)
 
     def advance(self, steps: int) -> None:
-        """Let the engines advance by whole steps."""
+        """Advance the engines by whole steps."""
         self._step(steps)
         self.steps += steps
 
@@ -365,12 +372,12 @@ class Generation:
         return self.columns.state(self.measured)
 
     def put_back(self, saved: Mapping[str, Array], seed: int) -> None:
-        """Give the engines a state of this step that was saved."""
+        """Restore a state of the engines that `saved` returned at this step."""
         self._reset_engines(seed)
         self.columns.restore(saved)
 
     def probe(self, seed: int) -> None:
-        """Let the engines advance by a tick, and put them back. Raises Diverged if that is not finite."""
+        """Advance the engines by a tick and restore them. Raises Diverged if the state becomes non-finite."""
         saved, steps, poses = self.saved(), self.steps, self.poses.copy()
         observed = [engine for engine in self.engines.values() if isinstance(engine, Observed)]
         try:
@@ -385,18 +392,18 @@ class Generation:
                 engine.observed = True
 
     def measure(self, *, wait: bool) -> None:
-        """Let the sensors measure that are due at the present step."""
+        """Run the measurements that are due at the current step."""
         now_ns = self.time_ns
         self._truth.observe(now_ns, begins=self.steps == 0)
         self.suite.measure(self.steps, now_ns, wait=wait)
 
     def present(self) -> FloatArray:
-        """Return the poses (N, 7) of all frames in their parents at the present step, in the run's own array."""
+        """Return the poses (N, 7) of all frames in their parents at the current step, in the run's own array."""
         self.write(0)
         return self.poses
 
     def write(self, ahead_ns: int) -> None:
-        """Write the poses of all frames to `poses`, at a time after the present step that is less than a step, ns."""
+        """Write the poses of all frames to `poses`, at a time after the current step, ns, less than a step."""
         poses = self.poses
         self._write(poses, ahead_ns)
         if self._foreign and not np.isfinite(poses).all():
@@ -419,7 +426,7 @@ class Generation:
         return twists, accelerations
 
     def truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
-        """Return what fills a state with the motion of frames.
+        """Return a Truth that fills a state with the motion of frames.
 
         Raises:
             KeyError: There is no such frame.
@@ -437,7 +444,7 @@ class Generation:
 
 
 def _refuse_sensor(name: str, frames: FrameTable, columns: Columns) -> NoReturn:
-    """Raise ValueError or PluginFault for a sensor on a frame whose motion no engine knows."""
+    """Raise ValueError or PluginFault for a sensor on a frame whose motion no engine provides."""
     chain = [row for row in frames.chain(frames.index(name)) if not frames.static[row]]
     row = next(row for row in chain if not columns.timed("pose", [row]))
     owner, needs = columns.owner("pose", row), f"sensor {name!r} needs to know how {frames.names[row]!r} moves"
@@ -455,7 +462,7 @@ def _only(alive: list[Generation]) -> Generation:
 
 
 def observer_of(present: Callable[[], Generation], names: Sequence[str]) -> Callable[[], FrameState]:
-    """Return what `Simulation.observer` returns, for the generation that is present when it is called."""
+    """Return the function of `Simulation.observer`, which always reads the present generation."""
     of = present()
     state = FrameState.at_rest(len(names), of.gravity)
     truth = of.truth_of(names, state)

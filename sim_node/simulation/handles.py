@@ -1,4 +1,4 @@
-"""Handles of a run by name: its bodies, joints, vehicles and signals, and the newest measurement of each sensor."""
+"""Handles of a run by name: its bodies, joints, vehicles and signals, and the latest measurement of each sensor."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sim_node.simulation.sensors.suite import SensorRecord, Suite
 
 
 class SensorHandle(NamedHandle[SensorRecord]):
-    """Handle of a sensor of a run: its newest measurement, as of the end of the last step.
+    """Handle of a sensor of a run: its latest measurement, as of the end of the last step.
 
-    A measurement is new from its publication on, which is after its latency. A reset forgets it; a restore brings back
-    the one that was the newest.
+    A measurement becomes the latest one when it is published, after its latency. A reset clears it; a restore brings
+    back the one that was the latest.
 
     Attributes:
         name: The sensor's name, which is also its frame's.
@@ -54,10 +54,10 @@ class SensorHandle(NamedHandle[SensorRecord]):
         return int(newest.stamps_ns[-1]) if len(newest.stamps_ns) else None
 
     def newest_by(self, step: int) -> npt.NDArray[Any] | None:
-        """Return the newest values that are due by a step, for co-simulators, which exchange before they are published.
+        """Return the latest values that are due by a step, for co-simulators, which run before they are published.
 
         Args:
-            step: The present step.
+            step: The current step.
 
         Returns:
             Values as in `values`; images only once they are published.
@@ -67,7 +67,7 @@ class SensorHandle(NamedHandle[SensorRecord]):
 
     @property
     def values(self) -> npt.NDArray[Any] | None:
-        """The values, in the shape, units and axes of its type; None before the first. They cannot be written."""
+        """The values, in the shape, units and axes of its type, read-only; None before the first measurement."""
         newest = self._present.bank.newest
         if not len(newest.stamps_ns):
             return None
@@ -77,10 +77,14 @@ class SensorHandle(NamedHandle[SensorRecord]):
 
 
 class RunHandles:
-    """The handles of a run. Those that are given out look up what they name in the present generation.
+    """The handles of a run. They look up the entities that they name in the present generation.
 
     Attributes:
-        bodies, joints, vehicles, sensors, signals: Handles by name.
+        bodies: Handles of bodies by name.
+        joints: Handles of joints by name.
+        vehicles: Handles of vehicles by name.
+        sensors: Handles of sensors by name.
+        signals: Handles of signals by name.
     """
 
     def __init__(self) -> None:
@@ -93,7 +97,7 @@ class RunHandles:
         self.signals: Mapping[str, SignalHandle] = Handles("signal", self._records["signals"], SignalHandle)
 
     def offer(self, engines: Mapping[str, Engine], suite: Suite) -> None:
-        """Let all handles look up their records in these engines and sensors."""
+        """Make all handles look up their records in these engines and sensors."""
         for kind in ("bodies", "joints", "vehicles"):
             self._records[kind].clear()
             self._records[kind].update(records_of(engines, kind))

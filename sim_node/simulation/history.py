@@ -19,11 +19,11 @@ _FIRST = 256
 class History:
     """Columns of a run at regular instants, recorded while the run steps. Create one with `Simulation.history`.
 
-    Its rows are those of the instant at which it began. After a change of the world they are found by name; what is
-    gone is NaN, or 0 in columns that have no NaN.
+    Its rows are those of the instant at which it started. After a change of the world, they are found by name; removed
+    rows are NaN, or 0 in columns without NaN.
 
     A reset or a restore discards what was recorded from that instant on. `stop` ends the recording. Steps without an
-    instant cost nothing.
+    instant have no cost.
 
     Args:
         columns: The columns of the run.
@@ -45,7 +45,7 @@ class History:
         self._remove: Callable[[CoSimulator], None] | None = None
         self._kept: Mapping[str, Array] = {name: _room(_FIRST, columns[name]) for name in names}
         self._entities = {name: columns.column(name).entities or () for name in names}
-        # Of columns that have other rows now: the recorded rows that are left, and their places.
+        # For columns whose rows have changed: the recorded rows that still exist, and their present indices.
         self._places: dict[str, tuple[IntArray, IntArray]] = {}
 
     @property

@@ -1,4 +1,4 @@
-"""Commands of joints from outside while a run steps: setpoints that time out, and trajectories with tolerances."""
+"""External commands to joints while a run steps: setpoints that time out, and trajectories with tolerances."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sim_node.world.problems import quoted
 
 
 class TrajectoryOutcome(NamedTuple):
-    """The end of a trajectory.
+    """The outcome of a trajectory.
 
     Attributes:
         code: The result.
-        message: The reason, for people.
+        message: The reason, as a message for the user.
         cancelled: Whether it was cancelled or replaced.
     """
 
@@ -39,12 +39,12 @@ class TrajectoryOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Tolerances:
-    """How exactly joints follow a trajectory.
+    """Tolerances with which joints follow a trajectory; infinite for no limit.
 
     Attributes:
-        path: Largest errors of positions (m or rad) and velocities (m/s or rad/s) on the way (2, J); infinite for any.
-        goal: Likewise at the end (2, J).
-        goal_time: Time after the end by which the goal must be reached, s; infinite for any.
+        path: Maximum errors (2, J) of positions (m or rad) and velocities (m/s or rad/s) before the end.
+        goal: Maximum errors (2, J) at the end, likewise.
+        goal_time: Time after the end within which the goal must be reached, s.
     """
 
     path: FloatArray
@@ -53,7 +53,7 @@ class Tolerances:
 
     @classmethod
     def of(cls, group: JointCommands, count: int) -> Tolerances:
-        """Return those of a group, for a number of joints."""
+        """Return the tolerances of a group, for a number of joints."""
         path, goal = np.full((2, 2, count), math.inf)
         path[0], goal[0] = group.path_tolerance or math.inf, group.goal_tolerance or math.inf
         return cls(path, goal, group.goal_time or math.inf)
@@ -64,13 +64,13 @@ class Following:
     """A trajectory that joints follow.
 
     Attributes:
-        joints: Their names (J,).
-        trajectory: Where they should be. Its times count from `start_ns`.
-        tolerances: Limits of their errors.
-        start_ns: Simulation time; None for the next step.
-        ended: Called once from the loop's thread.
-        progress: Called from the loop's thread after each step with the time on the trajectory (s) and the desired and
-            actual positions and velocities (4, J).
+        joints: Names of the J joints.
+        trajectory: The trajectory. Its times are relative to `start_ns`.
+        tolerances: Limits on the errors.
+        start_ns: Simulation time at which it starts, ns; None for the next step.
+        ended: Called once, from the loop's thread, with the outcome.
+        progress: Called from the loop's thread after each step with the time on the trajectory, s, and desired
+            positions, desired velocities, actual positions and actual velocities (4, J).
     """
 
     joints: tuple[str, ...]
@@ -84,13 +84,13 @@ class Following:
 class JointCommander:
     """Applies commands to joints of a run at its steps. Attach it to the simulation as a co-simulator.
 
-    `post`, `follow` and `cancel` may be called from any thread. What they bring takes effect at the next step, or
-    earlier, when `drain` is called from the loop's thread.
+    `post`, `follow` and `cancel` may be called from any thread. They take effect at the next step, or earlier if
+    `drain` is called from the loop's thread.
 
     Args:
         simulation: The run.
         groups: The groups of joints that are commanded.
-        undone: Called with a joint and a reason when the next step would not survive a command.
+        undone: Called with a target and a reason when a command is undone because the next step would diverge.
 
     Attributes:
         groups: The joints of each group by its name, with the types of commands that each joint accepts.
@@ -106,10 +106,10 @@ class JointCommander:
         self._step = step_ns * 1e-9
         self._timeouts: dict[str, int] = {}
         self._find_joints()
-        # Calls, and setpoints by joint and type: of those that come one after the other the newest remain.
+        # Queue of calls, and of setpoints by joint and type: of consecutive setpoints, only the latest are kept.
         self._waiting: deque[Callable[[], None] | dict[tuple[str, str], JointSetpoint]] = deque()
         self._lock = threading.Lock()
-        # When the target of a velocity or effort becomes 0 (ns), by joint and type.
+        # Time at which a velocity or effort target expires and becomes 0, ns, by joint and type.
         self._expires: dict[tuple[str, str], int] = {}
         self._following: list[Following] = []
         self._last_step = -1
@@ -117,7 +117,7 @@ class JointCommander:
     # For any thread
 
     def post(self, setpoints: Sequence[JointSetpoint]) -> None:
-        """Apply setpoints at the next step. A trajectory of their joints ends."""
+        """Apply setpoints at the next step. Trajectories of the same joints end."""
         newest = {(each.joint, each.type): each for each in setpoints}
         with self._lock:
             if self._waiting and isinstance(self._waiting[-1], dict):
@@ -126,17 +126,17 @@ class JointCommander:
                 self._waiting.append(newest)
 
     def follow(self, following: Following) -> None:
-        """Follow a trajectory from the next step on. Others of the same joints end."""
+        """Follow a trajectory from the next step on. Other trajectories of the same joints end."""
         self._enqueue(lambda: self._begin(following))
 
     def cancel(self, following: Following) -> None:
-        """End a trajectory, if it has not ended: its joints hold their positions."""
+        """End a trajectory, unless it has ended already. Its joints hold their positions."""
         self._enqueue(lambda: self._abort(following, TrajectoryOutcome(Code.SUCCESSFUL, "cancelled", cancelled=True)))
 
     # For the loop's thread
 
     def adapt(self, columns: Columns) -> bool:
-        """Find the joints of the groups again after a change of the world. Trajectories of others end."""
+        """Find the joints of the groups again after a change of the world. Trajectories of removed joints end."""
         self._described = self.simulation.world.of(JointCommands)
         self.groups, self._timeouts = {group.name: {} for group in self._described}, {}
         self._find_joints()
@@ -169,7 +169,7 @@ class JointCommander:
                 received()
 
     def send(self, step: int, time_ns: int) -> None:
-        """Apply the commands received, and what is due by the present step."""
+        """Apply the commands received, expire setpoints that have timed out, and advance trajectories."""
         if step < self._last_step:
             self._expires.clear()
             self._cancel(lambda each: True, "the run went back in time")
@@ -233,7 +233,7 @@ class JointCommander:
         self._advance(following, now_ns)
 
     def _advance(self, following: Following, now_ns: int) -> None:
-        """Check the errors at the present step, and set the targets of the next one."""
+        """Check the errors at the current step, and set the targets for the next one."""
         assert following.start_ns is not None
         time, trajectory, limits = (now_ns - following.start_ns) * 1e-9, following.trajectory, following.tolerances
         wanted, actual = trajectory.at(time), self._states(following.joints)
@@ -254,7 +254,7 @@ class JointCommander:
                 following, TrajectoryOutcome(Code.GOAL_TOLERANCE_VIOLATED, _worst(following, errors, limits.goal))
             )
             return
-        # Targets are held for a step: those of its middle follow without a lag.
+        # Targets are held for a step. Those at its midpoint avoid a lag.
         wanted = trajectory.at(time + 0.5 * self._step)
         target, size = f"a trajectory of {', '.join(following.joints)}", float(np.abs(wanted).max())
         if reason := self._trials.apply(target, size, lambda: self._target(following.joints, *wanted)):
@@ -266,7 +266,7 @@ class JointCommander:
             self._end(following, TrajectoryOutcome(code, why, cancelled=True))
 
     def _abort(self, following: Following, outcome: TrajectoryOutcome) -> None:
-        """End a trajectory with its joints held where they are."""
+        """End a trajectory, and hold its joints at their current positions."""
         if following in self._following:
             self._target(following.joints, self._states(following.joints)[0])
         self._end(following, outcome)
@@ -289,7 +289,7 @@ class JointCommander:
 
 
 def _worst(following: Following, errors: FloatArray, limits: FloatArray) -> str:
-    """Return the error (2, J) that is the most beyond its limit."""
+    """Return a message about the error (2, J) that exceeds its limit the most."""
     rate, joint = divmod(int(np.argmax(errors - limits)), len(following.joints))
     what = "the velocity of " if rate else ""
     return (

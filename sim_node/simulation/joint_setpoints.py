@@ -1,4 +1,4 @@
-"""Commands of joints as messages have them, checked against the joints that they are for."""
+"""Commands of joints as received in messages, checked against the joints that they address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JointSetpoint(NamedTuple):
 
 
 class Code(IntEnum):
-    """How a trajectory ended, as control_msgs/action/FollowJointTrajectory has it."""
+    """How a trajectory ended: the error codes of control_msgs/action/FollowJointTrajectory."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -41,10 +41,10 @@ class Code(IntEnum):
 
 
 class JointCommandRefused(CommandRefused):
-    """A command does not fit its joints; the message gives the reason.
+    """A command is invalid for its joints; the message gives the reason.
 
     Attributes:
-        code: The reason, as the result of a trajectory has it.
+        code: The error code for the result of a trajectory.
     """
 
     def __init__(self, message: str, code: Code = Code.INVALID_GOAL) -> None:
@@ -56,8 +56,10 @@ class Point(NamedTuple):
     """A point of a trajectory.
 
     Attributes:
-        time: From the start, s.
-        positions, velocities, accelerations: Of each joint (J,); velocities and accelerations may be empty.
+        time: Time from the start, s.
+        positions: Position (J,) of each joint.
+        velocities: Velocity (J,) of each joint, or empty.
+        accelerations: Acceleration (J,) of each joint, or empty.
     """
 
     time: float
@@ -67,7 +69,7 @@ class Point(NamedTuple):
 
 
 def types_of(handle: JointHandle) -> frozenset[str]:
-    """Return the types of commands that a joint accepts: those of its actuators; without one, an effort."""
+    """Return the types of commands that a joint accepts: those of its actuators, or an effort if it has none."""
     return frozenset(handle.targets or ("effort",))
 
 
@@ -76,21 +78,21 @@ def setpoints_of(
 ) -> list[JointSetpoint]:
     """Return the setpoints of a command for several joints.
 
-    Topic-based hardware of ros2_control names all its joints, also those that it only reads. Its values are NaN while
-    no controller has claimed a joint.
+    Topic-based hardware of ros2_control names all its joints, including those that it only reads. Its values are NaN
+    while no controller has claimed a joint.
 
     Args:
-        joints: The joints of the group, with the types of commands that they take.
+        joints: The joints of the group, with the types of commands that they accept.
         names: The joints that are commanded.
-        given: Values by type of command. Each has a value for each name; or, as topic-based hardware sends them, for
-            each name that accepts this type; or none. NaN leaves a target as it is.
+        given: Values by type of command: one for each name; or one for each name that accepts this type, as sent by
+            topic-based hardware; or none. NaN keeps the current target.
         passive: Joints that may be named without a value.
 
     Returns:
         The setpoints; none if all values are NaN.
 
     Raises:
-        JointCommandRefused: A name, a number of values, or a value does not fit.
+        JointCommandRefused: A name, a number of values, or a value is invalid.
     """
     taken = {**dict.fromkeys(passive, frozenset[str]()), **joints}
     check_names(taken, names)
@@ -131,15 +133,15 @@ def trajectory_of(joints: Joints, names: Sequence[str], points: Sequence[Point])
     """Return a trajectory of joints.
 
     Args:
-        joints: The joints of the group, with the types of commands that they take.
-        names: The joints that it is for.
-        points: Its points.
+        joints: The joints of the group, with the types of commands that they accept.
+        names: The joints of the trajectory.
+        points: The points of the trajectory.
 
     Returns:
         The trajectory.
 
     Raises:
-        JointCommandRefused: A name, a time, a number of values, or a value does not fit.
+        JointCommandRefused: A name, a time, a number of values, or a value is invalid.
     """
     if not names:
         raise JointCommandRefused("it names no joint", Code.INVALID_JOINTS)
@@ -163,7 +165,7 @@ def trajectory_of(joints: Joints, names: Sequence[str], points: Sequence[Point])
 
 
 def _row(given: Sequence[float], count: int, what: str, index: int) -> FloatArray:
-    """Return a row (J,) of numbers; NaN if there are none and none are needed. Raises JointCommandRefused."""
+    """Return a row (J,) of numbers; NaN if none are given and none are required. Raises JointCommandRefused."""
     row = np.asarray(given, dtype=np.float64)
     if not len(row) and what != "positions":
         return np.full(count, np.nan)

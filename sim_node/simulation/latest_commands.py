@@ -1,4 +1,4 @@
-"""Commands that any thread brings for the loop's thread: the newest for each target, refused, or tried and undone."""
+"""Commands from any thread for the loop's thread: the latest for each target, with trials that undo divergent ones."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ T = TypeVar("T")
 
 
 class CommandRefused(ValueError):
-    """A command does not fit; the message gives the reason."""
+    """A command is invalid; the message gives the reason."""
 
 
 class LatestCommands(Generic[T]):
-    """Keeps the newest command for each target until they are taken. Its methods may be called from any thread."""
+    """Keeps the latest command for each target until it is taken. Its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[str, T] = {}
 
     def put(self, target: str, command: T) -> None:
-        """Keep a command, instead of an older one for the same target."""
+        """Store a command, replacing an older one for the same target."""
         with self._lock:
             self._waiting[target] = command
 
@@ -46,14 +46,14 @@ def warn_undone(target: str, reason: str) -> None:
 
 
 class Trials:
-    """Applies commands in the loop's thread, and undoes those that the next step would not survive.
+    """Applies commands in the loop's thread, and undoes those that would make the next step diverge.
 
-    A try costs about a step. Commands come in streams, so one is tried only if it is more than twice as large as those
-    that went well for its target in this generation of the world.
+    A trial costs about a step. Since commands arrive in streams, one is tried only if it is more than twice as large as
+    the last one that was tried successfully for its target in this generation of the world.
 
     Args:
         simulation: The run.
-        undone: Called when a command is undone.
+        undone: Called with a target and a reason when a command is undone.
     """
 
     def __init__(self, simulation: Simulation, undone: Undone) -> None:
@@ -65,12 +65,12 @@ class Trials:
         """Apply a command.
 
         Args:
-            target: What it is for.
-            size: The largest absolute value of its numbers.
-            act: Sets them in the run. Raises nothing.
+            target: What the command is for.
+            size: The largest absolute value in the command.
+            act: Sets the values in the run. Must not raise.
 
         Returns:
-            Why it was undone; empty if it holds.
+            Why the command was undone; empty if it was applied.
         """
         if self._generation != self._simulation.generation:
             self._generation = self._simulation.generation

@@ -1,4 +1,4 @@
-"""The loop: steps a Simulation, passes Snapshots to sinks when they are due, and runs calls between two ticks."""
+"""The loop: steps a Simulation, passes Snapshots to sinks when they are due, and runs calls between ticks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Loop(Verbs):
     """Runs a simulation in a thread of its own. All methods may be called from any thread, including the loop's.
 
     After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset`, `change` and `step`,
-    which would change the tick that other sinks have yet to receive.
+    which would change the tick that other sinks have not received yet.
 
     Args:
         simulation: The simulation to step.
@@ -61,9 +61,9 @@ class Loop(Verbs):
         self._duration_ns = duration_ns
         self._last_step = last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
-        # The generation of the simulation that the sinks were opened on.
+        # The generation of the simulation for which the sinks were opened.
         self._shown = 0
-        # Step at which `run` pauses, and a future that is set to whether it got there.
+        # Step at which `run` pauses, and a future that is set to whether it was reached.
         self._goal: tuple[int, Future[bool]] | None = None
         # Whether a step or a tick is in progress.
         self._busy = False
@@ -74,9 +74,9 @@ class Loop(Verbs):
     def call(self, function: Callable[[], T]) -> T:
         """Run a function between two ticks and return its result.
 
-        Nothing moves meanwhile, so the function may read and change the simulation. From the loop's own thread (a sink,
-        another call) it runs at once; before `start` it runs in the caller's thread. A KeyboardInterrupt withdraws a
-        call that has not begun.
+        The simulation does not advance meanwhile, so the function may read and change it. From the loop's own thread (a
+        sink, another call), it runs immediately; before `start`, it runs in the caller's thread. A KeyboardInterrupt
+        cancels a call that has not started.
 
         Args:
             function: Called without arguments. Its exceptions are raised to the caller and do not end the loop.
@@ -131,7 +131,7 @@ class Loop(Verbs):
 
         Raises:
             ValueError: The duration is out of range.
-            Refused: The loop is not started, is in another `run`, ended earlier, or the caller is the loop's thread.
+            Refused: The loop has not started, is in another `run`, or has ended; or the caller is the loop's thread.
         """
         duration_ns = not_negative(nanoseconds(duration))
         if self._worker.is_current:
@@ -179,7 +179,7 @@ class Loop(Verbs):
         self.call(lambda: self._reset(lambda: self.simulation.reset(seed)))
 
     def restart(self, seed: int | None = None) -> None:
-        """Go back to the start of the present world, with all that was added to it. It stays running or paused.
+        """Go back to the start of the present world, with everything added to it. It stays running or paused.
 
         Args:
             seed: A new seed; None keeps the current one.
@@ -187,7 +187,7 @@ class Loop(Verbs):
         self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
 
     def reset_time(self) -> None:
-        """Set time back to the start; everything else stays where it is. See `Simulation.reset_time`."""
+        """Set time back to the start; everything else keeps its state. See `Simulation.reset_time`."""
         self.call(lambda: self._reset(self.simulation.reset_time))
 
     def reset_state(self) -> None:
@@ -203,13 +203,13 @@ class Loop(Verbs):
         self.enter_loaded(self.prepare_load(world))
 
     def prepare_load(self, world: World | str | Path) -> Generation:
-        """Read and lay out a world for `enter_loaded`, in the caller's thread, while the run goes on.
+        """Load and lay out a world for `enter_loaded`, in the caller's thread, while the run continues.
 
         Args:
             world: The world.
 
         Returns:
-            The generation that begins with it.
+            The first generation of that world.
         """
         return self.simulation.prepare_load(assemble(world if isinstance(world, World) else load(world)))
 
@@ -217,19 +217,19 @@ class Loop(Verbs):
         """Replace the world of the run by a prepared one, at its start; see `Verbs.load`.
 
         Args:
-            after: What `prepare_load` returned.
+            after: The result of `prepare_load`.
         """
         self.call(lambda: self._load(after))
 
     def change_from(self, before: World, after: World) -> bool:
-        """Replace the world as by `change`, but lay the next one out in the caller's thread, while the run goes on.
+        """Replace the world like `change`, but lay out the next one in the caller's thread while the run continues.
 
         Args:
-            before: The world from which the next one was made.
+            before: The world from which the next one was derived.
             after: The next world.
 
         Returns:
-            False, and nothing has changed, if the run has another world than `before` by then.
+            False, without any change, if the run no longer has the world `before`.
         """
         if self.simulation.world is not before:
             return False
@@ -249,7 +249,7 @@ class Loop(Verbs):
         self.call(lambda: self._step(steps))
 
     def edit(self, make: Callable[[RunView], Edit | None]) -> None:
-        """Change the run between two ticks, open the sinks again if its world has changed, and publish the instant."""
+        """Change the run between two ticks, reopen the sinks if its world has changed, and publish the instant."""
         self.call(lambda: self._edit(make))
 
     def set_real_time_factor(self, factor: float) -> None:
@@ -280,10 +280,10 @@ class Loop(Verbs):
         return self._pacer.factor
 
     def pace(self) -> Pace:
-        """Return how well the loop keeps up with the wall clock, over the last ticks."""
+        """Return figures of how well the loop keeps up with the wall clock, over the last ticks."""
         return self._pacer.pace()
 
-    # What the thread does
+    # In the loop's thread
 
     def _work(self) -> None:
         try:
@@ -294,7 +294,7 @@ class Loop(Verbs):
             self._restart()
             while not self._over():
                 self._turn()
-        except BaseException as failure:  # reported before any error of closing
+        except BaseException as failure:  # recorded before any error of closing
             self._worker.fail(failure)
         finally:
             self._close()
@@ -314,15 +314,15 @@ class Loop(Verbs):
         return self._worker.stopping or (self._last_step is not None and self.simulation.steps >= self._last_step)
 
     def _turn(self) -> None:
-        """Run the calls that wait, then one tick if it is due; otherwise wait for either.
+        """Run all pending calls, then one tick if it is due; otherwise wait for either.
 
-        A call is not kept for as many ticks as there are calls before it: a loop that is behind has one due always.
+        All calls are run before a tick, because a loop that is behind always has a tick due, which would delay each.
         """
         self._worker.serve(threading.TIMEOUT_MAX if self.paused else self._until_due())
         if self._over() or self.paused or self._until_due() > 0.0:
             return
         step = self._next_step()
-        # If it runs as fast as possible it waits for images; otherwise the clock has priority.
+        # When running as fast as possible, wait for images; otherwise, the clock has priority.
         self._advance(step - self.simulation.steps, wait=self._pacer.free)
         goal = self._goal
         if step == self._ticks.due or (goal and step >= goal[0]):
@@ -331,12 +331,12 @@ class Loop(Verbs):
             self._drop_goal(goal[1])
 
     def _until_due(self) -> float:
-        """Return the seconds until the next step that is published or ends something."""
+        """Return the seconds until the next step that is published, or at which `run` or the loop ends."""
         grid = self.simulation.world.time
         return self._pacer.wait(grid.start_ns + self._next_step() * grid.step_ns)
 
     def _next_step(self) -> int:
-        """Return the next tick or the end of the loop or of `run`, whichever is first, not before the current step."""
+        """Return the step of the next tick or of the end of the loop or `run`, whichever is first."""
         step = self._ticks.due
         step = step if self._last_step is None else min(step, self._last_step)
         return step if self._goal is None else max(min(step, self._goal[0]), self.simulation.steps)
@@ -345,7 +345,7 @@ class Loop(Verbs):
         self._busy = True
         try:
             self.simulation.step(steps, wait=wait)
-        except RunFailed as failure:  # ends the loop, even if a call stepped it
+        except RunFailed as failure:  # end the loop, even if a call made the step
             self._worker.fail(failure)
             raise
         finally:
@@ -353,7 +353,7 @@ class Loop(Verbs):
 
     def _publish(self) -> None:
         if not self._worker.started:
-            return  # shown by its first tick
+            return  # the first tick will publish it
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
         self._busy = True
@@ -365,7 +365,7 @@ class Loop(Verbs):
                     sink.open(self.simulation.world, self.simulation.frames)
             for sink in self._opened:
                 sink.write(snapshot)
-        except BaseException as failure:  # ends the loop, even if a call triggered it
+        except BaseException as failure:  # end the loop, even if a call triggered it
             self._worker.fail(failure)
             raise
         finally:
@@ -392,7 +392,7 @@ class Loop(Verbs):
             arrived.set_result(True)
 
     def _restart(self) -> None:
-        """Publish the current step as the first tick; time continues once that is done."""
+        """Publish the current step as the first tick. Time continues when that is done."""
         self._ticks = Ticks(self._publish_rate, self.simulation.world.time.step_ns, self.simulation.steps)
         self._pacer.anchor(self.simulation.time_ns)
         self._publish()
@@ -427,7 +427,7 @@ class Loop(Verbs):
         return True
 
     def _accepted(self, world: World) -> World:
-        """Return an assembled world. Raises Refused if a sink cannot follow."""
+        """Return the assembled world itself. Raises Refused if a sink cannot follow the change."""
         for sink in self._opened:
             if isinstance(sink, Refusing) and (reason := sink.refuses(world)):
                 raise Refused(reason)
@@ -456,12 +456,12 @@ class Loop(Verbs):
             raise Refused(f"a sink cannot {what} the simulation during a tick; call from another thread")
 
     def _refuse_unchangeable(self) -> None:
-        """Refuse a change during a step or a tick. What happens between two steps may change the world."""
+        """Raise Refused during a step or a tick. Timetables, which act between two steps, may change the world."""
         if not self.simulation.happening:
             self._refuse_busy("change")
 
     def _publish_change(self) -> None:
-        """Publish the instant, unless the next tick will show it."""
+        """Publish the instant, unless the next tick will."""
         if not self.simulation.happening:
             self._publish()
 

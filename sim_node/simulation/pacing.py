@@ -14,17 +14,17 @@ import numpy as np
 from sim_node.world.fields import within
 from sim_node.world.model import TimeGrid
 
-# If the loop falls behind by more than this (a suspended laptop, a debugger), it continues from now
+# If the loop falls behind by more than this (a suspended laptop, a debugger), it continues from the current time
 # instead of publishing all missed ticks at once.
 MAX_BEHIND_S = 1.0
 WINDOW = 1024
-# Faster than any computer, and far within int64 nanoseconds.
+# Maximum real-time factor: faster than any computer, and far from overflowing int64 nanoseconds.
 MAX_FACTOR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How well a run keeps up with the wall clock, over its last ticks (at most WINDOW).
+    """Figures of how well a run keeps up with the wall clock, over its last ticks (at most WINDOW).
 
     Attributes:
         ticks: Number of ticks in the window.

@@ -1,4 +1,4 @@
-"""Removing what has a name from a world, with all that hangs on it."""
+"""Removal of named parts from a world, with everything that depends on them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sim_node.world.vehicles import Multirotor
 
 
 def without(world: World, name: str) -> World:
-    """Remove what has a name or is in its namespace, and all that hangs on it.
+    """Remove what has a name or is in its namespace, and everything that depends on it.
 
-    That is: frames, bodies, joints and sensors below it, vehicles, forces, loop closures, actuators and commands that
-    refer to one of these. The joints that follow a removed joint become free to move.
+    These are the frames, bodies, joints and sensors below it, and vehicles, forces, loop closures, actuators and
+    commands that refer to any of them. Joints that mimic a removed joint become free to move.
 
     Args:
         world: The world.
@@ -56,7 +56,7 @@ def without(world: World, name: str) -> World:
 
 
 def _referring(world: World, parts: list[tuple[Kind[Any], Any]], mentioned: set[str]) -> set[int]:
-    """Return which parts, by id, refer to a mentioned name, or to what does. Vehicles among them are mentioned then."""
+    """Return the ids of parts that refer to a mentioned name. Names of vehicles among them are mentioned then, too."""
     lost: set[int] = set()
     while found := [(k, p) for k, p in parts if id(p) not in lost and _refers(k, p, world, mentioned)]:
         lost.update(id(part) for _, part in found)
@@ -65,7 +65,7 @@ def _referring(world: World, parts: list[tuple[Kind[Any], Any]], mentioned: set[
 
 
 def _below(world: World, frames: set[str]) -> set[str]:
-    """Return the frames below frames."""
+    """Return all frames below some frames."""
     children: dict[str, list[str]] = {}
     for entry in entries_of(world)[1:]:
         children.setdefault(entry.parent, []).append(entry.name)
@@ -80,7 +80,7 @@ def _below(world: World, frames: set[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class _Mentions(Rename):
-    """A Rename that changes no name and notes those that a part refers to."""
+    """A Rename that changes no names, but records those that a part refers to."""
 
     noted: set[str] = field(default_factory=set)
 
@@ -94,14 +94,14 @@ class _Mentions(Rename):
 def _refers(kind: Kind[Any], part: Any, world: World, names_of: set[str]) -> bool:
     mentions = _Mentions("", world.fixed_frame, world.fixed_frame)
     kind.renamed(part, mentions)
-    # A group of joints that is named is kept with those of its joints that are left.
+    # A group of named joints is kept as long as any of its joints is left.
     joints = part.joints if isinstance(part, JointCommands) else ()
     noted = mentions.noted.difference(joints)
     return not noted.isdisjoint(names_of) or bool(joints and names_of.issuperset(joints))
 
 
 def _pruned(part: Any, gone: set[str]) -> Any:
-    """Return a part without references to joints that are gone."""
+    """Return a part without references to removed joints."""
     if isinstance(part, Body) and part.mimic is not None and part.mimic.joint in gone:
         return replace(part, mimic=None)
     if isinstance(part, JointCommands) and not gone.isdisjoint(part.joints):
@@ -109,14 +109,14 @@ def _pruned(part: Any, gone: set[str]) -> Any:
     if isinstance(part, Sensor):
         listed = {key: part.parameters.get(key, ()) for key in naming(part.type)}
         left = {key: [name for name in value if name not in gone] for key, value in listed.items()}
-        # A sensor of nothing is refused when the change is opened, by its own name for what it needs.
+        # A list that would become empty is kept, so that the sensor reports the missing names when it is opened.
         fewer = {key: value for key, value in left.items() if value and len(value) < len(listed[key])}
         return replace(part, parameters={**part.parameters, **fewer}) if fewer else part
     return part
 
 
 def _owned(world: World) -> list[tuple[Kind[Any], Any, tuple[str, ...]]]:
-    """Return each part with the frames that it stands for."""
+    """Return each part of a world with its kind and its frames."""
     found = []
     for kind, part in all_parts(world):
         if kind.frame:
@@ -129,7 +129,7 @@ def _owned(world: World) -> list[tuple[Kind[Any], Any, tuple[str, ...]]]:
 
 
 def _named(world: World, name: str, known: list[str]) -> set[str]:
-    """Return the frames that a name stands for. Raises WorldError if there are none, and nothing else has the name."""
+    """Return the frames that a name stands for. Raises WorldError if there are none and nothing else has the name."""
     found = {frame for frame in known if frame == name or frame.startswith(f"{name}/")}
     vehicles: list[Multirotor | Base] = [*world.vehicles, *world.bases]
     found.update(vehicle.body for vehicle in vehicles if vehicle.name == name)

@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., str])
 Check = Callable[[Mapping[str, Any]], object]
-# In place of the default of an argument that must be given.
+# The default of required arguments.
 NEEDED: Any = inspect.Parameter.empty
 
 
 @dataclass(frozen=True)
 class Floats(Plain):
-    """A list of finite numbers, of one of several lengths, which people write with commas."""
+    """A list of finite numbers with one of several lengths, which users separate with commas."""
 
     counts: tuple[int, ...]
     meaning: str
 
     def settled(self, found: Any, owner: str, key: str) -> list[float]:
-        """Return the numbers. Raises ValueError for others than are needed."""
+        """Return the numbers. Raises ValueError if their count is wrong or one is not finite."""
         are_finite = all(isinstance(each, int | float) and math.isfinite(each) for each in found)
         if len(found) not in self.counts or not are_finite:
             raise ValueError(f"{found} is not {self.meaning}")
@@ -60,7 +60,7 @@ class PoseFloats(Floats):
     """A position, or one with roll, pitch and yaw in degrees, or with a quaternion [x y z w]."""
 
     def settled(self, found: Any, owner: str, key: str) -> list[float]:
-        """Return position and unit quaternion (7,). Raises ValueError."""
+        """Return position and unit quaternion (7,). Raises ValueError if the numbers are not a pose."""
         given = super().settled(found, owner, key)
         if len(given) == 6:
             return [*given[:3], *from_euler(np.radians(given[3:])).tolist()]
@@ -72,21 +72,21 @@ class PoseFloats(Floats):
 
 
 class WordsOf(Plain):
-    """Words, which people write with spaces."""
+    """A list of words, which users separate with spaces."""
 
     def settled(self, found: Any, owner: str, key: str) -> list[str]:
-        """Return the words. Raises ValueError for anything else."""
+        """Return the words. Raises ValueError if there is anything else."""
         if not all(isinstance(each, str) for each in found):
             raise ValueError(f"{found} is not a list of words")
         return list(found)
 
 
 class FileArgument(Text):
-    """A file for the run to read: a path, a URI or a shipped name. The argument `text`, its content, may replace it."""
+    """A file that the run reads: a path, a URI or a shipped name. The argument `text`, its content, may replace it."""
 
 
 class ContentOf(Text):
-    """The content of a file, which programs give in place of the file."""
+    """The content of a file, which programs can pass instead of the file."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class NameOf(Text):
     """The name of something in the world of a run.
 
     Attributes:
-        kind: What it is, as messages call it.
-        names: Returns those of a world.
+        kind: The kind of entity, for messages.
+        names: Returns the names in a world.
     """
 
     kind: str = ""
@@ -103,7 +103,7 @@ class NameOf(Text):
 
 
 def _frames_of(world: World) -> Sequence[str]:
-    from sim_node.world.checks import entries_of  # here: commands know requests, and most need no world
+    from sim_node.world.checks import entries_of  # imported here: all commands import requests, but most need no world
 
     return [entry.name for entry in entries_of(world)]
 
@@ -132,12 +132,12 @@ class Argument:
     """An argument of a request.
 
     Attributes:
-        name: Its name.
-        kind: Its type: str, bool, int, float, list[float] or list[str].
-        holds: What it may be.
-        about: What it is.
-        default: Its default; NEEDED if it must be given.
-        is_positional: Whether it is given by its position on the command line.
+        name: Name of the argument.
+        kind: Type: str, bool, int, float, list[float] or list[str].
+        holds: Allowed values.
+        about: Description.
+        default: Default value; NEEDED if the argument is required.
+        is_positional: Whether it is positional on the command line.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Argument:
     is_positional: bool
 
     def read(self, text: str) -> Any:
-        """Return the value that a person has written. Raises ValueError."""
+        """Return the value that a user has entered as text. Raises ValueError if it is invalid."""
         if self.kind == list[str]:
             return text.split()
         try:
@@ -158,10 +158,10 @@ class Argument:
         return self.checked(found)
 
     def checked(self, value: Any) -> Any:
-        """Return a value as the request needs it. Raises ValueError for another type, or one out of range."""
+        """Return a value converted for the request. Raises ValueError if its type is wrong or it is out of range."""
         is_list = typing.get_origin(self.kind) is list
         if is_list and not isinstance(value, str | bool | int | float):
-            return self.holds.settled(list(value), "", self.name)  # arrays come as arrays
+            return self.holds.settled(list(value), "", self.name)  # any sequence, such as an array of a message
         if self.kind is float and type(value) is int:
             value = float(value)
         if is_list or type(value) is not self.kind:
@@ -177,15 +177,15 @@ class Argument:
 
 @dataclass(frozen=True)
 class Request:
-    """A request.
+    """A request to a run.
 
     Attributes:
-        name: Its name.
-        run: Carries it out: takes the context of a run and the arguments, and returns what it did.
-        summary: What it does, in one line.
-        note: What else there is to know.
-        arguments: Its arguments.
-        check: Checks arguments that need one another; raises ValueError.
+        name: Name of the request.
+        run: Carries out the request: takes the context of a run and the arguments, and returns a line on what it did.
+        summary: Description in one line.
+        note: Further description.
+        arguments: The arguments.
+        check: Checks the arguments in combination. Raises ValueError.
     """
 
     name: str
@@ -201,7 +201,7 @@ class Request:
         return not any(each.default is NEEDED or isinstance(each.holds, FileArgument) for each in self.arguments)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments as the function needs them. Raises ValueError."""
+        """Return arguments converted for the function. Raises ValueError if they are invalid."""
         known, found = {each.name: each for each in self.arguments}, {}
         for name, value in given.items():
             if name not in known:
@@ -219,7 +219,7 @@ class Request:
 
 
 def _declared(name: str, function: Callable[..., str], check: Check) -> Request:
-    """Return what a function declares."""
+    """Return the request that a function declares."""
     text, _, rest = (inspect.getdoc(function) or "").partition("\n\nArgs:\n")
     section = rest.partition("\n\n")[0]
     abouts = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE))
@@ -231,8 +231,8 @@ def _declared(name: str, function: Callable[..., str], check: Check) -> Request:
 
 
 def _argument(parameter: inspect.Parameter, hint: Any, about: str) -> Argument:
-    """Return what a parameter of a function declares."""
-    # Of `Pose | None`, what it is if it is given.
+    """Return the argument that a parameter of a function declares."""
+    # For `Pose | None`, take Pose.
     hint = next((each for each in typing.get_args(hint) if typing.get_origin(each) is Annotated), hint)
     kind, holds = typing.get_args(hint)[:2] if typing.get_origin(hint) is Annotated else (hint, _HOLDS.get(hint))
     if typing.get_origin(hint) is Literal:
@@ -258,8 +258,8 @@ def request(name: str, check: Check = lambda given: None) -> Callable[[F], F]:
     """Register a function as a request.
 
     Args:
-        name: Its name, which is the verb of ~/change, the subcommand and the name of the tool.
-        check: Checks arguments that need one another; raises ValueError.
+        name: Name of the request, which is the verb of ~/change, the subcommand and the name of the tool.
+        check: Checks the arguments in combination. Raises ValueError.
 
     Returns:
         The decorator.
@@ -278,13 +278,13 @@ def carry_out(context: object, name: str, given: Mapping[str, Any]) -> str:
     Args:
         context: The run; see `sim_node.session.requests.RequestContext`.
         name: The request.
-        given: Its arguments.
+        given: The arguments by name.
 
     Returns:
-        What it did.
+        A line on what it did.
 
     Raises:
-        ValueError: There is no such request, or its arguments are wrong; and what the request raises.
+        ValueError: There is no such request, or its arguments are wrong. Exceptions of the request are passed on.
     """
     if name not in REQUESTS:
         raise ValueError(f"verb {shown(name)!r}; allowed: {', '.join(REQUESTS)}{did_you_mean(name, REQUESTS)}")

@@ -1,4 +1,4 @@
-"""RunView: what can be read of a run at its present step."""
+"""RunView: read access to a run at its current step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.world.model import World
 
 
 class RunView:
-    """What can be read of a run at its present step. A change of the world replaces the generation that it reads."""
+    """Read access to a run at its current step. A change of the world replaces the generation that it reads."""
 
     bodies: Mapping[str, BodyHandle]
     joints: JointHandles
@@ -57,7 +57,7 @@ class RunView:
 
     @property
     def alterations(self) -> Mapping[str, Alteration]:
-        """What alters the measurements of sensors at present, by their names."""
+        """The current alterations of measurements, by name of the sensor."""
         return self._present.suite.alterations
 
     def subscribe(self, sensor: str) -> SensorSubscription:
@@ -75,7 +75,7 @@ class RunView:
         return self._present.suite.subscribe(sensor)
 
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
-        """Return a function that gives the true motion of some frames at the current step.
+        """Return a function that returns the true motion of some frames at the current step.
 
         Args:
             names: Names of the frames.
@@ -90,10 +90,10 @@ class RunView:
         """Return the velocity of the air at the current step.
 
         Args:
-            positions: (S, 3), in the fixed frame, m.
+            positions: Positions (S, 3) in the fixed frame, m.
 
         Returns:
-            (S, 3), in the fixed frame, m/s.
+            Velocities (S, 3) in the fixed frame, m/s.
         """
         return self._present.environment.wind(positions)
 

@@ -1,4 +1,4 @@
-"""The Simulation: steps a World along its time grid and gives Snapshots."""
+"""The Simulation: steps a World along its time grid and provides Snapshots."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ _NEVER = float("inf")
 
 @runtime_checkable
 class Happening(Protocol):
-    """An engine with a timetable."""
+    """An engine with a timetable of events."""
 
     @property
     def due(self) -> float:
-        """The step at which it acts next; infinite if nothing is to happen."""
+        """The step of the next event; infinite if there are no more events."""
 
     def happen(self, run: Simulation) -> None:
-        """Act on the run before it leaves the present step. It may change the world, but must not step or reset.
+        """Act on the run before it leaves the current step. It may change the world, but must not step or reset.
 
-        The sensors of the step have measured, and co-simulators have exchanged. After a change of the world, the next
-        generation's engine goes on with the columns of this one. Called at a step, it is not due there any more.
+        At this point, the sensors of the step have measured and co-simulators have exchanged data. After a change of
+        the world, the engine of the next generation continues with the columns of this one. Once called at a step, it
+        must not be due at that step again.
 
         Args:
             run: The run.
@@ -49,7 +50,7 @@ class Happening(Protocol):
 
 
 class PreparedGeneration(NamedTuple):
-    """A generation that may follow the one before it, as long as the seed is the same."""
+    """A generation prepared to follow another one, valid as long as the run has that generation and the same seed."""
 
     before: Generation
     after: Generation
@@ -62,21 +63,23 @@ class Simulation(RunView, Verbs):
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
         seed: Seed of all random numbers.
-        sensors: Whether sensors measure, or the names of those that do. Without any, hours can be stepped in one go.
+        sensors: Whether sensors measure, or the names of those that do. Without sensors, hours can be stepped at once.
 
     Attributes:
-        bodies, joints, vehicles: Handles by name, to read and set values between two steps.
-        sensors: Handles by name, to read the newest measurements.
-        signals: Handles by name, to read numbers of joints and actuators, and to set inputs.
-        beside: Data that extensions keep with the run, by their names. It is not part of the run's state.
-        happening: Whether a timetable acts, between two steps; see `Happening`.
+        bodies: Handles of bodies by name, to read and set values between two steps.
+        joints: Handles of joints by name, likewise.
+        vehicles: Handles of vehicles by name, likewise.
+        sensors: Handles of sensors by name, to read the latest measurements.
+        signals: Handles of signals by name, to read numbers of joints and actuators, and to set inputs.
+        beside: Data that extensions keep with the run, by name of the extension. It is not part of the run's state.
+        happening: Whether a timetable is acting between two steps; see `Happening`.
         generation: Number of changes of the world, by `change` or by a reset or restore to another world.
         seed: Seed of all random numbers.
         remainder_ns: Time requested from `run` beyond whole steps, less than a step.
 
     Raises:
         WorldError: The world is invalid.
-        ValueError: No engine knows how the frame of a sensor moves, or `sensors` names one that does not exist.
+        ValueError: No engine provides the motion of a sensor's frame, or `sensors` names one that does not exist.
         TypeError: The seed is no whole number.
     """
 
@@ -102,14 +105,14 @@ class Simulation(RunView, Verbs):
         for engine in coupled:
             self.connect(engine.couple(self))
         if coupled:
-            self.restart()  # they exchange at the start, too
+            self.restart()  # coupled engines exchange data at the start, too
 
     def __repr__(self) -> str:
         where = f"{self.world.name!r} at {self.time_ns / 1e9:.9g} s"
         return f"Simulation({where}: {len(self.frames)} frames, seed {self.seed})"
 
     def _repr_html_(self) -> str:
-        """Return the frames with their present poses, for notebooks."""
+        """Return the frames with their current poses, for notebooks."""
         names, parents = self.frames.names, self.frames.parents.tolist()
         rows = [
             (name, "" if parent < 0 else names[parent], *(" ".join(f"{part:.4g}" for part in each) for each in pose))
@@ -118,7 +121,7 @@ class Simulation(RunView, Verbs):
         return html.table(repr(self), ("frame", "parent", "position, m", "quaternion x y z w"), rows)
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
-        """Advance by whole steps of the world's time grid. Sensors measure and co-simulators exchange on the way.
+        """Advance by whole steps of the world's time grid. Sensors and co-simulators run when they are due.
 
         Args:
             steps: Number of steps.
@@ -126,7 +129,7 @@ class Simulation(RunView, Verbs):
                 later step, and dropped if rendering falls behind; such a run is not reproducible.
 
         Raises:
-            ValueError: The number is negative, or leads beyond int64 nanoseconds.
+            ValueError: The number is negative, or the time would exceed int64 nanoseconds.
         """
         steps = operator.index(steps)
         if steps < 0:
@@ -138,7 +141,7 @@ class Simulation(RunView, Verbs):
         self._present.suite.publish(end, wait=wait)
 
     def _go(self, end: int, *, wait: bool) -> None:
-        """Advance to a step. What happens at a step happens before the run leaves it."""
+        """Advance to a step. Timetables that are due at a step act before the run leaves it."""
         while True:
             present, happens = self._present, _NEVER
             if self._happening and end > present.steps:
@@ -150,7 +153,7 @@ class Simulation(RunView, Verbs):
                 return
 
     def _exchange(self, end: float, *, wait: bool) -> None:
-        """Advance to a step. Sensors measure and co-simulators exchange on the way, and at this step."""
+        """Advance to a step, running the sensors and co-simulators that are due up to and including that step."""
         present, suite, co_simulators = self._present, self._present.suite, self._co_simulators
         self._stepping = True
         try:
@@ -167,7 +170,7 @@ class Simulation(RunView, Verbs):
             present.advance(int(end) - present.steps)
 
     def _happen(self) -> None:
-        """Let timetables act that are due. They have no effect on a run that goes on in the meantime."""
+        """Run the timetables that are due."""
         self.happening = True
         try:
             for engine in self._happening:
@@ -179,14 +182,14 @@ class Simulation(RunView, Verbs):
     def run(self, duration: float) -> None:
         """Advance by the whole steps nearest to a duration; the remainder is carried over to the next call.
 
-        Calls therefore add up: 40 times 0.01 s are 0.4 s for any step that divides it. `reset` drops the remainder; a
-        State contains it.
+        Calls therefore add up: 40 calls with 0.01 s advance by 0.4 s for any step that divides it. `reset` drops the
+        remainder; a State contains it.
 
         Args:
             duration: Simulated time, s.
 
         Raises:
-            ValueError: The duration is negative, not finite, or leads beyond int64 nanoseconds.
+            ValueError: The duration is negative or not finite, or the time would exceed int64 nanoseconds.
         """
         duration_ns = nanoseconds(duration)
         if duration_ns < 0:
@@ -225,7 +228,7 @@ class Simulation(RunView, Verbs):
         return Snapshot(time_ns, present.poses.copy(), present.suite.published)
 
     def edit(self, make: Callable[[RunView], Edit | None]) -> None:
-        """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop."""
+        """Change the run between two steps, without consulting a loop's sinks: for a run in a loop, use the loop's."""
         self._refuse_stepping()
         with self._or_undone():
             edit = make(self)
@@ -235,7 +238,7 @@ class Simulation(RunView, Verbs):
         self.enter(self.prepare(edit.world), edit.motion)
 
     def prepare(self, world: World) -> PreparedGeneration:
-        """Make the next generation of the run, which takes long for a large world. May be called from any thread.
+        """Create the next generation of the run, which is slow for a large world. May be called from any thread.
 
         Args:
             world: The next world.
@@ -258,7 +261,7 @@ class Simulation(RunView, Verbs):
             motion: Sets the motion of what has changed, or None.
 
         Returns:
-            False, and nothing has changed, if another change or another seed has come first.
+            False, without any change, if the world or the seed has been changed in the meantime.
 
         Raises:
             Diverged: The next step would not be finite.
@@ -276,7 +279,7 @@ class Simulation(RunView, Verbs):
         return True
 
     def prepare_load(self, world: World) -> Generation:
-        """Make the generation of any other world, at its start; see `prepare` and `load`.
+        """Create a generation of any other world, at its start; see `prepare` and `load`.
 
         Args:
             world: The world.
@@ -287,13 +290,13 @@ class Simulation(RunView, Verbs):
         return self._present.replaced(world, self.seed)
 
     def attempt(self, act: Callable[[], None]) -> None:
-        """Set values of the present state, unless the run could not make its next step with them.
+        """Set values of the current state, unless the next step would diverge.
 
         Args:
-            act: Sets values, of handles or columns.
+            act: Sets values of handles or columns.
 
         Raises:
-            Diverged: The next step would not be finite. Nothing has changed; so it is if `act` raises.
+            Diverged: The next step would not be finite. Nothing has changed then, nor if `act` raises.
         """
         with self._or_undone():
             act()
@@ -308,13 +311,13 @@ class Simulation(RunView, Verbs):
         self.enter_loaded(self.prepare_load(world if isinstance(world, World) else load(world)))
 
     def enter_loaded(self, after: Generation) -> None:
-        """Continue with a generation of `prepare_load`.
+        """Continue with a generation from `prepare_load`.
 
         Args:
             after: The generation.
 
         Raises:
-            Diverged: Its first step would not be finite.
+            Diverged: The first step would not be finite.
         """
         if self._stepping:
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
@@ -336,7 +339,7 @@ class Simulation(RunView, Verbs):
         self._changed = False
 
     def restart(self, seed: int | None = None) -> None:
-        """Go back to the start of the present world: what changes have added stays, at its initial state.
+        """Go back to the start of the present world. What changes have added is kept, in its initial state.
 
         Args:
             seed: A new seed; None keeps the current one.
@@ -351,7 +354,7 @@ class Simulation(RunView, Verbs):
         self.step(0)
 
     def reset_time(self) -> None:
-        """Go back to the time of the start. What moves stays where it is, with its velocity; sensors begin anew.
+        """Set time back to the start. Everything keeps its position and velocity; sensors start anew.
 
         Raises:
             ValueError: The world has systems of a Python script.
@@ -365,7 +368,7 @@ class Simulation(RunView, Verbs):
     def reset_state(self) -> None:
         """Return everything except time to its state at the start of the present world.
 
-        Time goes on, so whatever follows it, such as motions by keyframes, stays where it is.
+        Time is not changed, so whatever depends on it, such as keyframed motions, stays where it is.
 
         Raises:
             ValueError: The world has systems of a Python script.
@@ -384,7 +387,7 @@ class Simulation(RunView, Verbs):
         return State(self.seed, present.steps, kept, entities, self.remainder_ns, world, present.cohorts)
 
     def part_state(self, name: str) -> PartState:
-        """Return a copy of the state of a vehicle or body, with all that is named below it, for `put_back`.
+        """Return a copy of the state of a vehicle or body, with everything that is named below it, for `put_back`.
 
         Args:
             name: Its name.
@@ -395,10 +398,10 @@ class Simulation(RunView, Verbs):
         return part_of(self._present.columns, name, without=self._present.measured)
 
     def put_back(self, part: PartState) -> None:
-        """Give a part a state that it had; all else, time and sensors too, goes on. Also for co-simulators.
+        """Restore the state of a part. Everything else, including time and sensors, continues. For co-simulators, too.
 
         Args:
-            part: What `part_state` returned.
+            part: The result of `part_state`.
         """
         present = self._present
         saved = present.saved()
@@ -409,7 +412,7 @@ class Simulation(RunView, Verbs):
         """Continue from a state of the same world: the same bytes follow.
 
         Args:
-            state: A state of this world, from this or another process. It brings the changes of the world with it.
+            state: A state of this world, from this or another process. It includes the changes of the world.
 
         Raises:
             ValueError: The state belongs to another world; the message names the columns. The run is not changed.
@@ -435,7 +438,7 @@ class Simulation(RunView, Verbs):
 
         Args:
             columns: Names of columns, such as "pose" or "rotor_speed".
-            every: Period in s; None records every step. An instant is the first step at or after each multiple of the
+            every: Period, s; None records every step. An instant is the first step at or after each multiple of the
                 period.
 
         Returns:
@@ -461,7 +464,7 @@ class Simulation(RunView, Verbs):
         return self._co_simulators.all
 
     def connect(self, co_simulator: CoSimulator) -> None:
-        """Connect a co-simulator, which exchanges from the next step on, after those connected earlier.
+        """Connect a co-simulator, which exchanges data from the next step on, after those connected earlier.
 
         The run is reproducible if its co-simulators are.
 
@@ -471,11 +474,11 @@ class Simulation(RunView, Verbs):
         self._co_simulators.add(co_simulator, self.steps)
 
     def on_change(self, opener: Callable[[World], Sequence[CoSimulator]]) -> None:
-        """Add a function that opens co-simulators for parts that changes add. The one added last is asked first.
+        """Add a function that opens co-simulators for parts added by changes of the world. The last is called first.
 
         Args:
-            opener: Called in the next world with the one before. Returns what to connect. If it raises, nothing has
-                changed.
+            opener: Called after the change with the previous world. Returns the co-simulators to connect. If it raises,
+                nothing has changed.
         """
         self._openers.append(opener)
 
@@ -492,13 +495,13 @@ class Simulation(RunView, Verbs):
         self._present.environment.close()
 
     def _begin_with(self, world: World) -> None:
-        """Let this world be the one that `reset` leads back to, and count time as it does."""
+        """Make this the world that `reset` goes back to, and adopt its time grid."""
         self._first, self._changed = world, False
         self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
         self._last_step = (MAX_NS - self._start_ns) // self._step_ns
 
     def _begin_again(self, keep: Callable[[Generation, Generation], None]) -> None:
-        """Continue with another generation of this world; keep(it, the present one) gives it the state it keeps."""
+        """Continue with a new generation of this world. keep(new, present) transfers the state that is kept."""
         after = self._present.next(self._present.world, self.seed)
         keep(after, self._present)
         self._enter(after)
@@ -506,7 +509,7 @@ class Simulation(RunView, Verbs):
 
     @contextmanager
     def _or_undone(self) -> Iterator[None]:
-        """Put the state of the engines back if the block raises."""
+        """Restore the state of the engines if the block raises."""
         present = self._present
         saved = present.saved()
         try:
@@ -520,7 +523,7 @@ class Simulation(RunView, Verbs):
             raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
 
     def _show(self, present: Generation) -> None:
-        """Let a generation be the one that is read, stepped and reached by handles."""
+        """Make a generation the present one, which is read, stepped and accessed by handles."""
         self._present = present
         self._happening = [engine for engine in present.engines.values() if isinstance(engine, Happening)]
         self._handles.offer(present.engines, present.suite)

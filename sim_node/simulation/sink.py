@@ -1,4 +1,4 @@
-"""Sinks: what shows, sends or stores a run."""
+"""Sinks, which show, send or store a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Sink(Protocol):
     def open(self, world: World, frames: FrameTable) -> None:
         """Prepare for a run, or for its next generation if it is open already: the world has changed.
 
-        A sink that is opened again keeps what stays, begins what is new and ends what is gone.
+        A sink that is opened again keeps what remains, starts what is new and ends what has been removed.
 
         Args:
             world: The assembled world.
@@ -48,5 +48,5 @@ class Refusing(Protocol):
             world: The assembled world.
 
         Returns:
-            The reason, for people; None if it can.
+            The reason, as a message for the user; None if it can.
         """

@@ -23,8 +23,9 @@ class Snapshot(Mapping[str, Array]):
 
     Attributes:
         time_ns: Simulation time, ns.
-        poses: (N, 7) [x y z qx qy qz qw], m: each frame of the run's FrameTable in its parent. Also `snapshot["pose"]`.
-        measurements: What the sensors published in the step that led here.
+        poses: Pose (N, 7) [x y z qx qy qz qw] of each frame of the run's FrameTable in its parent, m; also
+            `snapshot["pose"]`.
+        measurements: The measurements published in the step that led here.
         columns: The other columns by name.
     """
 
@@ -33,7 +34,7 @@ class Snapshot(Mapping[str, Array]):
     measurements: Measurements = NO_MEASUREMENTS
     columns: Mapping[str, Array] = field(default_factory=lambda: NO_COLUMNS, repr=False)
 
-    # A mapping would compare arrays.
+    # The equality of mappings would compare arrays.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 

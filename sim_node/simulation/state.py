@@ -20,7 +20,7 @@ class State:
         entities: Names of the rows of each column.
         remainder_ns: Time requested from `Simulation.run` beyond whole steps.
         world: The world that changes have led to; None for the one that the run began with.
-        cohorts: The sensors that do not measure together with those like them, because a change added them.
+        cohorts: The cohort of each sensor that does not measure together with those like it, because a change added it.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Carrying the state of a run over to its next generation: by the names of entities."""
+"""Transfer of the state of a run to its next generation, by the names of entities."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sim_node.simulation.columns import Array, Columns
 
 
 def transfer_state(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:
-    """Set the state of a run to that of its last generation, row by row: what has the same name keeps its state.
+    """Copy the state of a run to its next generation, row by row: entities with the same name keep their state.
 
-    A row is carried if the column still has the same numbers per row. A column whose number of rows changes, as in a
-    queue, is carried whole.
+    A row is copied if the shape of the column's rows is the same. A column whose number of rows varies, such as a
+    queue, is copied as a whole.
 
     Args:
-        old: The columns of the last generation.
-        new: The columns of the next one, at the start of its world.
-        without: Columns to leave as they are.
-        renewed: Entities that start as the world gives them although they have the name of earlier ones.
+        old: The columns of the previous generation.
+        new: The columns of the next generation, at the start of its world.
+        without: Columns to leave unchanged.
+        renewed: Entities that start as the world states, although there were earlier ones with the same name.
     """
     before, after = old.state(without), new.state(without)
     places: dict[tuple[int, int], Places] = {}  # many columns have the same rows
@@ -50,7 +50,7 @@ PartState = Mapping[str, Mapping[str, Array]]
 
 
 def part_of(columns: Columns, name: str, *, without: Container[str] = ()) -> PartState:
-    """Return a copy of the state of a part: of the entity of this name, and of those named below it.
+    """Return a copy of the state of a part: that of the entity with this name and of all entities below its name.
 
     Args:
         columns: The columns of a run.
@@ -67,7 +67,7 @@ def part_of(columns: Columns, name: str, *, without: Container[str] = ()) -> Par
 
 
 def put_part(part: PartState, columns: Columns, arrays: Mapping[str, Array]) -> None:
-    """Write the state of a part into copies of the columns of a run that has it, perhaps in other rows."""
+    """Write the state of a part to copies of the columns of a run, in which it may have other rows."""
     for column, kept in part.items():
         if column in arrays:
             rows = rows_of(columns.column(column).entities or ())
@@ -76,7 +76,7 @@ def put_part(part: PartState, columns: Columns, arrays: Mapping[str, Array]) -> 
                     arrays[column][rows[entity]] = values
 
 
-# The rows of a column that are carried, and those that they come from.
+# The rows of a new column that are copied, and the rows of the old column that they are copied from.
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
@@ -87,12 +87,12 @@ def _places(old: Sequence[str], new: Sequence[str], renewed: Collection[str]) ->
 
 
 def _is_renewed(entity: str, renewed: Collection[str]) -> bool:
-    """Return whether a row belongs to a body that starts anew: body, body.qw or body#1."""
+    """Return whether a row, such as body, body.qw or body#1, belongs to a renewed body."""
     return any(name in renewed for name in (entity, entity.rpartition(".")[0], entity.rpartition("#")[0]))
 
 
 def rows_of(entities: Sequence[str]) -> dict[str, int]:
-    """Return the row of each entity; further rows of one that has several are ENTITY 1, ENTITY 2, ..."""
+    """Return the row of each entity; further rows of the same entity are named ENTITY 1, ENTITY 2, ..."""
     rows = dict(zip(entities, range(len(entities)), strict=True))
     if len(rows) == len(entities):
         return rows

@@ -1,4 +1,4 @@
-"""The verbs of a world that changes while it runs, for Simulation and Loop alike."""
+"""Methods that change a world while it runs, common to Simulation and Loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_node.world.load import load
 from sim_node.world.model import World
 from sim_node.world.problems import refuse
 
-# Sets the motion of what has changed: the generations before and after, which has the state of what stays.
+# Sets the motion of changed parts, given the generations before and after the change; kept state is in the latter.
 Motion = Callable[[Generation, Generation], None]
 
 
@@ -32,7 +32,7 @@ class Edit(NamedTuple):
 
     Attributes:
         world: The next world.
-        motion: Sets the motion of what has changed, or None. If it raises, nothing has changed.
+        motion: Sets the motion of changed parts, or None. If it raises, nothing has changed.
     """
 
     world: World
@@ -40,10 +40,10 @@ class Edit(NamedTuple):
 
 
 class Verbs(ABC):
-    """What changes a world while it runs. Nothing has changed if a call raises.
+    """Methods that change a world while it runs. If a call raises, nothing has changed.
 
-    Calls take effect between two steps. What a change does not name keeps its state, time goes on, and handles,
-    subscriptions and histories follow. See `Simulation.change`.
+    Calls take effect between two steps. Everything that a change does not concern keeps its state, time continues, and
+    handles, subscriptions and histories follow. See `change`.
     """
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Verbs(ABC):
         """Change the run.
 
         Args:
-            make: Returns the change, or None if it has set all that it wants to set.
+            make: Returns the change, or None if it has already changed the run itself.
 
         Raises:
             WorldError: The next world is invalid.
@@ -62,22 +62,22 @@ class Verbs(ABC):
 
     @abstractmethod
     def load(self, world: World | str | Path) -> None:
-        """Replace the world of the run by another one, at its start. Nothing is carried over; `reset` leads back here.
+        """Replace the world of the run by another one, at its start. Nothing is kept; `reset` goes back to this world.
 
         Args:
             world: The world. Its time grid and its fixed frame may differ.
 
         Raises:
             WorldError: The world is invalid.
-            ValueError: Systems of a Python script exchange with this world, or with the next one.
+            ValueError: Systems of a Python script exchange data with this world, or with the next one.
             Refused: The call comes from within a step or a tick, or a sink cannot follow.
         """
 
     def change(self, world: World | str | Path) -> None:
-        """Replace the world. What stays keeps its state by name.
+        """Replace the world. Entities with the same name keep their state.
 
-        Bodies, joints, vehicles and sensors with the name of earlier ones continue: poses, velocities, actuators,
-        applied wrenches, clocks and random streams. New ones start as the world gives them; others are gone.
+        Bodies, joints, vehicles and sensors with the name of earlier ones keep poses, velocities, actuators, applied
+        wrenches, clocks and random streams. New ones start as the world states; others are removed.
 
         Args:
             world: The next world, usually the present one with some parts replaced.
@@ -133,7 +133,7 @@ class Verbs(ABC):
         self.edit(make)
 
     def remove(self, name: str) -> None:
-        """Remove what has a name or is in its namespace, and all that hangs on it.
+        """Remove what has a name or is in its namespace, and everything that depends on it.
 
         Args:
             name: A frame, a body, a vehicle, a model (by its prefix or its name), a prefix of included names, or a loop
@@ -145,9 +145,9 @@ class Verbs(ABC):
         self.edit(lambda run: Edit(without(run.world, name)))
 
     def attach(self, child: str, parent: str, pose: npt.ArrayLike | None = None) -> None:
-        """Fix a body that floats free to a frame.
+        """Fix a free-floating body to a frame.
 
-        Both then move as one, with the momentum that they had together: as after a plastic impact.
+        Both then move as one and conserve their total momentum, as in a plastic impact.
 
         Args:
             child: The body, such as a payload.
@@ -155,12 +155,12 @@ class Verbs(ABC):
             pose: Pose (7,) of the body in the frame, m; None keeps the present one.
 
         Raises:
-            WorldError: There is no such body or frame, the body does not float free, or the frame hangs on the body.
+            WorldError: There is no such body or frame, the body does not float free, or the frame is below the body.
         """
         self.edit(lambda run: _attached(run, child, parent, pose))
 
     def detach(self, name: str) -> None:
-        """Let a body that is fixed to a frame float free, from the pose and with the twist that it has.
+        """Release a body that is fixed to a frame. It floats free from its current pose, with its current twist.
 
         Args:
             name: The body.
@@ -171,7 +171,7 @@ class Verbs(ABC):
         self.edit(lambda run: _detached(run, name))
 
     def set_pose(self, name: str, pose: npt.ArrayLike) -> None:
-        """Set the pose of a body that floats free, or move a frame, sensor or body that no joint moves.
+        """Set the pose of a free-floating body, or move a frame, sensor or body that no joint moves.
 
         Args:
             name: The frame.
@@ -184,7 +184,7 @@ class Verbs(ABC):
         self.edit(lambda run: _placed(run, name, pose))
 
     def set_twist(self, name: str, twist: npt.ArrayLike) -> None:
-        """Set the twist of a body that floats free.
+        """Set the twist of a free-floating body.
 
         Args:
             name: The body.
@@ -201,14 +201,14 @@ class Verbs(ABC):
         self.edit(make)
 
     def set_joint_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
-        """Set the positions of joints. Joints that are coupled with them follow.
+        """Set the positions of joints. Coupled joints follow.
 
         Args:
             positions: The position of each joint by name, as in `JointHandle.position`, m or rad.
 
         Raises:
             KeyError: There is no such joint. No position has changed.
-            ValueError: A position is invalid, or positions contradict what couples them. No position has changed.
+            ValueError: A position is invalid, or positions contradict the couplings. No position has changed.
         """
 
         def make(run: RunView) -> None:
@@ -217,9 +217,9 @@ class Verbs(ABC):
         self.edit(make)
 
     def set_numbers(self, values: Mapping[str, float | int | Decimal]) -> None:
-        """Set numbers of the world by key path, as in bodies[ball].inertial.mass; see `World.with_values`.
+        """Set numbers of the world by key path, such as bodies[ball].inertial.mass; see `World.with_values`.
 
-        They are part of the world, so that they survive later changes. Initial states take effect at a restart.
+        They are part of the world, so later changes keep them. Initial states take effect at a restart.
 
         Args:
             values: The numbers by key path.
@@ -258,7 +258,7 @@ def _detached(run: RunView, name: str) -> Edit:
 
 
 def _twist(generation: Generation, name: str) -> FloatArray:
-    """Return the twist (6,) of a frame in the fixed frame; zeros where no engine knows it."""
+    """Return the twist (6,) of a frame in the fixed frame; zeros if no engine provides it."""
     state = FrameState.at_rest(1, generation.gravity)
     generation.truth_of([name], state).observe(generation.time_ns, begins=generation.steps == 0)
     return np.asarray(np.nan_to_num(state.twist[0]))

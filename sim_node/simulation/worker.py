@@ -12,21 +12,21 @@ T = TypeVar("T")
 
 
 class Refused(Exception):
-    """A request that does not fit the current state; the message gives the reason."""
+    """A request that is not possible in the current state; the message gives the reason."""
 
 
 class Worker:
-    """Runs `work` in a thread of its own, and calls from other threads in between.
+    """Runs `work` in its own thread, and calls from other threads in between.
 
     Before `start`, calls run in the caller's thread.
 
     Args:
         name: What the thread does, for messages.
-        work: Returns soon after `stopping` is set, and calls `serve` often.
+        work: The work of the thread. It must call `serve` often, and return soon after `stopping` is set.
 
     Attributes:
         failure: The first error, raised by `join`.
-        requests: The calls that wait.
+        requests: The pending calls.
     """
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
@@ -52,8 +52,8 @@ class Worker:
     def call(self, function: Callable[[], T]) -> T:
         """Run a function between two turns, wait for it, and return its result or raise its exception.
 
-        From the thread itself it runs at once. A caller that is interrupted while it waits withdraws a call that has
-        not begun. Raises Refused after the end.
+        In the thread itself, it runs immediately. If the caller is interrupted while waiting, a call that has not
+        started is cancelled. Raises Refused after the end.
         """
         if self.is_current:
             return function()
@@ -64,12 +64,12 @@ class Worker:
         try:
             return done.result()
         finally:
-            done.cancel()  # no effect once it has begun
+            done.cancel()  # no effect once it has started
 
     def submit(self, function: Callable[[], T]) -> Future[T]:
         """Schedule a function between two turns, and return the future of its result, which is set from the thread.
 
-        The future raises Refused where the thread ends first. Raises Refused after the end.
+        The future raises Refused if the thread ends first. Raises Refused after the end.
         """
         done: Future[T] = Future()
         with self._changed:
@@ -114,9 +114,9 @@ class Worker:
     # For its own thread
 
     def serve(self, wait: float = 0.0) -> bool:
-        """Run the calls that wait, waiting up to `wait` seconds for one. Return whether there was one.
+        """Run the pending calls, waiting up to `wait` seconds for the first. Return whether there was any.
 
-        Calls that come meanwhile are for the next time, so that they cannot keep the thread from its own work.
+        Calls that arrive meanwhile are left for the next time, so that they cannot starve the thread's own work.
         """
         with self._changed:
             if wait > 0.0 and not self.requests and not self.stopping:

@@ -1,4 +1,4 @@
-"""What each part of a file does in a world: used, approximated, or without effect."""
+"""Audit of world files: whether each part of a file is used, approximated, or without effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USED, NO_EFFECT = "used", "no effect"
 
 
 class AuditRow(NamedTuple):
-    """A part of a file: where it is, its key, what it does, and what there is to say of that."""
+    """A part of a file: its location, its key, its status, and a message about that."""
 
     where: Where
     key: str
@@ -26,20 +26,20 @@ class AuditRow(NamedTuple):
 
 
 def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = False) -> list[AuditRow]:
-    """Return every element of a file and of those that it includes, in their order, with what it does here.
+    """Return every element of a file and of the files that it includes, in order, with its status.
 
-    Attributes are listed if they have no effect. Of what has none, what is in it is not listed.
+    Attributes are listed only if they have no effect. The content of an element without effect is not listed.
 
     Args:
         path: A file, a package:// URI, or the name of a shipped world.
-        allow: Folders that it may refer to, in addition to its own.
-        fetch: Whether models that it or its schematic names by URLs may be fetched, once.
+        allow: Folders that the file may refer to, in addition to its own.
+        fetch: Whether models that the file or its schematic refers to by URLs may be fetched, once.
 
     Returns:
-        The rows; none for formats whose readers refuse what they do not use, as world files are.
+        The rows; none for formats whose readers reject what they do not use, such as world files in YAML.
 
     Raises:
-        WorldError: It cannot be read.
+        WorldError: The file cannot be read.
     """
     try:
         file = locate(path)
@@ -52,7 +52,7 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     effects: dict[tuple[str, tuple[int, int]], ElementEffect] = {}
     for effect in report.effects:
         effects.setdefault((effect.file, effect.at), effect)
-    # A model that is included again is read again.
+    # Remove duplicates: a model that is included several times is read several times.
     rows = (row for root in report.roots for row in _rows(root, getattr(root, "file", report.file), effects))
     return list(dict.fromkeys(rows))
 

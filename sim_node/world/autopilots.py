@@ -1,4 +1,4 @@
-"""The vehicles of a world that autopilots fly or drive, and checks that they can: rotors, pilots, sensors, links."""
+"""The vehicles of a world with autopilots, and checks of what these need: rotors, pilots, sensors, links."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Vehicle: TypeAlias = Multirotor | Base
 # The kinds of parts that can have an autopilot.
 VEHICLES = ("vehicles", "bases")
 
-# The type that can move other joints than rotors and wheels.
+# The type of autopilot that can move joints other than rotors and wheels.
 SERVO_OUTPUTS = "ardupilot"
-# Types that listen on the ports of another type.
+# Types of autopilots that listen on the ports of another type.
 SHARED_PORTS = {BUILTIN: "px4"}
 # Kinds of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
 LINK_KINDS = ("tcp", "udpin", "udpout")
@@ -29,18 +29,18 @@ _LINK = re.compile(r"(?P<kind>[a-z]+):(?://)?(?:(?P<host>[A-Za-z0-9.-]+):)?(?P<p
 
 
 def autopiloted(world: World) -> tuple[tuple[Vehicle, Autopilot], ...]:
-    """Return the vehicles that have an autopilot, and what they have, multirotors before bases."""
+    """Return the vehicles with an autopilot, and their autopilots, multirotors before bases."""
     every: tuple[Vehicle, ...] = (*world.of(Multirotor), *world.of(Base))
     return tuple((each, each.autopilot) for each in every if each.autopilot is not None)
 
 
 def flown_by_builtin(world: World) -> dict[int, str]:
-    """Return the names of the vehicles with a built-in autopilot, by its instances."""
+    """Return the names of the vehicles with a built-in autopilot, by instance."""
     return {each.instance: vehicle.name for vehicle, each in autopiloted(world) if each.type == BUILTIN}
 
 
 def place_of(vehicle: Vehicle) -> Place:
-    """Return where a vehicle is described, for messages: in a file, or by its name."""
+    """Return the location of a vehicle in its file, or its name, for messages."""
     section = "bases" if isinstance(vehicle, Base) else "vehicles"
     return vehicle.place if vehicle.place.key else Place(Where(), f"{section}.{shown_key(vehicle.name)}")
 
@@ -77,7 +77,7 @@ def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
 
 
 def _servo_faults(world: World, vehicle: Multirotor, autopilot: Autopilot) -> Iterator[tuple[Vehicle, str, str]]:
-    """Yield what is wrong with the servos of a vehicle with rotors, and with the channels of its autopilot."""
+    """Yield the faults of a multirotor's servos, and of its autopilot's channels."""
     if autopilot.type != SERVO_OUTPUTS:
         key = "autopilot.channels" if autopilot.channels else "servos" if vehicle.servos else ""
         if key:
@@ -99,7 +99,7 @@ def _servo_faults(world: World, vehicle: Multirotor, autopilot: Autopilot) -> It
 
 
 def _port_fault(url: str, vehicle: Vehicle, listening: dict[str, str]) -> str:
-    """Return why a vehicle cannot listen on its link; empty if it can, and does. listening: vehicles by port."""
+    """Return why a vehicle cannot listen on its link, or else an empty text, and reserve the port in `listening`."""
     if not url.startswith("udpin:"):
         return ""
     port = url.rpartition(":")[2]
@@ -126,7 +126,7 @@ def link_fault(url: str) -> str:
 
 
 def sensors_on(world: World, body: str) -> tuple[Sensor, ...]:
-    """Return the sensors that are fixed to a body, directly or through frames, in the order of the world."""
+    """Return the sensors that are fixed to a body, directly or through other frames, in the order of the world."""
     fixed: dict[str, StaticFrame] = {frame.name: frame for frame in (*world.frames, *world.sensors)}
 
     def carrier(name: str) -> str:
@@ -171,13 +171,13 @@ def _of(vehicle: Vehicle, key: str, message: str) -> Problem:
 
 @part("vehicles", Multirotor)
 class VehicleParts(Kind[Multirotor]):
-    """Flying bodies."""
+    """Multirotors."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of vehicles and of their pilots and autopilots."""
         return vehicle_problems(world)
 
     def renamed(self, part: Multirotor, rename: Rename) -> Multirotor:
-        """Return it on the same body."""
+        """Return the vehicle on the same body."""
         servos = tuple(replace(each, joint=rename.under(each.joint)) for each in part.servos)
         return replace(part, name=rename.under(part.name), body=rename.frame(part.body), servos=servos)

@@ -1,4 +1,4 @@
-"""Wheeled bases of a World: what drives which body, and how it is commanded and measured, and the section."""
+"""Wheeled bases of a World: their bodies, wheels, commands and odometry, and the section of world files."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
 
-# Whether wheels on the ground drive a base, or it moves as it is commanded.
+# Whether a base is driven by its wheels on the ground, or moves exactly as commanded.
 DRIVES = ("wheels", "kinematic")
-# What comes on the topic cmd_vel.
+# Message types of the topic cmd_vel.
 COMMANDS = ("twist", "twist_stamped", "none")
-# What /tf has of a base: its odometry and where that began, its odometry alone, or its true pose.
+# What a base publishes on /tf: its odometry and the frame in which that starts, its odometry alone, or its true pose.
 TRANSFORMS = ("localised", "odometry", "truth")
 MAX_TIMEOUT_S = 3600.0
-# What channels of an autopilot command, besides the driven wheels of the base: parts of its limits, and nothing.
+# Roles of an autopilot's channels besides the driven wheels of the base: fractions of its limits, and nothing.
 ROLES = ("throttle", "lateral", "turn", "steering", "none")
 
 
@@ -46,7 +46,7 @@ class Limit(Number):
     """A number above zero; infinite in Python for no limit, which files leave out."""
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a limit is not above zero."""
+        """Yield a fault if a limit is not above zero."""
         if not found > 0.0:
             yield "", f"{found:g} is out of range; it must be above zero"
 
@@ -58,7 +58,7 @@ LIMIT = Limit(1e-6, 1e6)
 class DriveBounds:
     """Limits of a twist and of its changes in one direction; infinite for no limit."""
 
-    # A faster command is slowed down as a whole, so that its path stays.
+    # A faster command is scaled down as a whole, which preserves its path.
     linear: float = given(LIMIT, "Largest speed", "m/s", default=math.inf, omit=True)
     angular: float = given(LIMIT, "Largest yaw rate", "rad/s", default=math.inf, omit=True)
     linear_acceleration: float = given(LIMIT, "Largest acceleration", "m/s^2", default=math.inf, omit=True)
@@ -69,7 +69,7 @@ class DriveBounds:
     )
 
     def row(self) -> list[float]:
-        """Return its numbers (6,), in the order above."""
+        """Return the limits (6,), in the order above."""
         return [getattr(self, each.name) for each in fields(DriveBounds)]
 
 
@@ -110,7 +110,7 @@ class BasePilot:
 
 
 def _wheels(value: Value) -> dict[str, tuple[str, ...]]:
-    """Read joints by what they are for: a name, or a list of names."""
+    """Read joints by role: a name, or a list of names."""
     found: dict[str, tuple[str, ...]] = {}
     for role, _, wheels in value.named("of wheels to joints"):
         several = isinstance(wheels.node, Sequence)
@@ -154,18 +154,18 @@ class Base:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Leave a base with an autopilot no topic cmd_vel by default."""
+        """Give a base with an autopilot no topic cmd_vel by default."""
         if found.get("autopilot") is not None:
             found.setdefault("cmd_vel", "none")
 
     @property
     def odom(self) -> str:
-        """The frame in which its odometry is, which is where it was at the start: NAME/odom."""
+        """The frame of its odometry, which is its pose at the start: NAME/odom."""
         return names.prefixed(self.name, "odom")
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """What the channels of its autopilot command: as the world says, else as the autopilot's type has it."""
+        """The roles of its autopilot's channels, as stated in the world, or else those of the autopilot's type."""
         if self.autopilot is None or self.autopilot.type not in AUTOPILOT_TYPES:
             return ()
         usual = AUTOPILOT_TYPES[self.autopilot.type].channels
@@ -173,14 +173,17 @@ class Base:
 
 
 def kind_of(shape: BaseType) -> str:
-    """Return what world files call the kind of a base."""
+    """Return the name of a base's kind in world files."""
     return next(name for name, each in BASE_TYPES.items() if each is type(shape))
 
 
 def _faults(
     base: Base, bodies: AnyMapping[str, str], joints: AnyMapping[str, str], driven: set[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each fault of a base. bodies: their joints; driven: joints and types."""
+    """Yield the key and message of each fault of a base.
+
+    bodies: the joint type of each body; driven: joints with an actuator, and the type of that.
+    """
     if fault := names.fault(base.name):
         yield "name", f"the name {quoted(base.name)} {fault}"
     if base.body not in bodies:
@@ -209,7 +212,7 @@ def _pilot_faults(base: Base) -> Iterator[tuple[str, str]]:
 
 
 def _channel_faults(base: Base, autopilot: Autopilot) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the channels of a base's autopilot, and with the limits that they are parts of."""
+    """Yield the faults of the channels of a base's autopilot, and of the limits that they refer to."""
     known = AUTOPILOT_TYPES.get(autopilot.type)
     if known is None:
         return  # reported with the autopilots of all vehicles
@@ -230,7 +233,7 @@ def _channel_faults(base: Base, autopilot: Autopilot) -> Iterator[tuple[str, str
 
 
 def _role_faults(base: Base, roles: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the roles of a base's channels. roles: those that it may have."""
+    """Yield the faults of the roles of a base's channels. roles: the allowed ones."""
     wheels = base.shape.driven
     used = [role for role in base.channels if role != "none"]
     for index, role in enumerate(base.channels):
@@ -263,25 +266,25 @@ def _joint_faults(base: Base, joints: AnyMapping[str, str], driven: set[tuple[st
             elif wheel in seen:
                 yield f"joints.{role}", f"{quoted(wheel)} is listed twice"
             elif base.drive == "wheels" and joints[wheel] != wheel and (wheel, kind) not in driven:
-                # The joint of a body. A model's own actuators are found when it is compiled.
+                # This applies to joints of bodies only: a model's own actuators are found when it is compiled.
                 yield f"joints.{role}", f"{quoted(wheel)} has no actuator of the type {kind}; add one to actuators"
             seen.add(wheel)
 
 
 @dataclass(frozen=True)
 class OdometryFrame:
-    """The pose of the frame of a base's odometry in the base."""
+    """The frame of a base's odometry, relative to the base."""
 
     mobility: Mobility = "dynamic"
 
     def start(self) -> FloatArray:
-        """Return no displacement: it begins at the base."""
+        """Return the identity: it starts at the base."""
         return np.array(poses.IDENTITY)
 
 
 @part("bases", Base)
 class BaseParts(Kind[Base]):
-    """Bodies that drive on wheels. The frame of each one's odometry is below its body."""
+    """Wheeled bases. The frame of each base's odometry is below its body."""
 
     def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return the frame NAME/odom of each base."""
@@ -306,12 +309,12 @@ class BaseParts(Kind[Base]):
             carried.add(base.body)
 
     def renamed(self, part: Base, rename: Rename) -> Base:
-        """Return it on the same body, with the same joints."""
+        """Return the base on the same body, with the same joints."""
         joints = {role: tuple(map(rename.under, wheels)) for role, wheels in part.joints.items()}
         return replace(part, name=rename.under(part.name), body=rename.frame(part.body), joints=joints)
 
     def data(self, part: Base, refer: Refer) -> dict[str, Any]:
-        """Return it with its kind and dimensions, on a body that is written among the bodies."""
+        """Return the base with its kind and dimensions, on a body that is written among the bodies."""
         data = data_of(part, refer)
         head = {key: data.pop(key) for key in ("name", "body")}
         return {**head, "type": kind_of(part.shape), **data_of(part.shape), **data}
@@ -333,7 +336,7 @@ BODY_KEYS: dict[str, Form] = {**_KEYS, "type": choice("Its kind.", BASE_TYPES)}
 
 
 def _kinds() -> dict[str, Form]:
-    """Return the keys of a base on a body by its kind."""
+    """Return the keys of a base on a body, by kind of base."""
     return {name: _keys_of(kind) for name, kind in BASE_TYPES.items()}
 
 
@@ -347,7 +350,7 @@ _BASE: Form = {"if": {"required": ["model"]}, "then": MODEL_KEYS, "else": by_key
 
 @section("bases", listing("What drives on wheels.", _BASE))
 def read_bases(value: Value, context: Context) -> None:
-    """Read a list of bases: on bodies of the world, or models, which bring their bodies with them."""
+    """Read a list of bases: on bodies of the world, or from models, which include their bodies."""
     for entry in value.items():
         errors = len(entry.report.errors)
         if isinstance(entry.node, Mapping) and "model" in entry.node.entries:
@@ -363,7 +366,7 @@ def read_bases(value: Value, context: Context) -> None:
 
 def _on_body(entry: Value, context: Context) -> list[Base]:
     """Read a base on a body of the world."""
-    # Not reported before the kind is known: unknown keys, and what is missing.
+    # Do not report unknown and missing keys before the kind is known.
     unread = tuple(entry.node.entries) if isinstance(entry.node, Mapping) else ()
     kind = BASE_TYPES.get(entry.table(unread or tuple(BODY_KEYS), required=("type",)).choice("type", BASE_TYPES, ""))
     if kind is None:
@@ -377,7 +380,7 @@ def _on_body(entry: Value, context: Context) -> list[Base]:
 
 
 def _from_model(entry: Value, context: Context) -> Iterator[Any]:
-    """Read a base that a model describes: yield it and all else of the model, below the base's name."""
+    """Read a base from a model. Yield it and everything else in the model, below the base's name."""
     table = entry.table(MODEL_KEYS)
     settings = read_fields(Base, table, context, COMMON_KEYS)
     pose, _ = read_pose(table.get("pose"))
@@ -399,14 +402,14 @@ def _from_model(entry: Value, context: Context) -> Iterator[Any]:
         if isinstance(each, Base):
             moved = replace(moved, **settings)
         elif isinstance(each, Body) and each.name == bases[0].body:
-            # A model starts at its q above the ground.
+            # The model's initial q is relative to the pose in the world.
             moved = replace(moved, q=pose if each.q is None else poses.compose(pose, each.q))
         if moved is not None:
             yield moved
 
 
 def _sensors(value: Value | None, world: World) -> tuple[Sensor, ...]:
-    """Read which sensors of its model a base has: all, none, or those that are named."""
+    """Read which sensors of its model a base has: all, none, or the named ones."""
     own = world.of(Sensor)
     if value is None:
         return own

@@ -1,4 +1,4 @@
-"""Rigid bodies of a World: fields, entries and checks: numbers in range, positive masses, suitable parents, layers."""
+"""Rigid bodies of a World: fields, entries, and checks of numbers, masses, parents and layers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from sim_node.world.readers.yaml_values import Value
 from sim_node.world.shapes import Geometry, Inertial
 from sim_node.world.surfaces import DEFAULT_LAYER, Surface, SurfaceVelocity
 
-# Of the positions that two coupled joints start at; rad or m.
+# Tolerance between the initial positions of two coupled joints, rad or m.
 AGREEMENT = 1e-6
 
 
@@ -53,7 +53,7 @@ class Marker:
 
 
 def _with_axes(found: dict[str, Any], value: Value, context: Any) -> None:
-    """Draw the axes that a file does not give, if the type of joint can."""
+    """Draw random axes if the file gives none and the joint type supports that."""
     joint = JOINTS.get(found.get("joint", ""), JOINTS["frozen"])
     if value.get("axis") is not None:
         return
@@ -106,11 +106,11 @@ class Body:
     # Neutral if not given; quaternions are [x, y, z, w].
     q: FloatArray | None = given(JointPositionField(), "Initial position", "m or rad", default=None)
     qd: FloatArray | None = given(PerDof(quantity="velocity"), "Initial velocity", "m/s or rad/s", default=None)
-    # Smallest and largest.
+    # Rows: smallest and largest position.
     position_range: FloatArray | None = given(None, "Positions (2, 3) to draw the initial one between", default=None)
     marker: Marker | None = given(None, "An optical marker, or None", default=None)
     anchor: FloatArray = given(POINT, "The point about which the joint turns it", "m", default=ORIGIN, omit=True)
-    # For a ball, 0 and the largest angle from neutral; infinite for no limit.
+    # For a ball, 0 and the largest angle from its neutral orientation; infinite for no limit.
     limits: FloatArray | None = given(Limits(), "[low, high], m or rad, or one for each part", default=None)
     stop: Stop | None = given(PartOf(Stop), "The springs at the limits; hard if not given", default=None)
     friction_loss: FloatArray | None = given(PerDof(0.0), "Dry friction", "N or N m", default=None)
@@ -142,7 +142,7 @@ class Body:
 
     @rule
     def scales(self) -> Iterator[Fault]:
-        """Yield that its shapes cannot have the scale."""
+        """Yield a fault if its shapes cannot have the scale."""
         if self.scale is None:
             return
         if not all(0.0 < factor < math.inf for factor in self.scale.tolist()):
@@ -155,13 +155,13 @@ class Body:
 
     @rule
     def moves_by_itself(self) -> Iterator[Fault]:
-        """Yield that a kinematic body is not on a free joint."""
+        """Yield a fault if a kinematic body is not on a free joint."""
         if self.kinematic and self.joint != "free":
             yield "kinematic", f"only a body on a free joint keeps its velocity by itself; its joint is {self.joint}"
 
     @rule
     def moves_within_limits(self) -> Iterator[Fault]:
-        """Yield what its type of joint does not have, and a position that is no rotation or beyond the limits."""
+        """Yield fields that its joint type does not have, and positions that are not rotations or beyond the limits."""
         joint, q = self.type, self.type.neutral() if self.q is None else self.q
         for key in ("spring_zero", "q"):
             for at in balls(joint) if getattr(self, key) is not None else ():
@@ -188,19 +188,19 @@ class Body:
 
     @property
     def shapes(self) -> tuple[Geometry, ...]:
-        """The shapes at their scale."""
+        """The shapes, scaled."""
         if self.scale is None:
             return self.geometry
         return tuple(each if each.scale_fault(self.scale) else each.scaled(self.scale) for each in self.geometry)
 
     @property
     def joint_frame(self) -> str:
-        """The frame in which the joint moves the body: NAME/joint, or the parent itself if both coincide."""
+        """The frame relative to which the joint moves the body: NAME/joint, or the parent itself if both coincide."""
         return self.parent if np.array_equal(self.pose, poses.IDENTITY) else f"{self.name}/joint"
 
     @property
     def joints(self) -> tuple[LinkJoint, ...]:
-        """The joint as joints of a link, one for each part: NAME#0, NAME#1, ..."""
+        """The parts of the joint as joints of a link: NAME#0, NAME#1, ..."""
         return limited(self.type.joints(self.name, self.axes, self.anchor), self.limits)
 
     def start(self) -> FloatArray:
@@ -225,7 +225,7 @@ def body_names(world: World) -> tuple[str, ...]:
 
 
 def simulated_bodies(world: World) -> tuple[str, ...]:
-    """Return the bodies of a world, and the links of its models that are bodies of MuJoCo."""
+    """Return the bodies of a world, and the links of its models that are MuJoCo bodies."""
     links = (model.full_name(link.name) for model in world.models for link in model.links if link.is_body)
     return (*(body.name for body in world.bodies), *links)
 
@@ -248,7 +248,7 @@ def _of(body: Body, key: str, message: str) -> Problem:
 
 
 def _parent_problems(world: World) -> Iterator[Problem]:
-    """Yield joints whose parents, through static frames, follow keyframes: they would not feel their acceleration."""
+    """Yield joints whose parents, through static frames, follow keyframes, whose acceleration would not act on them."""
     parents = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     parents |= {body.name: body.parent for body in world.bodies if not body.type.parts}
     motions: dict[str, Motion] = {motion.frame: motion for motion in world.motions}
@@ -269,13 +269,13 @@ def _parent_problems(world: World) -> Iterator[Problem]:
 
 
 def with_mass(world: World) -> set[str]:
-    """Return the names of the bodies on joints that have mass, of their own or of bodies that are fixed to them."""
+    """Return the names of bodies on joints with mass, either their own or that of bodies fixed to them."""
     bodies = {body.name: body for body in world.bodies}
     frames = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     heavy: set[str] = set()
     for body in world.bodies:
         carrier = body.name if body.own_mass() > 0.0 else ""
-        # Bodies that are fixed to a body add to the mass on its joint.
+        # Bodies that are fixed to a body add to the mass that its joint moves.
         for _ in range(len(bodies) + len(frames)):
             if carrier in bodies and bodies[carrier].type.parts:
                 heavy.add(carrier)
@@ -287,7 +287,7 @@ def with_mass(world: World) -> set[str]:
 def _mass_problems(world: World) -> Iterator[Problem]:
     """Yield joints that move no mass, and joints that need armature.
 
-    A body without mass may carry others that have some, on joints of theirs.
+    A massless body may carry bodies with mass on joints of their own.
     """
     parts: list[StaticFrame | Body] = [*world.frames, *world.sensors, *world.bodies]
     parents = {part.name: part.parent for part in parts}
@@ -315,7 +315,7 @@ def _start(body: Body) -> FloatArray:
 
 
 def mimic_problems(world: World) -> Iterator[Problem]:
-    """Yield joints that follow no joint, themselves in a circle, or a joint that does not start where they do."""
+    """Yield mimics of unknown joints, circular mimics, and mimics whose initial position does not match."""
     joints = actuated_joints(world)
     bodies = {body.name: body for body in world.bodies}
     starts = {
@@ -345,7 +345,7 @@ def mimic_problems(world: World) -> Iterator[Problem]:
 
 
 def _circle(body: Body, bodies: dict[str, Body]) -> list[str]:
-    """Return the names of the joints of a circle through a body; empty if there is none."""
+    """Return the names of the joints in a circle of mimics through a body; empty if there is none."""
     names = [body.name]
     for _ in range(len(bodies)):
         follower = bodies.get(names[-1])
@@ -382,7 +382,7 @@ class BodyParts(Kind[Body]):
         return body_problems(world)
 
     def renamed(self, part: Body, rename: Rename) -> Body:
-        """Return it under its new name, following the same joint."""
+        """Return the body with its new name, mimicking the same joint under its new name."""
         body = super().renamed(part, rename)
         assert body is not None
         shapes = tuple(_driven_by(shape, rename) for shape in body.geometry)
@@ -391,7 +391,7 @@ class BodyParts(Kind[Body]):
 
 
 def _driven_by(shape: Geometry, rename: Rename) -> Geometry:
-    """Return a shape whose surface is driven by the same joint under its new name."""
+    """Return the shape with its surface driven by the same joint under its new name."""
     surface = shape.surface
     if surface is None or surface.velocity is None or not surface.velocity.joint:
         return shape
@@ -433,7 +433,7 @@ def contact_problems(world: World) -> Iterator[Problem]:
 
 
 def _shapes(world: World) -> Iterator[tuple[Geometry, Place]]:
-    """Yield all shapes, and where they are described."""
+    """Yield all shapes and their locations."""
     for body in world.bodies:
         for index, shape in enumerate(body.geometry):
             at = Place(body.place.where, f"{body.place.key or shown_key(body.name)}: geometry[{index}]")
@@ -458,6 +458,6 @@ def moving_surfaces(world: World) -> Iterator[tuple[str, int, FloatArray, Surfac
 
 
 def _located(surface: Surface, place: Place, key: str, message: str) -> Problem:
-    """Return a problem at the place of a surface's key, where a file gives it; else at the shape."""
+    """Return a problem located at a surface's key in its file, or else at the shape."""
     at = surface.places.get(key, Place(place.where, f"{place.key}.{key}"))
     return Problem(at.where, at.key, message)

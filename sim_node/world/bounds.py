@@ -1,4 +1,4 @@
-"""How large numbers may be: positions and stamps of worlds, and each quantity that is set in a run from outside."""
+"""Bounds of numbers: positions and stamps of worlds, and quantities that are set externally during a run."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy.typing as npt
 
 # Stamps are builtin_interfaces/Time, which has 31 bits of seconds.
 MAX_STAMP_NS = (2**31 - 1) * 1_000_000_000
-# Metres; at this distance a double still resolves a millimetre.
+# Maximum distance, m, at which a double still resolves a millimetre.
 MAX_DISTANCE = 1e12
-# kg, kg m^2, and numbers of joints that have no closer bound.
+# Maximum mass, kg, and inertia, kg m^2; also for numbers of joints without a tighter bound.
 MAX_MASS = 1e9
-# Gains: N/m, N m/rad, N s/m, N m s/rad.
+# Maximum gain: N/m, N m/rad, N s/m, N m s/rad.
 MAX_STIFFNESS = 1e12
-# m/s and rad/s: more than light has.
+# Maximum speed, m/s and rad/s: above the speed of light.
 MAX_RATE = 1e9
-# Of actuators, in the unit of their type. MuJoCo sets all controls to zero if one is above ten times as much.
+# Maximum target of actuators, in the unit of their type. MuJoCo zeroes all controls if one exceeds ten times this.
 MAX_TARGET = 1e9
-# N and N m, and coefficients of drag.
+# Maximum force, N, and torque, N m; also for drag coefficients.
 MAX_FORCE = 1e12
 _DISTANCE, _RATE = (-MAX_DISTANCE, MAX_DISTANCE), (-MAX_RATE, MAX_RATE)
 _TARGET, _FORCE, _PART = (-MAX_TARGET, MAX_TARGET), (-MAX_FORCE, MAX_FORCE), (0.0, 1.0)
 
-# By quantity: the range of its numbers, in SI units. The quaternion of a pose is checked by its norm.
+# Range of the numbers of each quantity, in SI units. The quaternion of a pose is checked by its norm.
 BOUNDS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("pose", "point", "position", "positions"), _DISTANCE),
     **dict.fromkeys(("twist", "cmd_vel", "velocity", "velocities", "linear_velocity", "angular_velocity"), _RATE),
@@ -40,11 +40,11 @@ def fault(quantity: str, given: npt.ArrayLike) -> str:
     """Check numbers against the bounds of a quantity.
 
     Args:
-        quantity: One of BOUNDS.
+        quantity: A key of BOUNDS.
         given: The numbers, of any shape.
 
     Returns:
-        What is wrong with them, to follow their name and value in a message; empty if they are in range.
+        The fault, to follow the name and value in a message; empty if they are in range.
     """
     numbers, (low, high) = np.asarray(given, dtype=np.float64), BOUNDS[quantity]
     if ((numbers >= low) & (numbers <= high)).all():

@@ -17,7 +17,7 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, sho
 
 # Comparing two similar names takes about 60 us: in a large world, only the first missing parents get a hint.
 MAX_COMPARED = 10_000
-# Frames of a cycle that its message names.
+# Maximum number of frames of a cycle that a message names.
 MAX_IN_CYCLE = 8
 
 

@@ -14,7 +14,7 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Number, Text, Word
 from sim_node.world.readers.yaml_section import listed
 
-# What a body and a multirotor can accept.
+# Types of commands that a body and a multirotor can accept.
 ACCEPTED_BY_BODIES = ("wrench", "twist")
 ACCEPTED = ("rotor_speeds", "attitude")
 _SPAN = Number(0.0, 3600.0)
@@ -25,7 +25,7 @@ class BodyCommands:
     """A body that is commanded on topics: pushed by wrenches, or given velocities."""
 
     body: str = given(FrameName(), "The body, or the link of a model, that is commanded")
-    # A velocity, of a body that floats free, is set once; a kinematic body keeps it.
+    # The velocity of a free-floating body is set once; a kinematic body keeps it.
     accept: tuple[str, ...] = given(
         ListOf(Word(ACCEPTED_BY_BODIES), least=1), "Which commands it takes", default=("wrench",), omit=True
     )
@@ -65,7 +65,7 @@ class CommandedBodies(Kind[BodyCommands]):
             seen.add(name)
 
     def renamed(self, part: BodyCommands, rename: Rename) -> BodyCommands:
-        """Return it on the same body."""
+        """Return the commands on the same body."""
         return replace(part, body=rename.frame(part.body))
 
 
@@ -91,7 +91,7 @@ class CommandedVehicles(Kind[VehicleCommands]):
             seen.add(name)
 
     def renamed(self, part: VehicleCommands, rename: Rename) -> VehicleCommands:
-        """Return it on the same vehicle."""
+        """Return the commands on the same vehicle."""
         return replace(part, vehicle=rename.under(part.vehicle))
 
 

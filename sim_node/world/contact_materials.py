@@ -1,4 +1,4 @@
-"""Contact materials: what shapes of two materials do where they touch. Frozen data and checks."""
+"""Contact materials: contact properties of shapes of two materials. Frozen data and checks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sim_node.world.readers.yaml_section import listed
 from sim_node.world.surfaces import COEFFICIENT, CONTACT_TIME, DEFAULT_CONTACT_TIME, FRICTION, MADE_OF, RESTITUTION
 
 MAX_STIFFNESS = 1e15  # N/m
-# With a restitution a stiffness determines how long a bounce lasts.
+# With a restitution, the stiffness determines the duration of a bounce.
 STIFFNESS, DAMPING = Number(high=MAX_STIFFNESS, above=0.0), Number(0.0, MAX_STIFFNESS)
-# Shapes that a contact material may pair; MuJoCo tests each pair in every timestep.
+# Maximum number of pairs of shapes for contact materials; MuJoCo tests each pair in every timestep.
 MAX_PAIRS = 20_000
 
 
@@ -34,14 +34,14 @@ class ContactMaterial:
     # Of one without a stiffness.
     contact_time: float = given(CONTACT_TIME, "Duration of a bounce", "s", default=DEFAULT_CONTACT_TIME, omit=True)
     stiffness: float | None = given(STIFFNESS, "Stiffness of each contact point", "N/m", default=None)
-    # Critical if not given.
+    # Critical damping if not given.
     damping: float | None = given(DAMPING, "Damping of each contact point", "N s/m", default=None)
     places: Mapping[str, Place] = places_of()
     place: Place = place_of(default=NO_PLACE)
 
     @property
     def pair(self) -> frozenset[str]:
-        """The two materials in no order; one if both are the same."""
+        """The set of the two materials, with a single element if both are the same."""
         return frozenset(self.between)
 
 
@@ -63,7 +63,7 @@ def _faults(world: World, of: ContactMaterial) -> Iterator[tuple[str, str]]:
 
 @part("contact_materials", ContactMaterial)
 class ContactMaterials(Kind[ContactMaterial]):
-    """What shapes of two materials do where they touch. Materials, like layers, are those of all included files."""
+    """Contact materials. Like layers, materials are shared by all included files."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, numbers and timesteps."""
@@ -87,7 +87,7 @@ class ContactMaterials(Kind[ContactMaterial]):
             if before is not each:
                 pair = " and ".join(map(quoted, each.between))
                 yield problem("between", f"a second contact material of {pair}; the first is at {before.place.where}")
-            # Materials of systems reach the bodies when they are assembled.
+            # Materials of systems are known on bodies only after assembly.
             for name in each.between if not world.systems else ():
                 if name not in count:
                     yield problem("between", f"no shape is of {quoted(name)}{did_you_mean(name, count)}")
@@ -101,7 +101,7 @@ class ContactMaterials(Kind[ContactMaterial]):
                 yield problem("between", f"{message}. Give shapes friction and restitution of their own instead")
 
     def renamed(self, part: ContactMaterial, rename: Rename) -> ContactMaterial:
-        """Return it as it is."""
+        """Return the part unchanged."""
         return part
 
 

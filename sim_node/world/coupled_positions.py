@@ -16,27 +16,28 @@ from sim_node.world.problems import quoted
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
 
-# Of a constraint, m or rad: what is satisfied; and how far positions may be off that are all given, as those of a
-# loaded mechanism, whose constraints give way.
+# Tolerances of constraints, m or rad: when one is satisfied, and when given positions are accepted as they are, such as
+# those of a loaded mechanism, whose constraints yield.
 SATISFIED, GIVEN = 1e-9, 1e-3
-# Loops follow what is set in increments (m, rad), so that they stay on their branch.
+# Increment, m or rad, in which loops follow positions that are set, so that they stay on their branch.
 INCREMENT, MAX_INCREMENTS = 0.05, 200
 _ITERATIONS = 50
 
 
 @contextmanager
 def coupled(model: MjModel, data: MjData, dofs: npt.ArrayLike) -> Iterator[None]:
-    """Let positions follow that are coupled with those that are set in the block.
+    """Update positions that are coupled with those set in the block.
 
-    What follows moves least, weighted by its inertia. Constraints that the block does not change stay as they are.
+    Coupled positions move as little as possible, weighted by inertia. The errors of constraints that the block does not
+    affect are preserved.
 
     Args:
         model: The model.
-        data: Its data, whose qpos the block changes.
+        data: The data whose qpos the block changes.
         dofs: The degrees of freedom that are set.
 
     Raises:
-        ValueError: No positions satisfy the constraints. qpos is as before.
+        ValueError: No positions satisfy the constraints. qpos is restored.
     """
     before = np.array(data.qpos)
     try:
@@ -49,7 +50,7 @@ def coupled(model: MjModel, data: MjData, dofs: npt.ArrayLike) -> Iterator[None]
 
 
 def _satisfying(model: MjModel, data: MjData, before: FloatArray, dofs: npt.NDArray[np.int64]) -> FloatArray:
-    """Return the positions of `data`, changed where they are coupled with those of dofs."""
+    """Return the positions of `data`, with those that are coupled with `dofs` updated."""
     import mujoco
 
     wanted = np.array(data.qpos)
@@ -89,7 +90,10 @@ def _satisfying(model: MjModel, data: MjData, before: FloatArray, dofs: npt.NDAr
 
 
 def _close(model: MjModel, data: MjData, goal: FloatArray, scale: FloatArray) -> FloatArray:
-    """Move by Newton's method towards errors of `goal`; return what is left. scale: of each degree of freedom."""
+    """Move towards constraint errors `goal` by Newton's method, and return what is left.
+
+    scale: weights (nv,) of the degrees of freedom; those with 0 do not move.
+    """
     import mujoco
 
     errors, jacobian, _ = _errors(model, data)
@@ -103,7 +107,7 @@ def _close(model: MjModel, data: MjData, goal: FloatArray, scale: FloatArray) ->
 
 
 def _errors(model: MjModel, data: MjData) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
-    """Return the errors (E,) of equality constraints, their Jacobian (E, nv) and the number (E,) of each constraint."""
+    """Return the errors (E,) of the rows of equality constraints, their Jacobian (E, nv), and constraint ids (E,)."""
     import mujoco
 
     mujoco.mj_kinematics(model, data)
@@ -121,7 +125,7 @@ def _errors(model: MjModel, data: MjData) -> tuple[FloatArray, FloatArray, npt.N
 
 
 def _name_of(model: MjModel, equality: int) -> str:
-    """Return how a constraint is shown: by the joints that it couples, or by its name."""
+    """Return a description of a constraint for messages: the joints that it couples, or its name."""
     import mujoco
 
     if model.eq_type[equality] != mujoco.mjtEq.mjEQ_JOINT:

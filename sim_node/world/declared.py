@@ -28,12 +28,12 @@ from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_values import Table, Value
 
 T = TypeVar("T")
-# The key below a part, and the message.
+# The key of a fault relative to a part, and its message.
 Fault = tuple[str, str]
 # Returns how a world file refers to another file.
 Refer = Callable[..., str]
 NONE: Mapping[str, Any] = MappingProxyType({})
-# In place of what could not be read; its faults are recorded.
+# Replaces values that could not be read and whose faults are recorded.
 BAD: Any = type("Bad", (), {"__repr__": lambda self: "BAD"})()
 
 
@@ -45,23 +45,23 @@ class Holds(Protocol):
         """Whether `settled` may change a value."""
 
     def form(self, about: str) -> Form:
-        """Return what the value in a file may be, in words of JSON Schema."""
+        """Return the JSON Schema of the value in a file."""
 
     def read(self, value: Value, context: Any) -> Any:
-        """Return what a value in a file stands for. A fault is recorded, and the result then ignored."""
+        """Return the value read from a file. If there is a fault, it is recorded, and the result is ignored."""
 
     def settled(self, found: Any, owner: str, key: str) -> Any:
-        """Return a value that was given in Python as it is kept. Raises ValueError for a wrong shape."""
+        """Return a value given in Python in the form in which it is stored. Raises ValueError for a wrong shape."""
 
     def faults(self, found: Any) -> Iterable[Fault]:
-        """Yield the faults of a value that was given in Python."""
+        """Yield the faults of a value given in Python."""
 
     def data(self, found: Any, refer: Refer) -> Any:
         """Return a value as data of a file."""
 
 
 class Declared(NamedTuple):
-    """What is declared of a field. See `given`."""
+    """The declaration of a field. See `given`."""
 
     holds: Holds | None
     about: str
@@ -72,15 +72,15 @@ class Declared(NamedTuple):
     omit: bool
 
     def form(self) -> Form:
-        """Return what its value in a file may be."""
+        """Return the JSON Schema of its value in a file."""
         return None if self.holds is None else self.holds.form(self.about + (f", {self.unit}." if self.unit else "."))
 
 
 class Spread(NamedTuple):
-    """A key of files that gives several fields.
+    """A key of files that sets several fields.
 
-    names: the fields. form: what its value may be. read: returns the fields of a value, given the context of its file.
-    data: returns the value of an object, or None. needed: whether files have to give it.
+    names: the fields. form: schema of its value. read: returns the fields from a value and the context of its file.
+    data: returns the value for an object, or None. needed: whether the key is required.
     """
 
     names: tuple[str, ...]
@@ -91,12 +91,12 @@ class Spread(NamedTuple):
 
 
 class Nested(NamedTuple):
-    """A key of files in whose mapping several fields have keys of their own.
+    """A key of files whose value is a mapping, in which several fields have their own keys.
 
-    names: the fields. about: what they are, for people. short: the field that a value stands for that is no mapping;
-    empty if it has to be one. needs: keys of which one or more must be given, by the message if none is; `then` tells
-    it if that is empty. then: completes the fields that were read of a value, given the context of its file. written:
-    returns the value of a mapping, or None.
+    names: the fields. about: description. short: the field that is set by a value other than a mapping; empty if it
+    must be a mapping. needs: keys of which at least one is required, by the message if none is given; if the message is
+    empty, `then` reports it. then: completes the fields read from a value, given the context of its file. written:
+    returns the value for a mapping, or None.
     """
 
     names: tuple[str, ...]
@@ -107,7 +107,7 @@ class Nested(NamedTuple):
     written: Callable[[dict[str, Any]], Any] = dict
 
     def of(self, every: Iterable[tuple[str, str, Declared]]) -> Spread:
-        """Return how its key gives fields, of which `every` has name, key and declaration."""
+        """Return the Spread of this key. every: name, key and declaration of all fields."""
         own = {key: (name, spec) for name, key, spec in every if name in self.names}
         forms = {key: spec.form() for key, (_, spec) in own.items()}
         mapping = Keys(forms, at_least_one=self.needs.values(), about="" if self.short else self.about)
@@ -132,14 +132,15 @@ class Nested(NamedTuple):
 
 
 class ClassPlan(NamedTuple):
-    """What is declared of a class. See `declared`.
+    """The declarations of a class. See `declared`.
 
-    fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
-    by_key: the name and declaration of the own fields by key, and by KEY_deg; inlined: the names of the others and
-    the classes of the parts that they hold. settling: the names of those that are kept otherwise than they are given
-    in Python, and what they hold. titles: what an object is called, the last of those that it has. places: the fields
-    that say where a key is; maps: those that say where each is. nested: by field, the key in whose mapping its own
-    is; heads: by field, the keys that give several, of which it is the first. The rest is as in `declared`.
+    fields: name, key and declaration of each field that files can set; own: those whose key sets no other field.
+    by_key: name and declaration of own fields by key and by KEY_deg; inlined: names of the others, and the classes of
+    the parts that they hold. settling: names of fields that are stored in another form than they are given in Python,
+    and what they hold. titles: fields with the title of an object, of which the last one that is set is used. places:
+    fields with the location of a key; maps: fields with the locations of all keys. nested: the key whose mapping
+    contains a field's own key, by field; heads: the keys that set several fields, by the first of these. The others
+    are as in `declared`.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
@@ -163,7 +164,7 @@ class ClassPlan(NamedTuple):
     keys: dict[Any, Keys]
 
     def required(self, but: Collection[str] = ()) -> list[str]:
-        """Return the keys that files have to give, without some."""
+        """Return the required keys, except for some."""
         own = [key for name, key, _ in self.own if name not in self.defaults]
         return [key for key in (*own, *(key for key, each in self.spread.items() if each.needed)) if key not in but]
 
@@ -184,16 +185,16 @@ def given(
     """Declare a field.
 
     Args:
-        holds: What it may hold; None for a field that files do not give.
-        about: What it is, for people, without a full stop.
-        unit: Its unit; empty if it has none.
-        default: Its default; without one and without a factory it must be given.
-        default_factory: Makes the default.
-        key: Its key in files, if that is not its name.
-        degrees: Whether files may give it in degrees, too, as KEY_deg.
+        holds: What the field may hold; None for a field that files cannot set.
+        about: Description, without a full stop.
+        unit: Unit; empty if it has none.
+        default: Default value. Without a default and a factory, the field is required.
+        default_factory: Returns the default.
+        key: Key in files, if it differs from the name.
+        degrees: Whether files may also give it in degrees, as KEY_deg.
         aliases: Other spellings of the key.
-        omit: Whether the default is not written to files.
-        kw_only: Whether it is given by its name only in Python.
+        omit: Whether to omit the default when writing files.
+        kw_only: Whether it is a keyword-only argument in Python.
 
     Returns:
         The field of a dataclass.
@@ -204,20 +205,20 @@ def given(
 
 
 def places_of() -> Any:
-    """Declare where a file gives each key of a part."""
+    """Declare a field with the locations of a part's keys in its file."""
     spec = Declared(None, "Where the file gives each key", "", "", False, (), False)
     return field(default_factory=dict, compare=False, metadata={"declared": spec, "places": True})
 
 
 def place_of(key: str = "", *, default: Place, kw_only: bool = False) -> Any:
-    """Declare where a file describes a part, or gives one of its keys."""
+    """Declare a field with the location of a part, or of one of its keys, in its file."""
     about = f"Where the file gives `{key}`" if key else "Where the file describes it"
     spec = Declared(None, about, "", key, False, (), False)
     return field(default=default, compare=False, kw_only=kw_only, metadata={"declared": spec, "place": key})
 
 
 def rule(method: T) -> T:
-    """Declare a method that yields the faults (key and message) of fields that do not go together."""
+    """Declare a method that yields the faults (key and message) of fields that are inconsistent with each other."""
     method.is_rule = True  # type: ignore[attr-defined]
     return method
 
@@ -237,19 +238,19 @@ def declared(
 
     Args:
         made: The class.
-        needs: Keys of which a file must give one or more, by the message if it gives none.
-        one_of: Keys of which a file must give one and no second one, by the message if it does not, in which {found}
-            stands for those that it gives.
+        needs: Keys of which at least one is required, by the message if none is given.
+        one_of: Keys of which exactly one is required, by the message otherwise, in which {found} stands for those that
+            are given.
         at_most_one: Keys that exclude each other.
-        spread: Keys that give several fields each.
+        spread: Keys that set several fields each.
         define: Name of its definition in the JSON Schema, if it occurs in several places.
-        bare: The fields of an object in place of one with faults, so that the rest of a file can be checked; the first
-            has to be sound. By default there is none.
+        bare: The fields of an object that replaces one with faults, so that the rest of a file can be checked; the
+            first one must be valid. By default, there is no replacement.
 
     Returns:
-        The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError. Its static
-        method `_derive(found, table)`, if it has one, may change the fields that were read of a file; the keys in its
-        property `_derived` are not written.
+        The dataclass. Its arrays are read-only and have the declared shapes; wrong shapes raise ValueError. An optional
+        static method `_derive(found, table)` may change the fields read from a file; keys in an optional property
+        `_derived` are not written.
     """
 
     def make(of: type[Any]) -> type[Any]:
@@ -275,7 +276,7 @@ def _spec_of(of: Any) -> Declared | None:
 
 
 def settle(part: Any) -> None:
-    """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
+    """Convert values given in Python to their declared form: arrays read-only, lists as tuples."""
     plan, owner = plan_of(type(part)), type(part).__name__.lower()
     for key in plan.titles:
         owner = getattr(part, key) or owner
@@ -288,7 +289,7 @@ def settle(part: Any) -> None:
 
 
 def _documented(kind: type[Any]) -> str:
-    """Return the docstring of a class with what is declared of its fields."""
+    """Return the docstring of a class, with a section on its declared fields."""
     text = (kind.__doc__ or "").rstrip()
     if "Attributes:" in text or not text:
         return text
@@ -341,14 +342,14 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
     )
 
 
-# What `declared` does not know of plain dataclasses.
+# Defaults for plain dataclasses, which do not call `declared`.
 _UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
-# What was asked for: it is looked up for each part of a file.
+# Cache of plans, which are looked up for each part of a file.
 _PLANS: dict[type[Any], ClassPlan] = {}
 
 
 def plan_of(kind: type[Any]) -> ClassPlan:
-    """Return what is declared of a declared class, or of a plain dataclass with declared fields or bases."""
+    """Return the declarations of a declared class, or of a plain dataclass with declared fields or bases."""
     found = _PLANS.get(kind)
     if found is None:
         above: ClassPlan | None = getattr(kind, "__plan__", None)
@@ -376,7 +377,7 @@ def keys_of(kind: type[Any], *, but: tuple[str, ...] = (), partial: bool = False
     Args:
         kind: The class.
         but: Keys to leave out.
-        partial: Whether none of them is needed, as for defaults of several parts.
+        partial: Whether all keys are optional, as for defaults of several parts.
     """
     plan = plan_of(kind)
     known = plan.keys.get((but, partial))
@@ -416,12 +417,12 @@ def _keys(plan: ClassPlan, about: str, but: tuple[str, ...], partial: bool) -> K
 
 
 def _inlined(spec: Declared) -> type[Any] | None:
-    """Return the class of a part whose keys are among those of the part that it belongs to; None for other fields."""
+    """Return the class of a part whose keys are inlined in those of its owner; None for other fields."""
     return getattr(spec.holds, "inlined", None)
 
 
 def _degrees(spec: Declared) -> tuple[float, float]:
-    """Return the range of a number of radians in degrees."""
+    """Return the range in degrees of a number in radians."""
     of: Any = spec.holds
     return math.degrees(of.low), math.degrees(of.high)
 
@@ -436,16 +437,16 @@ def read(
     common: Table | None = None,
     **beside: Any,
 ) -> T:
-    """Return the object that a mapping in a file describes; BAD with its faults recorded.
+    """Return the object that a mapping in a file describes, or BAD if there are faults, which are recorded.
 
     Args:
-        kind: Its class.
+        kind: The class of the object.
         value: The mapping.
-        context: What fields that refer to other files need: the Context of the file.
-        known: The keys of the mapping, if it may have others besides those of the class.
+        context: The Context of the file, for fields that refer to other files.
+        known: The keys of the mapping, if it may have others than those of the class.
         only: The keys of the class to read; None for all.
-        common: Where keys are that it does not have itself.
-        beside: Fields that the mapping does not give.
+        common: A table with the keys that the mapping does not have itself.
+        beside: Fields that the mapping does not set.
     """
     errors, plan = value.report.errors, plan_of(kind)
     before = len(errors)
@@ -469,7 +470,7 @@ def read(
 
 
 def _bare(kind: type[T], found: Mapping[str, Any]) -> T:
-    """Return what stands for a part with faults; BAD if there is nothing."""
+    """Return the replacement of a part with faults; BAD if there is none."""
     plan = plan_of(kind)
     if not (plan.bare and found.get(plan.bare[0])):
         return BAD  # type: ignore[no-any-return]
@@ -480,7 +481,7 @@ def _bare(kind: type[T], found: Mapping[str, Any]) -> T:
 def read_fields(
     kind: type[Any], table: Table, context: Any = None, only: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
+    """Return the fields of a class that a mapping sets. only: the keys to read; None for all of the class."""
     plan, value = plan_of(kind), table.value
     found = _read_keys(plan.by_key, table, context, only)
     for name, inner in plan.inlined:
@@ -504,7 +505,7 @@ def read_fields(
         found[name] = {key: given.place for key in table if key in own and (given := table.get(key)) is not None}
     for name, key in plan.places:
         at = table.get(key) if key else value
-        # A key that is not given is where the first one is.
+        # A key that is not given is located at the first one.
         first = found.get(plan.places[0][0])
         found[name] = at.place if at else value.place if first is None else Place(first.where, f"{value.path}.{key}")
     if (derive := getattr(kind, "_derive", None)) is not None:
@@ -515,7 +516,7 @@ def read_fields(
 def _read_keys(
     by_key: Mapping[str, tuple[str, Declared]], table: Table, context: Any, only: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """Return the fields that a mapping gives, by their names and declarations by key."""
+    """Return the fields that a mapping sets. by_key: their names and declarations by key."""
     found: dict[str, Any] = {}
     for key in table:
         if key not in by_key or (only is not None and key not in only):
@@ -546,13 +547,13 @@ def _with_defaults(value: Value, own: Keys, common: Table) -> Table:
 
 
 def broken_rules(part: Any) -> Iterator[Fault]:
-    """Yield the faults of fields that do not go together."""
+    """Yield the faults of fields that are inconsistent with each other."""
     for each in plan_of(type(part)).rules:
         yield from each(part)
 
 
 def faults(part: Any) -> Iterator[Fault]:
-    """Yield the key and the message of each fault of an object that was made in Python."""
+    """Yield the key and the message of each fault of an object created in Python."""
     sound, plan = True, plan_of(type(part))
     for name, key, spec in plan.fields:
         found = getattr(part, name)
@@ -567,14 +568,14 @@ def faults(part: Any) -> Iterator[Fault]:
 
 
 def data_of(part: Any, refer: Refer = str) -> dict[str, Any]:
-    """Return an object as data of a file, with its defaults but without what is None."""
+    """Return an object as data of a file, with defaults, but without values that are None."""
     plan = plan_of(type(part))
     data: dict[str, Any] = {}
     own = {each[0]: each for each in plan.own}
     for name in (*(each.name for each in fields(part)), ""):
         data.update((key, plan.spread[key].data(part)) for key in plan.heads.get(name, ()))
         data.update(_data(part, (own[name],), refer) if name in own else {})
-    # What a class has derived from other keys is not written.
+    # Keys that a class has derived from others are not written.
     derived = getattr(part, "_derived", ())
     return {key: found for key, found in data.items() if found is not None and key not in derived}
 

@@ -1,4 +1,4 @@
-"""Models from the network: fetched only where the user asks for it, and kept by their content."""
+"""Models from the network: fetched only if the user asks for it, and cached by their content."""
 
 from __future__ import annotations
 
@@ -24,44 +24,44 @@ def is_url(reference: str) -> bool:
 
 
 def cache_folder() -> Path:
-    """Return the folder of what was fetched: `sim_node/models` below the user's cache."""
+    """Return the folder of fetched models: `sim_node/models` in the user's cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sim_node" / "models"
 
 
 def fetched(url: str, folders: Iterable[Path] = (), *, allowed: bool = False) -> Path:
-    """Return the file of a model that a URL names: one that was fetched before, or one that is fetched now.
+    """Return the file of a model at a URL, fetching it if it has not been fetched before.
 
-    A file is named after the SHA-256 of its URL and that of its content, which must agree with it. Recordings have it
-    under the same name beside their world.
+    A file is named after the SHA-256 of its URL and that of its content, which is verified. Recordings store it under
+    the same name beside their world.
 
     Args:
-        url: https://, or http:// to this machine's loopback; a binary glTF file, .glb.
-        folders: Folders that may have it, besides the cache.
+        url: URL of a binary glTF file, .glb: https://, or http:// to the loopback address.
+        folders: Folders that may have the file, besides the cache.
         allowed: Whether it may be fetched.
 
     Returns:
         The file.
 
     Raises:
-        LocateError: It is not there and must not be fetched, or cannot be.
+        LocateError: The file does not exist locally, and fetching is not allowed or fails.
     """
     return _file_of(url, SUFFIX, folders, allowed)
 
 
 def fetched_folder(url: str, *, allowed: bool = False) -> Path:
-    """Return the folder of a model that a URL of a ZIP file names: fetched before, or now, and unpacked.
+    """Return the unpacked folder of a ZIP file at a URL, fetching it if it has not been fetched before.
 
-    A file in it that is not as in the ZIP file is unpacked again.
+    If the files in the folder differ from those in the ZIP file, it is unpacked again.
 
     Args:
-        url: As of `fetched`, of a ZIP file, .zip.
+        url: URL of a ZIP file, .zip, as in `fetched`.
         allowed: Whether it may be fetched.
 
     Returns:
-        The folder, in the cache, with the name that the ZIP file has in the URL.
+        The folder in the cache, with the name of the ZIP file in the URL.
 
     Raises:
-        LocateError: It is not there and must not be fetched, or cannot be.
+        LocateError: The file does not exist locally, and fetching is not allowed or fails.
     """
     from sim_node.world.unpacking import unpack
 
@@ -76,7 +76,7 @@ def fetched_folder(url: str, *, allowed: bool = False) -> Path:
 
 
 def _file_of(url: str, suffix: str, folders: Iterable[Path], allowed: bool) -> Path:
-    from sim_node.world.fetching import check_url, download  # here: few worlds need what it imports
+    from sim_node.world.fetching import check_url, download  # imported here: few worlds need it
 
     shown = quoted(url)
     try:
@@ -106,7 +106,7 @@ def _prefix(url: str) -> str:
 
 
 def _kept(url: str, folder: Path, suffix: str) -> Path | None:
-    """Return the file of a URL in a folder; None if it is not there, or is not what its name says."""
+    """Return the file of a URL in a folder; None if it is missing or its content does not match its name."""
     with suppress(OSError):
         for path in sorted(folder.glob(f"{_prefix(url)}-*{suffix}")):
             content = re.fullmatch(rf"[0-9a-f]+-([0-9a-f]{{64}}){re.escape(suffix)}", path.name)

@@ -1,4 +1,4 @@
-"""Download of models, as binary glTF or ZIP files, within limits of size and time, from where users expect them."""
+"""Download of models, as binary glTF or ZIP files, with limits on size, time and redirections."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from urllib.parse import urlsplit
 from sim_node.world.unpacking import check_zip
 
 MAX_BYTES = 64 * 1024 * 1024
-# Of the server before each answer, and of a whole download, s.
+# Time limit for each answer of the server, and for a whole download, s.
 PATIENCE_S, DEADLINE_S = 15.0, 120.0
-# What servers call such files; others send a page, such as one to log in.
+# Media types of servers for such files. Other types are usually web pages, such as a login page.
 _ANY = ("application/octet-stream", "binary/octet-stream", "application/x-binary")
 # GLB file format, glTF 2.0, 4.4: magic, version and length; then chunks of a length and a type, JSON first.
 _MAGIC, _VERSION, _HEADER, _JSON = b"glTF", 2, 12, b"JSON"
 
 
 class Fetchable(NamedTuple):
-    """A format that is fetched: the types that servers call it, and what raises ValueError for something else."""
+    """A format that can be fetched: its media types, and a check that raises ValueError for anything else."""
 
     media_types: tuple[str, ...]
     check: Callable[[bytes], None]
 
 
 def check_url(url: str) -> None:
-    """Raise ValueError with the reason if a URL is none that is fetched."""
+    """Raise ValueError, with the reason, if a URL must not be fetched."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -49,17 +49,17 @@ def check_url(url: str) -> None:
 
 
 def download(url: str, suffix: str) -> bytes:
-    """Return a file of a format.
+    """Download a file.
 
     Args:
-        url: Where it is, as `check_url` allows.
-        suffix: The format, of FORMATS.
+        url: URL that `check_url` allows.
+        suffix: The format, a key of FORMATS.
 
     Returns:
-        The file.
+        The content of the file.
 
     Raises:
-        ValueError: It cannot be had, is too large, or is something else. The message gives the reason.
+        ValueError: The download fails, is too large, or has another format. The message gives the reason.
     """
     opener = urllib.request.OpenerDirector()
     handlers = (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler)
@@ -84,7 +84,7 @@ def download(url: str, suffix: str) -> bytes:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirections to where the URL itself could have led: not from the network to this machine."""
+    """Follows redirections only to URLs that are allowed themselves, and not from the network to this machine."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -106,7 +106,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _read(answer: Any, media_types: tuple[str, ...]) -> bytes:
-    """Return the body of an answer. Raises ValueError for another type, too many bytes, and too much time."""
+    """Return the body of a response. Raises ValueError for another media type, too many bytes, or too much time."""
     media_type = answer.headers.get_content_type() if answer.headers.get("Content-Type") else media_types[0]
     if media_type not in media_types:
         raise ValueError(f"the server sent {media_type}; allowed: {', '.join(media_types)}")
@@ -145,7 +145,7 @@ def _check_glb(data: bytes) -> None:
         raise ValueError(f"it refers to another file, {outside[:60]!r}")
 
 
-# What is fetched, by the suffixes of URLs.
+# Formats that can be fetched, by suffix of the URL.
 FORMATS = {
     ".glb": Fetchable(("model/gltf-binary", *_ANY), _check_glb),
     ".zip": Fetchable(("application/zip", "application/x-zip-compressed", *_ANY), check_zip),

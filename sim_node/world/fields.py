@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator that does nothing: type checkers alone know it before Python 3.11."""
+        """Return a decorator that does nothing: before Python 3.11, only type checkers know it."""
         return lambda made: made
 
 
 T = TypeVar("T")
-# Vectors whose lengths differ from 1 by no more are unit up to rounding.
+# Tolerance of the length of unit vectors, for rounding.
 UNIT = 4e-15
-# Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
+# Tolerance of the norm of quaternions created in Python, which may be in single precision; readers normalise theirs.
 NORM = 1e-6
 # The largest time, and its description.
 MAX_NS = 2**63 - 1
@@ -46,17 +46,17 @@ def within(time_ns: int) -> int:
     return time_ns
 
 
-# Fields that give only where something was read from, beside those that are declared with place_of.
+# Fields that only say where something was read from, in addition to those declared with place_of.
 _PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places", "where", "files"}
 
 
 def is_provenance(part: Field[Any]) -> bool:
-    """Return whether a field gives only where something was read from."""
+    """Return whether a field only says where something was read from."""
     return part.name in _PROVENANCE or "place" in part.metadata
 
 
 def same(left: object, right: object) -> bool:
-    """Return whether two objects have equal contents, wherever they were read from."""
+    """Return whether two objects have equal contents, regardless of where they were read from."""
     return type(left) is type(right) and all(
         equal(getattr(left, part.name), getattr(right, part.name))
         for part in fields(left)  # type: ignore[arg-type]
@@ -65,20 +65,20 @@ def same(left: object, right: object) -> bool:
 
 
 def described(part: Any) -> str:
-    """Return what the __repr__ of a dataclass does, without the compilation of one for each class at each start."""
+    """Return the same as the __repr__ of a dataclass, which would be compiled for each class at each start."""
     shown = ", ".join(f"{each.name}={getattr(part, each.name)!r}" for each in fields(part) if each.repr)
     return f"{type(part).__qualname__}({shown})"
 
 
 @dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
 def compared(made: type[T]) -> type[T]:
-    """Make a frozen dataclass that is equal to others of the same contents, wherever they were read from."""
+    """Make a frozen dataclass whose equality ignores where objects were read from."""
     made.__eq__, made.__hash__, made.__repr__ = same, None, described  # type: ignore[assignment]
     return dataclass(frozen=True, slots=True, eq=False, repr=False)(made)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Return whether two values of fields are equal: numbers, texts, arrays, lists and mappings of them."""
+    """Return whether two values of fields are equal: numbers, texts, arrays, and lists and mappings of these."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
@@ -107,13 +107,13 @@ def directions(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: 
     Raises ValueError for other shapes and for vectors without a direction.
     """
     given = floats(values, shape, owner, what)
-    # A body has few axes, for which numpy takes ten times as long.
+    # A body has few axes, for which numpy would take ten times as long.
     if given.ndim == 2 and len(given) <= 3 and all(abs(math.hypot(*row) - 1.0) <= UNIT for row in given.tolist()):
         return given
     largest = np.abs(given).max(axis=-1, initial=0.0, keepdims=True)
     if not np.all(np.isfinite(largest) & (largest > 0.0)):
         raise ValueError(f"{owner!r}: an axis needs a direction, found {given.tolist()}")
-    # Scaled by a power of two, which rounds nothing, so that squares neither overflow nor vanish.
+    # Scale by a power of two, which is exact, so that squares neither overflow nor underflow.
     exponents = np.frexp(largest)[1]
     scaled = np.ldexp(given, -exponents)
     lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)

@@ -44,9 +44,9 @@ from sim_node.world.writers.values import given as not_none
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# The frames in which a constant force may be constant.
+# The axes along which a constant force may be constant.
 AXES = ("fixed", "body")
-# How the submerged volume depends on depth: as for an upright box (or cylinder), or as for a sphere.
+# How the submerged volume depends on depth: as for an upright box or cylinder, or as for a sphere.
 SUBMERGED = ("box", "sphere")
 FRESH_WATER = 1000.0
 MAX_WIND_SPEED = 1e3  # m/s
@@ -62,11 +62,11 @@ _ALONG = "along the body's axes: one number for all three, or three"
 class Force:
     """Base class of forces on a body."""
 
-    # What files call the type; empty for one that they cannot express.
+    # The name of the type in files; empty if they cannot express it.
     type: ClassVar[str] = ""
-    # Whether MuJoCo's solver finds it between the halves of a timestep, which rk4 does not have.
+    # Whether MuJoCo's solver finds the force, between mj_step1 and mj_step2, which rk4 does not support.
     solved: ClassVar[bool] = False
-    # Fields that name a body, or a joint by its body, besides `body`; empty where there is none.
+    # Fields besides `body` that name a body, or a joint by its body; their values may be empty.
     refers: ClassVar[tuple[str, ...]] = ()
 
     body: str = given(FrameName(), "The body that it acts on")
@@ -78,10 +78,10 @@ class Force:
     __hash__ = None  # type: ignore[assignment]
 
     def renamed(self, rename: Rename) -> Self:
-        """Return it on the same bodies, in a world that includes its own.
+        """Return the force on the same bodies, in a world that includes its own.
 
         Args:
-            rename: How the names of its own world are changed.
+            rename: How names of its own world are changed.
 
         Returns:
             The force.
@@ -94,7 +94,7 @@ class Force:
         """Return the force as data of a world file.
 
         Returns:
-            Its type, and its fields. None stands for a missing one.
+            Its type and its fields; None for a missing field.
 
         Raises:
             NotImplementedError: World files cannot express this type.
@@ -125,7 +125,7 @@ class ConstantForce(Force):
 
     @rule
     def ends_after_its_start(self) -> Iterator[Fault]:
-        """Yield that it ends before it begins."""
+        """Yield a fault if it ends before it starts."""
         if self.start_ns is not None and self.end_ns is not None and self.end_ns <= self.start_ns:
             yield "until", f"{self.end_ns / 1e9:.10g} s is not after from, {self.start_ns / 1e9:.10g} s"
 
@@ -198,10 +198,10 @@ class Gusts:
 
 
 class _GustsLater(PartOf):
-    """Gusts, whose speed is by default that of the mean wind, and which are therefore read after it."""
+    """Gusts. Their speed is by default that of the mean wind, so they are read after it."""
 
     def form(self, about: str) -> keys.Form:
-        """Return the form of gusts without a speed, too."""
+        """Return the form of gusts, in which the speed is optional."""
         known = keys_of(Gusts)
         return keys.Keys(known, required=("intensity", "scale_length"), about=known.about)
 
@@ -267,7 +267,7 @@ class Forces(Kind[Force]):
         return not_none(part.data())
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of forces: bodies that do not exist, and numbers."""
+        """Return every problem of forces: unknown bodies, and numbers."""
         bodies = {body.name for body in world.bodies}
         for force in self.parts(world):
             if force.body not in bodies:
@@ -278,7 +278,7 @@ class Forces(Kind[Force]):
                 yield Problem(force.place.where, f"{owner}.{key}", message)
 
     def renamed(self, part: Force, rename: Rename) -> Force:
-        """Return it on the same bodies."""
+        """Return the force on the same bodies."""
         return part.renamed(rename)
 
 
@@ -291,7 +291,7 @@ class TheWind(Kind[Wind]):
     blank = MappingProxyType({"type": "wind"})
 
     def data(self, part: Wind, refer: Refer) -> dict[str, Any]:
-        """Return it as a type of force, as in world files."""
+        """Return the part as a type of force, as in world files."""
         return {"type": "wind", **data_of(part)}
 
     def renamed(self, part: Wind, rename: Rename) -> None:
@@ -318,14 +318,14 @@ class PointGravity:
 
 
 def free_fall(world: World, uniform: FloatArray) -> Callable[[FloatArray], FloatArray] | None:
-    """Return a function from positions (S, 3) in the fixed frame to accelerations of free fall (S, 3), m/s^2.
+    """Return a function from positions (S, 3) in the fixed frame to free-fall accelerations (S, 3), m/s^2.
 
     Args:
         world: The world.
         uniform: Its uniform gravity (3,), m/s^2.
 
     Returns:
-        The function; None if gravity is the same everywhere.
+        The function; None if gravity is uniform.
     """
     fields: tuple[PointGravity, ...] = world.parts.get("gravity_fields", ())
     if not fields:
@@ -336,7 +336,7 @@ def free_fall(world: World, uniform: FloatArray) -> Callable[[FloatArray], Float
         for each in fields:
             away = each.center - positions
             r = np.linalg.norm(away, axis=1, keepdims=True)
-            # In the centre itself there is no direction.
+            # The direction is undefined at the centre itself.
             r[r == 0.0] = math.inf
             total += away / r * (each.mu / r**2 + each.acceleration)
         return total
@@ -351,7 +351,7 @@ class GravityFields(Kind[PointGravity]):
     section = "forces"
 
     def data(self, part: PointGravity, refer: Refer) -> dict[str, Any]:
-        """Return it as a type of force, as in world files."""
+        """Return the part as a type of force, as in world files."""
         return {"type": "gravity", **data_of(part)}
 
     def renamed(self, part: PointGravity, rename: Rename) -> None:
@@ -363,7 +363,7 @@ ForceReader = Callable[[Value, Context], None]
 FORCES: Registry[str, ForceReader] = Registry(
     "type of force", shipped=("sim_node.world.forces",), group="sim_node.forces"
 )
-# Returns the keys of a type, for the JSON Schema. Those of types that say nothing may be anything.
+# Returns the keys of a type, for the JSON Schema. A type without such a function accepts any keys.
 FORCE_KEYS: dict[str, Callable[[], Keys]] = {}
 F = TypeVar("F", bound=ForceReader)
 
@@ -372,11 +372,11 @@ def force(type: str, keys: Keys | Callable[[], Keys] | None = None) -> Callable[
     """Return a decorator that registers the reader of a type of force.
 
     Args:
-        type: The type, as world files give it.
-        keys: The keys of an entry, or what returns them, for the JSON Schema; None if they may be anything.
+        type: The name of the type in world files.
+        keys: The keys of an entry, or a function that returns them, for the JSON Schema; None for any keys.
 
     Returns:
-        The decorator, of a function that reads an entry and adds the force to the context.
+        The decorator for a function that reads an entry and adds the force to the context.
     """
     module = calling_module()
 
@@ -408,18 +408,18 @@ def read_forces(value: Value, context: Context) -> None:
 
 
 def _typed(type: str, kind: type[Any]) -> Keys:
-    """Return the keys of a declared class with those of its type."""
+    """Return the keys of a declared class, together with the type."""
     own = keys_of(kind)
     return Keys({"type": word("", type), **own}, required=own.required, at_least_one=plan_of(kind).needs.values())
 
 
 def declared_force(type: str, kind: Callable[[], type[Any]], sets: str = "") -> None:
-    """Register a type of force whose fields are declared: what files say of it follows.
+    """Register a type of force with declared fields, from which its format in files follows.
 
     Args:
-        type: The type, as world files give it.
-        kind: Returns the class; called when a file has such a force, so that others do without its module.
-        sets: The kind of part that it is, if that of an included file has no effect; empty for a force on a body.
+        type: The name of the type in world files.
+        kind: Returns the class. Called only if a file has such a force, so that its module is not imported otherwise.
+        sets: The kind of part, if parts of this kind in included files have no effect; empty for a force on a body.
     """
     known = cache(lambda: _typed(type, kind()))
 

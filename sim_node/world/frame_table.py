@@ -25,13 +25,13 @@ class FrameNotFound(KeyError):
 
 @dataclass(frozen=True, eq=False)
 class FrameTable:
-    """The frames of a run as columns. Row 0 is the fixed frame; the row of a parent is less than those of its children.
+    """The frames of a run as columns. Row 0 is the fixed frame, and the row of a parent precedes those of its children.
 
     Attributes:
-        names: N names.
+        names: Names of the N frames.
         parents: Rows (N,) int32 of the parents; -1 for the root.
-        static: Whether (N,) each frame is static in its parent.
-        scales: Scales (N, 3) of what is drawn in each frame, along its axes; 1 by default. Poses are not scaled.
+        static: Whether each frame (N,) is static in its parent.
+        scales: Scales (N, 3) along each frame's axes of what is drawn in it; 1 by default. Poses are not scaled.
     """
 
     names: tuple[str, ...]
@@ -148,7 +148,7 @@ class FrameTable:
 
     @cached_property
     def still(self) -> npt.NDArray[np.bool_]:
-        """Whether (N,) each frame does not move in the root: it and all its ancestors are static."""
+        """Whether each frame (N,) does not move in the root: it and all its ancestors are static."""
         still = np.array(self.static)
         for row, parent in enumerate(self.parents.tolist()):
             still[row] &= parent < 0 or still[parent]
@@ -159,7 +159,7 @@ class FrameTable:
 
     @cached_property
     def _levels(self) -> list[npt.NDArray[np.intp]]:
-        """Rows by depth, from depth 1."""
+        """Rows of each depth, from depth 1."""
         depth = np.zeros(len(self), dtype=np.int32)
         for row, parent in enumerate(self.parents.tolist()):
             depth[row] = 0 if parent < 0 else depth[parent] + 1
@@ -174,11 +174,11 @@ def _product(poses: FloatArray, rows_upwards: list[int]) -> FloatArray:
 
 
 def table_of(parents: Mapping[str, str], dynamic: Collection[str], roots: Iterable[str] = ()) -> FrameTable:
-    """Make the table of a tree that was not made from a world.
+    """Return the table of a tree that does not come from a world.
 
     Parents come first, siblings in the given order. If there are several roots, the one with the most frames comes
-    first. parents: parent of each frame that has one; dynamic: the frames that move; roots: frames that may have
-    neither a parent nor children. Raises ValueError if no frame is a root.
+    first. parents: parent of each frame that has one; dynamic: frames that move; roots: frames that may have neither a
+    parent nor children. Raises ValueError if no frame is a root.
     """
     children: dict[str, list[str]] = {}
     for child, parent in parents.items():

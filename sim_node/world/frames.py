@@ -20,7 +20,7 @@ from sim_node.world.readers.yaml_section import listed
 from sim_node.world.sensor_types import is_optical, naming
 from sim_node.world.writers.values import plain
 
-# z forward, x right, y down, in a frame with x forward, y left, z up.
+# Rotation of an optical frame (z forward, x right, y down) in a frame with x forward, y left, z up.
 OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
 
 
@@ -45,7 +45,7 @@ class Frames(Kind[StaticFrame]):
 
 @part("sensors", Sensor)
 class Sensors(Kind[Sensor]):
-    """Frames with sensors."""
+    """Sensors, which are also frames."""
 
     frame = "name"
 
@@ -59,7 +59,7 @@ class Sensors(Kind[Sensor]):
                 yield FrameEntry(name, camera.name, of, camera.place, camera.place)
 
     def problems(self, world: World) -> tuple[()]:
-        """Return nothing: they are checked with the other frames."""
+        """Return nothing: sensors are checked together with the other frames."""
         return ()
 
     def renamed(self, part: Sensor, rename: Rename) -> Sensor:
@@ -68,7 +68,7 @@ class Sensors(Kind[Sensor]):
         given = {key: part.parameters[key] for key in naming(part.type) if key in part.parameters}
         if "topics" in part.parameters:
             given["topics"] = part.parameters["topics"]
-        # What is no list of names is reported when the sensor is read. Topics with a leading / are not of the world.
+        # Values other than lists of names are reported when the sensor is read. Absolute topics keep their names.
         named = {
             key: [rename.under(name) if isinstance(name, str) and name[:1] != "/" else name for name in value]
             for key, value in given.items()

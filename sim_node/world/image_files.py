@@ -16,7 +16,7 @@ TEXTURES = (".png", ".jpg", ".jpeg")
 # Red, green, blue and opacity, 0 to 1.
 Colour = tuple[float, float, float, float]
 MAX_BYTES = 256 * 1024 * 1024
-# Of both edges; larger textures do not fit into OpenGL's.
+# Maximum width and height; OpenGL does not support larger textures.
 MAX_PIXELS = 16_384
 
 
@@ -33,21 +33,21 @@ def image_fault(path: Path) -> str:
             image.load()
     except ImportError as error:
         return f"images need Pillow: {how_to_install(error)}"
-    except Exception as error:  # Pillow raises nearly anything for files that are damaged
+    except Exception as error:  # Pillow may raise nearly anything for damaged files
         reason = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())
         return f"{quoted(path.name)} cannot be read: {reason}"
     return ""
 
 
 def colours_of(path: Path | BytesIO, edge: int | None = None) -> npt.NDArray[np.uint8]:
-    """Return red, green and blue (height, width, 3) of an image, rows from top to bottom; scaled to a square `edge`."""
+    """Return an image as RGB (height, width, 3), rows from top to bottom, scaled to `edge` x `edge` pixels if given."""
     with _opened(path) as image:
         coloured = image.convert("RGB")
         return np.asarray(coloured if edge is None else coloured.resize((edge, edge)))
 
 
 def mean_colour(path: Path) -> Colour:
-    """Return the mean colour of an image, opaque."""
+    """Return the mean colour of an image, with full opacity."""
     red, green, blue = (colours_of(path, 64).mean(axis=(0, 1)) / 255.0).tolist()
     return (red, green, blue, 1.0)
 

@@ -1,4 +1,4 @@
-"""Images as textures in a MuJoCo specification: flat ones, and those on the six sides of a shape."""
+"""Images as textures in a MuJoCo specification: 2D textures, and cube textures with the image on all six sides."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sim_node.world.image_files import colours_of
 if TYPE_CHECKING:
     from mujoco import MjsGeom, MjSpec, mjtTexture
 
-# Names of geoms with a texture begin with it, until they have it; a number and the image's name among assets follow.
+# Prefix of the names of geoms that are going to get a texture, followed by a number and the image's name among assets.
 TEXTURED = "sim_node/textured/"
-# Edge of the images on the six sides of a shape, in pixels.
+# Edge of each side of a cube texture, pixels.
 _SIDE = 512
-# Quarter turns that make an image upright on MuJoCo's sides +x, -x, +y, -y (top along z), +z, -z (top along y, -y).
+# Quarter turns that make an image upright on MuJoCo's sides +x, -x, +y, -y (top along z) and +z, -z (top along y, -y).
 _UPRIGHT = (1, 3, 2, 0, 0, 2)
 
 
@@ -31,19 +31,19 @@ def on_sides(image: Path | BytesIO) -> npt.NDArray[np.uint8]:
 
 
 def downwards(uv: FloatArray) -> FloatArray:
-    """Return texture coordinates (V, 2), right and up, as MuJoCo has them: right and down."""
+    """Return texture coordinates (V, 2), given as right and up, in MuJoCo's convention: right and down."""
     return np.asarray(uv * (1.0, -1.0) + (0.0, 1.0))
 
 
 def add_flat(spec: MjSpec, name: str, pixels: npt.NDArray[np.uint8]) -> None:
-    """Add the texture of an image (height, width, 3) that lies flat or around."""
+    """Add an image (height, width, 3) as a 2D texture, which lies flat on a shape or wraps around it."""
     import mujoco
 
     _add(spec, name, pixels, mujoco.mjtTexture.mjTEXTURE_2D)
 
 
 def add_material(spec: MjSpec, texture: str) -> str:
-    """Add the material that has nothing but a texture, once. Return its name, which is the texture's."""
+    """Add a material that consists of a texture only, unless it exists. Return its name, which is the texture's."""
     import mujoco
 
     if all(material.name != texture for material in spec.materials):
@@ -56,9 +56,9 @@ def add_texture(spec: MjSpec, source: str, image: Path | BytesIO, *, is_flat: bo
 
     Args:
         spec: The specification.
-        source: Where the image comes from.
-        image: Its file, or the content of that.
-        is_flat: Whether it lies flat or around; otherwise it is on each side of a cube map.
+        source: The source of the image, which identifies it.
+        image: The file of the image, or its content.
+        is_flat: Whether it is a 2D texture; otherwise, a cube texture with the image on each side.
     """
     import mujoco
 
@@ -78,9 +78,9 @@ def _add(spec: MjSpec, name: str, pixels: npt.NDArray[np.uint8], kind: mjtTextur
 
 
 def set_texture(spec: MjSpec, geom: MjsGeom, assets: Mapping[str, bytes]) -> None:
-    """Give a geom that is named after its texture this texture, without a colour, and take the name away.
+    """Give a geom whose name refers to a texture this texture, without a colour, and remove the name.
 
-    The image is on each side of a box, and around other shapes.
+    The image is on each side of a box, and wraps around other shapes.
     """
     import mujoco
 
@@ -88,5 +88,5 @@ def set_texture(spec: MjSpec, geom: MjsGeom, assets: Mapping[str, bytes]) -> Non
     geom.name = ""
     is_flat = geom.type != mujoco.mjtGeom.mjGEOM_BOX
     name = add_texture(spec, source, BytesIO(assets[source]), is_flat=is_flat)
-    # MuJoCo's default: the material's colour.
+    # With MuJoCo's default colour, the geom has the colour of the material.
     geom.rgba, geom.material = (0.5, 0.5, 0.5, 1.0), add_material(spec, name)

@@ -16,8 +16,8 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import ListOf, Number, Text, Word
 from sim_node.world.readers.yaml_section import listed
 
-# What a group can accept: sensor_msgs/JointState, std_msgs/Float64 for each joint, trajectory_msgs/JointTrajectory with
-# the action control_msgs/FollowJointTrajectory.
+# Commands that a group can accept: sensor_msgs/JointState, std_msgs/Float64 for each joint, and
+# trajectory_msgs/JointTrajectory with the action control_msgs/FollowJointTrajectory.
 ACCEPTED = ("joint_state", "float64", "trajectory")
 _SPAN = Number(0.0, MAX_MASS)
 _NAMESPACE = re.compile(r"([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
@@ -28,10 +28,10 @@ class JointCommands:
     """A group of joints that is commanded on topics."""
 
     name: str = given(Text(), "Name of the group, in its topics", default="")
-    # All with actuators whose names begin with the namespace.
+    # By default, all joints with actuators whose names are in the namespace.
     joints: tuple[str, ...] = given(ListOf(Text()), "The joints that are commanded; all, if none are named", default=())
     accept: tuple[str, ...] = given(ListOf(Word(ACCEPTED)), "Which commands it takes", default=("joint_state",))
-    # Then the target of a velocity or an effort becomes 0. Targets of positions are held.
+    # After this time, the target of a velocity or an effort becomes 0. Targets of positions are held.
     timeout: float = given(_SPAN, "How long a command holds; 0 for ever", "s", default=0.5)
     states: float = given(
         Number(0.0, MAX_RATE), "How often joint_states is published; 0 for never", "Hz", default=100.0
@@ -50,7 +50,7 @@ class JointCommands:
             joint: The joint's name.
 
         Returns:
-            Whether it is named, or, without names, is below the namespace.
+            Whether it is named or, without names, in the namespace.
         """
         if self.joints:
             return joint in self.joints
@@ -80,7 +80,7 @@ class CommandedJoints(Kind[JointCommands]):
         yield from super().problems(world)
 
     def renamed(self, part: JointCommands, rename: Rename) -> JointCommands:
-        """Return it with topics and joints below the prefix."""
+        """Return the group with topics and joints below the prefix."""
         name = rename.under(part.name).strip("/")
         return replace(part, name=name, joints=tuple(map(rename.under, part.joints)))
 

@@ -1,4 +1,4 @@
-"""Fields of joints whose sizes depend on the type of joint: axes, values per degree of freedom, positions, limits."""
+"""Fields of joints whose sizes depend on the joint type: axes, values per degree of freedom, positions, limits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Axes(Plain):
 
 @dataclass(frozen=True)
 class PerDof(Plain):
-    """A number for each degree of freedom of a joint, or one for all: an array. quantity: what bounds them."""
+    """A number for each degree of freedom of a joint, or one for all: an array. quantity: key of their bounds."""
 
     low: float = -math.inf
     quantity: str = ""
@@ -89,7 +89,7 @@ class PerDof(Plain):
         return np.full(size, value.number(self.low))
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that numbers are out of the range."""
+        """Yield a fault if numbers are out of range."""
         if self.quantity:
             if wrong := fault(self.quantity, found):
                 yield "", f"{found.tolist()} {wrong}"
@@ -127,7 +127,7 @@ class JointPositionField(PerDof):
 
 
 def balls(joint: JointType) -> Iterator[int]:
-    """Yield where in q the quaternions of a joint begin."""
+    """Yield the indices in q at which the quaternions of a joint start."""
     at = 0
     for part in joint.parts:
         if part.kind == "ball":
@@ -135,7 +135,7 @@ def balls(joint: JointType) -> Iterator[int]:
         at += part.q_size
 
 
-# Limits may be infinite, which no range of JSON Schema says.
+# Limits may be infinite, which a range in JSON Schema cannot express.
 _PAIR = listing("", {"type": "number"}, 2, 2)
 
 
@@ -149,7 +149,7 @@ class Limits(Plain):
         return either(about, _PAIR, listing("", either("", _PAIR, {"type": "null"})))
 
     def read(self, value: Value, context: Any) -> Any:
-        """Read [low, high], or a list with that or nothing for each of several parts."""
+        """Read [low, high], or a list with that or null for each of several parts."""
         return read_limits(value, joint_around(value))
 
     def data(self, found: Any, refer: Refer) -> Any:
@@ -159,7 +159,7 @@ class Limits(Plain):
 
 
 def read_limits(value: Value, joint: JointType) -> FloatArray:
-    """Read the limits (P, 2) of a joint of a type; BAD with the fault recorded."""
+    """Read the limits (P, 2) of a joint of a type; return BAD if there is a fault, which is recorded."""
     parts = joint.parts
     if not parts:
         value.error("a frozen joint does not move and has no limits")

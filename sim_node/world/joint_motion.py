@@ -1,4 +1,4 @@
-"""How joints are limited, coupled and driven: limits with their stops, mimics and actuators."""
+"""Limits of joints with their stops, mimics, and actuators."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from sim_node.world.readers.yaml_values import Table, Value
 ACTUATOR_TYPES = ("position", "velocity", "effort")
 UNLIMITED = (-math.inf, math.inf)
 GAIN, _NUMBER = Number(0.0, MAX_STIFFNESS), Number(-MAX_MASS, MAX_MASS)
-# What the force of each type is made of.
+# The required gains of each type.
 _GAINS = {"position": ("stiffness",), "velocity": ("damping",), "effort": ()}
-# Gains of implicit actuators from here on stand for the stiffest that the solver can resolve, N s/m, N/m and so on.
+# Gains of implicit actuators from this value on stand for the stiffest that the solver can resolve (N s/m, N/m, ...).
 RIGID = 1e12
-# Time constant of what decays in two timesteps of 1/60 s, which is AGX's default, s.
+# Time constant of a decay in two timesteps of 1/60 s, AGX's default, s.
 RELAXATION = 2.0 / 60.0
 
 
@@ -61,7 +61,7 @@ class Mimic:
 
 
 def _force_form(about: str) -> Form:
-    bound = {"type": "number"}  # may be infinite, which no range of JSON Schema says
+    bound = {"type": "number"}  # may be infinite, which a range in JSON Schema cannot express
     return either(about, number("", 0.0, MAX_MASS), listing("", bound, 2, 2))
 
 
@@ -98,8 +98,8 @@ class Actuator:
     is too large, and a velocity actuator at its limit of force does not chatter.
     """
 
-    # A joint of a model, with its prefix; the body whose joint it is, as BODY#K for part K of several; or a
-    # transmission. In a world with systems also a mate, by its path.
+    # A joint of a model, with its prefix; the body of a joint, or BODY#K for part K of several; or a transmission. In a
+    # world with systems, also a mate, by its path.
     joint: str = given(Text(), "The joint that it moves, by the name of its body")
     stiffness: float = given(GAIN, "Gain on the position", "N/m or N m/rad", default=0.0, aliases=("kp",))
     damping: float = given(GAIN, "Gain on the speed", "N s/m or N m s/rad", default=0.0, aliases=("kv",))
@@ -144,7 +144,7 @@ class Actuator:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Record that a gain is missing, of which the force of its type is made."""
+        """Record a fault if a required gain of its type is missing."""
         for key in _GAINS.get(found.get("type", "position"), ()):
             if key not in table:
                 table.value.error(f"{key} is missing")
@@ -158,12 +158,12 @@ class Actuator:
 
     @property
     def is_commanded(self) -> bool:
-        """Whether its limits and engagement can change while a run goes on."""
+        """Whether its limits and engagement can change during a run."""
         return self.implicit or (self.type == "effort" and bool(self.name))
 
     @rule
     def goes_together(self) -> Iterator[Fault]:
-        """Yield what its type does not have."""
+        """Yield the fields that its type does not have."""
         for key in ("stiffness", "damping"):
             if getattr(self, key) and not _has_gain(self.type, key):
                 yield key, f"{_article(self.type)} actuator has no {key}"
@@ -202,7 +202,7 @@ def limits_of(given: npt.ArrayLike, joint: JointType, owner: str) -> FloatArray 
 
 
 def limit_fault(joint: JointType, limits: FloatArray) -> str:
-    """Return what is wrong with limits (P, 2); empty if nothing is."""
+    """Return the fault of limits (P, 2); empty if they are valid."""
     for each, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
         if (low, high) == UNLIMITED:
             continue
@@ -214,7 +214,7 @@ def limit_fault(joint: JointType, limits: FloatArray) -> str:
 
 
 def beyond(joint: JointType, limits: FloatArray, q: FloatArray) -> str:
-    """Return which position of q (q_size,) is beyond its limits (P, 2); empty if none is."""
+    """Return a message if a position of q (q_size,) is beyond its limits (P, 2); empty if none is."""
     at = 0
     for each, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
         own = q[at : at + each.q_size]
@@ -230,7 +230,7 @@ def beyond(joint: JointType, limits: FloatArray, q: FloatArray) -> str:
 
 
 def limited(joints: tuple[LinkJoint, ...], limits: FloatArray | None) -> tuple[LinkJoint, ...]:
-    """Return joints of a link with the limits (P, 2) of slides and hinges."""
+    """Return the joints of a link with limits (P, 2) on slides and hinges."""
     if limits is None:
         return joints
     pairs = (None if (low, high) == UNLIMITED else (low, high) for low, high in limits.tolist())
@@ -238,7 +238,7 @@ def limited(joints: tuple[LinkJoint, ...], limits: FloatArray | None) -> tuple[L
 
 
 def actuated_joints(world: World) -> dict[str, str]:
-    """Return the joints with one degree of freedom by their names in the world, and what MuJoCo calls each."""
+    """Return the MuJoCo names of all joints with one degree of freedom, by their names in the world."""
     joints = {
         model.full_name(joint.name): model.full_name(joint.name)
         for model in world.models
@@ -250,7 +250,7 @@ def actuated_joints(world: World) -> dict[str, str]:
 
 
 def driven_joints(world: World) -> dict[str, str]:
-    """Return what actuators can move: `actuated_joints`, and BODY#K for the slides and hinges of other bodies."""
+    """Return the joints that actuators can move: `actuated_joints`, and BODY#K for other bodies' slides and hinges."""
     joints = actuated_joints(world)
     for body in world.bodies:
         if body.type.qd_size > 1:
@@ -293,7 +293,7 @@ class Actuators(Kind[Actuator]):
         return actuator_problems(world)
 
     def renamed(self, part: Actuator, rename: Rename) -> Actuator:
-        """Return it on the same joint."""
+        """Return the actuator on the same joint."""
         return replace(part, joint=rename.under(part.joint), name=rename.under(part.name) if part.name else "")
 
 

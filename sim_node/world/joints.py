@@ -1,4 +1,4 @@
-"""Joint types: what a joint lets move, as slides, hinges and balls one after the other. A new one is one entry.
+"""Joint types: the motion that a joint allows, as a sequence of slides, hinges and balls. A new type is one entry.
 
     register_joint_types(JointType("turret", (hinge(Z), hinge(Y))))
 
@@ -22,14 +22,14 @@ from sim_node.world.fields import compared
 
 Axis = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-# Numbers in q and in qd by kind, in the order of MuJoCo's mjtJoint.
+# Size of q and of qd by kind, in the order of MuJoCo's mjtJoint.
 Q_SIZES = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}
 QD_SIZES = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 _ORIGIN, _UNTURNED = np.zeros(3), poses.IDENTITY[3:]
 
 
 class JointPart(NamedTuple):
-    """One motion of a joint. axis: in the axes that the parts before it leave; None where each body has its own."""
+    """One motion of a joint. axis: along the axes as moved by the preceding parts; None if each body has its own."""
 
     kind: Literal["slide", "hinge", "ball"]
     axis: Axis | None = None
@@ -74,11 +74,11 @@ BALL = JointPart("ball")
 
 @compared
 class LinkJoint:
-    """A joint of a link, as MuJoCo has them; the links of a world are its bodies and those of its models.
+    """A joint of a link, as in MuJoCo. The links of a world are its bodies and those of its models.
 
-    kind: in Q_SIZES; axis (3,), anchor (3,): in the link, m.
-    neutral (q_size,): q where the link is at its pose; q of a ball is [x y z w], of a free joint a pose (7,) in the
-    frame that the model is attached to. limits: least and largest q of a slide or hinge, None where it has none.
+    kind: a key of Q_SIZES; axis (3,), anchor (3,): in the link, m. neutral (q_size,): q at which the link is at its
+    pose; q of a ball is [x y z w], that of a free joint a pose (7,) in the frame that the model is attached to. limits:
+    smallest and largest q of a slide or hinge, or None.
     """
 
     name: str
@@ -94,19 +94,19 @@ class LinkJoint:
         return self.kind in ("slide", "hinge")
 
     def with_limits(self, limits: tuple[float, float] | None) -> LinkJoint:
-        """Return it with limits, if it is a slide or a hinge."""
+        """Return the joint with limits, if it is a slide or a hinge."""
         return replace(self, limits=limits) if self.is_scalar else self
 
 
 def link_pose(rest: FloatArray, joints: Iterable[LinkJoint], q: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the pose of a link in its parent, before there is a MuJoCo model to ask.
+    """Return the pose of a link in its parent, without a MuJoCo model.
 
-    Each joint moves the link on from where the ones before it left it, and turns it about its anchor.
+    Each joint moves the link relative to the preceding ones, and rotates it about its anchor.
 
     Args:
         rest: The pose (7,) with neutral joints.
-        joints: The joints of the link, in their order.
-        q: Positions by the name of the joint; joints that it does not name are neutral.
+        joints: The joints of the link, in order.
+        q: Positions by name of the joint; joints that are not named are neutral.
     """
     pose = rest
     for joint in joints:
@@ -119,7 +119,7 @@ def link_pose(rest: FloatArray, joints: Iterable[LinkJoint], q: Mapping[str, Flo
             turn = value
             if joint.kind == "hinge":
                 turn = quaternions.from_axis_angle(joint.axis, float((value - joint.neutral)[0]))
-            # Mates turn about their own origin, and start from the rest pose: most of them need no arithmetic.
+            # Mates rotate about their own origin and start from the rest pose: most of them need no arithmetic.
             about = joint.anchor - quaternions.rotate(turn, joint.anchor) if joint.anchor.any() else joint.anchor
             moved = np.concatenate([about, turn])
             pose = moved if pose is poses.IDENTITY else poses.compose(pose, moved)
@@ -127,7 +127,7 @@ def link_pose(rest: FloatArray, joints: Iterable[LinkJoint], q: Mapping[str, Flo
 
 
 def by_joint(joints: Sequence[LinkJoint], q: FloatArray) -> dict[str, FloatArray]:
-    """Return the positions of joints by their names, from those of all one after the other."""
+    """Return the positions of joints by name, from one array with the positions of all."""
     found, at = {}, 0
     for joint in joints:
         size = len(joint.neutral)
@@ -141,11 +141,11 @@ class JointType:
     """A joint between a body and its joint frame.
 
     Attributes:
-        name: In world files.
-        parts: From the joint frame to the body; q and qd list them in this order.
-        draw: Draws axes (K, 3), unit vectors, that parts leave open and a body does not give; None if each body must.
-        x_xy_order: The order in which x_xy files list the parts, if it is another.
-        redundant: Whether two parts can undo each other, so that the mass matrix needs armature.
+        name: The name in world files.
+        parts: The motions from the joint frame to the body; q and qd list them in this order.
+        draw: Draws open axes (K, 3), unit vectors, that a body does not give; None if each body has to give them.
+        x_xy_order: The order in which x_xy files list the parts, if it differs.
+        redundant: Whether two parts can cancel each other, so that the mass matrix needs armature.
     """
 
     name: str
@@ -178,7 +178,7 @@ class JointType:
 
     @property
     def open_axes(self) -> int:
-        """How many axes a body has to say, or has drawn."""
+        """Number of axes that a body has to give or that are drawn."""
         return sum(part.axis is None and part.kind != "ball" for part in self.parts)
 
     def neutral(self) -> FloatArray:
@@ -189,22 +189,22 @@ class JointType:
         """Return the axis of each part.
 
         Args:
-            own: A body's axes (K, 3), for the parts that leave theirs open.
+            own: A body's axes (K, 3), for the parts with open axes.
 
         Returns:
-            The axes (P, 3); a ball's is zero.
+            The axes (P, 3); zero for a ball.
         """
         given = iter(own)
         rows = [np.zeros(3) if p.kind == "ball" else p.axis if p.axis is not None else next(given) for p in self.parts]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
     def joints(self, name: str, own_axes: FloatArray, anchor: FloatArray = _ORIGIN) -> tuple[LinkJoint, ...]:
-        """Return its parts as joints of a body.
+        """Return the parts as joints of a body.
 
         Args:
             name: Name of the body.
-            own_axes: Its axes (K, 3), for the parts that leave theirs open.
-            anchor: The point (3,) that it turns about, m.
+            own_axes: The body's axes (K, 3), for the parts with open axes.
+            anchor: The point (3,) that the body rotates about, m.
 
         Returns:
             The joints NAME#0, NAME#1, ...
@@ -236,20 +236,20 @@ def register_joint_types(*joints: JointType) -> None:
 
 
 def _directions(random: np.random.Generator, count: int) -> FloatArray:
-    """Unit vectors (count, 3), uniform on the sphere."""
+    """Return unit vectors (count, 3), uniform on the sphere."""
     normal = random.standard_normal((count, 3))
     return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
 
 
 def _perpendicular(random: np.random.Generator) -> FloatArray:
-    """A direction uniform on the sphere, and one uniform among those at right angles to it."""
+    """Return a direction uniform on the sphere, and one uniform among those perpendicular to it."""
     first, other = _directions(random, 2)
     second = np.cross(first, other)
     return _unit(np.array([first, second / np.linalg.norm(second)]))
 
 
 def _unit(rows: FloatArray) -> FloatArray:
-    """Rows made unit, once more: what was drawn stays the same to the last bit, which bodies no longer see to."""
+    """Return the rows normalised again, which bodies no longer do: drawn axes have to stay the same to the last bit."""
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
@@ -275,9 +275,9 @@ register_joint_types(
     JointType("rr", (hinge(),), draw=lambda random: _unit(_directions(random, 1))),
     JointType("rr_imp", (hinge(), hinge()), draw=_perpendicular),
     JointType("rsaddle", (hinge(), hinge()), draw=lambda random: _unit(_directions(random, 2))),
-    # Each slides before it turns; the axes are for whoever builds one to keep parallel, or perpendicular.
+    # Slides come before hinges. Users are responsible for axes that are parallel or perpendicular.
     JointType("cylindrical", (slide(), hinge())),
     JointType("planar", (slide(), slide(), hinge())),
-    # Free, about a centre of rotation that moves in the body.
+    # A free joint about a centre of rotation that moves in the body.
     JointType("cor", (*_slides(), BALL, *_slides()), x_xy_order=(3, 0, 1, 2, 4, 5, 6), redundant=True),
 )

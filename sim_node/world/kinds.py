@@ -1,4 +1,4 @@
-"""The kinds of parts that a world has, by name and by class. What a kind is: sim_node.world.part."""
+"""The registered kinds of parts of worlds, by name and by class. See sim_node.world.part for what a kind is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_node.registry import Registry
 
 # Whether a frame moves in its parent. A "mountable" frame is static if it is a sensor's mounting and does not move.
 Mobility = Literal["static", "mountable", "dynamic"]
-# By the name of the kind. Frames, problems and sections of a world are in this order.
+# The registry of kinds by name. Frames, problems and sections of a world are in this order.
 PARTS: Registry[str, Any] = Registry(
     "kind of part",
     shipped=(

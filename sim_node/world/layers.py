@@ -1,4 +1,4 @@
-"""Collision layers as bits of MuJoCo: which shapes touch which."""
+"""Collision layers as MuJoCo's bit masks, which determine which shapes collide."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MAX_BITS = 31
 
 
 class CollisionFilter(NamedTuple):
-    """What decides with which shapes a shape makes contact: its layer, and the layers that it touches."""
+    """The collision filter of a shape: its layer, and the layers that it touches."""
 
     layer: str = DEFAULT_LAYER
     touches: frozenset[str] | None = None
 
     def meets(self, other: CollisionFilter) -> bool:
-        """Return whether shapes of two kinds make contact: each has to touch the layer of the other."""
+        """Return whether shapes with two filters collide: each has to touch the layer of the other."""
         return all(one.touches is None or two.layer in one.touches for one, two in ((self, other), (other, self)))
 
 
@@ -29,15 +29,15 @@ class Mask(NamedTuple):
     conaffinity: int
 
 
-# The kind of shapes without `layer` and `touches`, and of those of models; MuJoCo's default has bit 0.
+# The filter of shapes without `layer` and `touches`, and of shapes of models. MuJoCo's default uses bit 0.
 DEFAULT = CollisionFilter()
 
 
 class TooManyLayers(ValueError):
-    """More kinds of shapes are distinguished than MuJoCo has bits.
+    """There are more different collision filters than MuJoCo has bits.
 
     Attributes:
-        count: Number of kinds.
+        count: Number of filters.
         allowed: Number of bits.
     """
 
@@ -47,28 +47,28 @@ class TooManyLayers(ValueError):
 
 
 def filter_of(surface: Surface | None) -> CollisionFilter:
-    """Return the kind of a shape's surface."""
+    """Return the collision filter of a shape's surface."""
     if surface is None:
         return DEFAULT
     return CollisionFilter(surface.layer, None if surface.touches is None else frozenset(surface.touches))
 
 
 def masks_of(kinds: Iterable[CollisionFilter], reserved: int = 0) -> dict[CollisionFilter, Mask]:
-    """Return the masks of kinds of shapes.
+    """Return the masks of collision filters.
 
-    MuJoCo lets two geoms touch if the contype of either has a bit of the other's conaffinity. Each set of kinds that
-    touch the same others shares a bit in contype, and has in conaffinity those of all that it touches.
+    In MuJoCo, two geoms collide if the contype of either has a bit in common with the other's conaffinity. Filters that
+    touch the same others share a bit in contype, and have the bits of all that they touch in conaffinity.
 
     Args:
-        kinds: The kinds; that of shapes without layers is always among them, with bit 0.
+        kinds: The filters. That of shapes without layers is always included, with bit 0.
         reserved: Bits that must not be used, except bit 0.
 
     Raises:
-        TooManyLayers: MuJoCo has not enough bits.
+        TooManyLayers: MuJoCo does not have enough bits.
     """
     present = list(dict.fromkeys((DEFAULT, *kinds)))
     touched = {kind: tuple(kind.meets(other) for other in present) for kind in present}
-    # What touches nothing needs no bit.
+    # Filters that touch nothing need no bit.
     alike = list(dict.fromkeys(touched[kind] for kind in present if kind is DEFAULT or any(touched[kind])))
     free = [0, *(bit for bit in range(1, MAX_BITS) if not reserved >> bit & 1)]
     if len(alike) > len(free):

@@ -44,9 +44,9 @@ class Layout:
 
     Attributes:
         frames: The table of frames.
-        poses: Poses (N, 7) of each frame in its parent, m: of a moving one, at its first keyframe or in its initial
+        poses: Pose (N, 7) of each frame in its parent, m. For a moving frame, that of its first keyframe or its initial
             state.
-        parts: The row of each part that is a frame, and the part, in the order of the rows.
+        parts: Row and part of each frame that is a part, in the order of the rows.
     """
 
     frames: FrameTable
@@ -85,8 +85,8 @@ class Layout:
         return tuple(sorted((*self.bodies, *self.model_links), key=lambda each: each[0]))
 
 
-# The layout that was made last, and its world, neither of which changes: a run, its names, markers, descriptions and
-# pages need the same.
+# Cache of the last layout and its world, both of which are immutable: a run, its names, markers, descriptions and pages
+# use the same one.
 _last: tuple[World, Layout] | None = None
 
 
@@ -158,15 +158,15 @@ def _parents_first(entries: list[FrameEntry]) -> tuple[list[FrameEntry], list[in
 def joints_below(world: World, frame: str) -> tuple[str, ...]:
     """Return the names of the joints of a frame and of all frames below it, parents first.
 
-    Only hinges and slides are listed; free joints and balls have no such coordinate. The joint of a body has the name
-    of the body. If it has several parts, their names are the body, # and the index: saddle#0, saddle#1. A joint of a
-    model has its own name, below the model's prefix.
+    Only hinges and slides are listed, since free joints and balls have no scalar coordinate. The joint of a body has
+    the name of the body; if it has several parts, # and an index are appended: saddle#0, saddle#1. A joint of a model
+    has its own name, below the model's prefix.
     """
     return tuple(scalar_joints(lay_out(world), frame))
 
 
 def scalar_joints(layout: Layout, frame: str) -> Iterator[str]:
-    """Yield the names of hinges and slides as `joints_below` does, for a world that is laid out.
+    """Yield the names of hinges and slides as `joints_below` does, for a world that has been laid out.
 
     Args:
         layout: Its layout.

@@ -24,14 +24,14 @@ from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report, Setting
 
-# Of a stream of random numbers: another one than that of positions.
+# Identifies a stream of random numbers other than that of positions.
 AXES = 1
-# The folders of models that were read from texts, by text and suffix. They are deleted at the end of the process.
+# The temporary folders of models that were read from texts, by text and suffix. They are deleted at process exit.
 _KEPT: dict[tuple[str, str], TemporaryDirectory[str]] = {}
 
 
 def randomised(world: World, seed: int) -> World:
-    """Return a world with each position_range replaced by a position drawn from it, and with other random axes.
+    """Return a world with each position_range replaced by a position drawn from it, and with random axes drawn again.
 
     The distribution is uniform; the same world and seed give the same positions and axes.
     """
@@ -57,7 +57,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         path: A file, a package:// URI, or the name of a shipped world.
         allow: Folders that the world may refer to, in addition to its own.
         model: Which model to load from a file with several.
-        fetch: Whether models that it or its schematic names by URLs may be fetched, once.
+        fetch: Whether models that it or its schematic refers to by URLs may be fetched, once.
 
     Returns:
         The world.
@@ -114,9 +114,9 @@ def loads(
     folder = kept or TemporaryDirectory(prefix="sim_node_text_")
     try:
         file = Path(folder.name, f"text{suffix}")
-        if kept is None:  # else another thread may be reading it
+        if kept is None:  # otherwise, another thread may be reading it
             file.write_text(text, encoding="utf-8")
-        # Without files and source, a recording writes the world instead of copying a file of another name.
+        # Without files and source, a recording writes the world instead of copying a file with another name.
         world = replace(_checked(file, Path("<text>"), allow, model, fetch=fetch), files=(), source="")
         if any(file.resolve() in map(Path.resolve, each.files) for each in world.of(Model)):
             _KEPT[text, suffix] = folder
@@ -150,7 +150,7 @@ def _kind_of(value: object) -> str:
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection while much is made: it would traverse what is half-built over and over."""
+    """Pause cyclic garbage collection while many objects are created, which it would traverse over and over."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -167,7 +167,7 @@ def _in_file_order(problems: list[Problem]) -> list[Problem]:
 
 
 def unused(settings: list[Setting], world: World) -> Iterator[Problem]:
-    """Yield what an included file sets and the including world sets differently, once for each location."""
+    """Yield settings of included files that differ from those of the including world, once for each location."""
     seen: set[Place] = set()
     for place, fields, value in settings:
         if place.where.file == world.source or place in seen:

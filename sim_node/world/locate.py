@@ -13,9 +13,9 @@ from sim_node.world.problems import quoted, quoted_path
 from sim_node.world.unsupported import no_such_model
 
 PACKAGE = "sim_node"
-# Suffixes of worlds that run as programs when they are read: only a path that the user gives leads to one.
+# Suffixes of worlds that are run as programs when they are read; only a path that the user gives may refer to one.
 PROGRAMS = (".py",)
-# Folders that stand for a world in them: the file by which they are known, and what finds the world's file.
+# Folders that stand for a world: the name of the manifest that identifies them, and a function that finds the world.
 MANIFESTS: Registry[str, Callable[[Path], Path]] = Registry("manifest of a folder", group="sim_node.readers")
 # Registers a function for the name of a manifest.
 manifest = MANIFESTS.add
@@ -28,17 +28,17 @@ DEFAULT_WORLD = "guided"
 
 
 class LocateError(Exception):
-    """A reference does not lead to a file. The message gives the reference and similar names."""
+    """A reference does not resolve to a file. The message gives the reference and similar names."""
 
 
 class NoSuchFile(LocateError):
-    """A reference may be followed, and there is no file."""
+    """A reference is allowed, but the file does not exist."""
 
 
 def locate(reference: str | Path) -> Path:
     """Return the file of a path, a package:// URI or the name of a shipped world. Raises LocateError.
 
-    Only a path leads to a world that runs as a program.
+    Only a path may refer to a world that is run as a program.
     """
     text = str(reference)
     try:
@@ -49,7 +49,7 @@ def locate(reference: str | Path) -> Path:
 
 
 def is_program(path: Path) -> bool:
-    """Return whether a world in this file runs as a program when it is read."""
+    """Return whether a world in this file is run as a program when it is read."""
     return path.suffix.lower() in PROGRAMS
 
 
@@ -91,7 +91,7 @@ def world_in(folder: Path) -> Path | None:
 
 
 def special(path: Path) -> str:
-    """Return what a path is that exists and is neither a file nor a folder."""
+    """Return a description of a path that exists and is neither a file nor a folder."""
     kinds = {"a pipe": Path.is_fifo, "a socket": Path.is_socket}
     return next((kind for kind, is_one in kinds.items() if is_one(path)), "a device")
 
@@ -117,14 +117,14 @@ def shipped_robots() -> dict[str, Path]:
 
 
 def _shipped(kind: str, *suffixes: str) -> dict[str, Path]:
-    """Return the files of a folder of config/ that have one of some suffixes, or any."""
+    """Return the files in a folder of config/ with one of these suffixes, or with any."""
     folder = share(PACKAGE)
     files = sorted((folder / "config" / kind).iterdir()) if folder is not None else ()
     return {path.stem: path for path in files if path.suffix in (suffixes or (path.suffix,)) and path.is_file()}
 
 
 def first_comment(path: Path) -> str:
-    """Return the first sentence of the comment that a world file begins with; empty if it has none."""
+    """Return the first sentence of the comment at the beginning of a world file; empty if it has none."""
     found: list[str] = []
     with path.open(encoding="utf-8", errors="replace") as file:
         lines = file.read(_MAX_COMMENT).splitlines()
@@ -147,10 +147,10 @@ def first_comment(path: Path) -> str:
 def package_path(uri: str, table: Mapping[str, Path] | None = None, sources: Iterable[Path] = ()) -> Path:
     """Return the file of `package://PACKAGE/PATH` in the package's folder. Raises LocateError.
 
-    The folder is that of the table, or the installed package's share folder, or one of the sources that has the
-    package's name, or is in one that contains it.
+    The folder is that in the table, or the share folder of the installed package, or a folder with the package's name
+    that is one of the sources or directly in one of them.
     """
-    # Three slashes, as some exporters write them, can mean nothing else.
+    # Accept three slashes, which some exporters write.
     package, _, inside = uri.removeprefix("package://").lstrip("/").partition("/")
     folder = (table or {}).get(package) or share(package) or _source(package, sources)
     if folder is None:

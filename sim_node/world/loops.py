@@ -57,7 +57,7 @@ class LoopClosure:
     """
 
     name: str = given(Text(least=1), "Its name, unique in the world")
-    # One of MATES.
+    # A key of MATES.
     kind: str = given(Text(least=1), "What is held: ball, hinge, distance or lock", key="type")
     frames: tuple[str, str] = given(None, "Names of the two frames")
     poses: FloatArray = given(None, "Pose (2, 7) of the connector in each frame", "m")
@@ -97,7 +97,7 @@ class LoopClosures(Kind[LoopClosure]):
                     yield place.problem(f"no frame {quoted(frame)}{did_you_mean(frame, frames)}")
 
     def renamed(self, part: LoopClosure, rename: Rename) -> LoopClosure:
-        """Return it between the same frames."""
+        """Return the constraint between the same frames."""
         first, second = map(rename.frame, part.frames)
         return replace(part, name=rename.under(part.name), frames=(first, second))
 

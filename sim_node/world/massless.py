@@ -1,4 +1,4 @@
-"""Links without mass between others that have some: whether what they carry defines how they move."""
+"""Massless links between others with mass: check whether their motion is defined by what they carry."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from sim_node.spatial.geometry.arrays import FloatArray
 if TYPE_CHECKING:
     from mujoco import MjModel
 
-# Mass and inertia (kg, kg m^2) of a link without mass, which MuJoCo would refuse.
+# Mass and inertia (kg, kg m^2) of a massless link, which MuJoCo would reject otherwise.
 CARRIER_MASS = 1e-12
-# Below this, relative to links of 1 kg and 1 kg m^2, only the carriers resist a motion.
+# Relative inertia, compared with carriers of 1 kg and 1 kg m^2, below which only the carriers resist a motion.
 _DEFINED = 1e-9
 
 
 def undefined_joints(model: MjModel, qpos: FloatArray, carriers: Sequence[int]) -> list[int]:
-    """Return the joints whose motion no mass and no armature defines.
+    """Return the joints whose motion is not defined by any mass or armature.
 
-    With carriers of mass e, the mass matrix is M + e C. A direction v of motion is defined if v M v is not small
+    With carriers of mass e, the mass matrix is M + e C. A direction of motion v is defined if v M v is not small
     compared with v (M + C) v.
 
     Args:
-        model: A compiled model, in which bodies without mass have CARRIER_MASS.
-        qpos: Positions (nq,) at which this is checked.
-        carriers: These bodies.
+        model: A compiled model in which massless bodies have CARRIER_MASS.
+        qpos: Positions (nq,) at which to check this.
+        carriers: The massless bodies.
 
     Returns:
-        For each direction, the carrier's joint that takes most part in it; empty if all motions are defined.
+        For each undefined direction, the joint of a carrier that contributes most to it; empty if there is none.
     """
     import mujoco
 
@@ -40,9 +40,9 @@ def undefined_joints(model: MjModel, qpos: FloatArray, carriers: Sequence[int]) 
     heavy = copy.copy(model)
     heavy.body_mass[carriers] = 1.0
     heavy.body_inertia[carriers] = 1.0
-    # What the model derives from them: bodies of one joint have a constant of their own.
+    # Update constants that the model derives from masses.
     mujoco.mj_setConst(heavy, mujoco.MjData(heavy))
-    # By the Cholesky factor of the heavy one, for scipy.linalg takes longer to import than a world to load.
+    # Use numpy's Cholesky factor, because importing scipy.linalg takes longer than loading a world.
     root = np.linalg.inv(np.linalg.cholesky(_mass_matrix(heavy, qpos)))
     values, vectors = np.linalg.eigh(root @ _mass_matrix(model, qpos) @ root.T)
     vectors = root.T @ vectors

@@ -25,9 +25,9 @@ class MateType:
         parts: The free motions, in their order.
         joint: The joint type that the mate becomes if it carries a body: one with the same parts and open axes, or
             `free` if only a loop can maintain the mate.
-        values: Names of the initial values of slides and hinges, in their order. A ball starts at rest.
-        distance: Whether only the distance between the connectors' origins is constrained: the slide among the parts,
-            whose value is the only one.
+        values: Names of the initial values of slides and hinges, in order. A ball starts at rest.
+        distance: Whether only the distance between the connectors' origins is constrained. It is the slide among the
+            parts, which has the only value.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Mates and the connectors that they join: fields, and what files say of them in systems, frames and sensors."""
+"""Mates and the connectors that they join: fields, and their format in systems, frames and sensors of world files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_node.world.readers.keys import Form, Keys, either, listing, number, tex
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar
 from sim_node.world.readers.yaml_values import Table, Value
 
-# An axis and a normal at a smaller angle (its sine) define no direction.
+# Minimum sine of the angle between an axis and a normal, for these to define a frame.
 PARALLEL = 1e-9
 _ENDS = Pair(Text(), noun="connectors")
 _Pairs = tuple[tuple[float, float], ...]
@@ -32,7 +32,7 @@ _VALUE = Number(-MAX_DISTANCE, MAX_DISTANCE)
 
 
 class _Cached:
-    """What has room for what is computed once."""
+    """Base class with a __dict__, for cached properties of classes with slots."""
 
 
 @declared(define="connector")
@@ -62,7 +62,7 @@ class MateConnector(_Cached):
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Record axes that define no frame, which cannot be made."""
+        """Record a fault if the axes do not define a frame."""
         axis, across = found.get("main_axis", np.array(Z)), found.get("normal")
         if "main_axis" in table and "main_axis" not in found:
             return
@@ -128,7 +128,7 @@ def _unit(rows: FloatArray) -> FloatArray:
 
 
 def mate_around(value: Value) -> MateType | None:
-    """Return the type of the mate that a value belongs to; None if it is not clear."""
+    """Return the type of the mate that a value belongs to; None if it is unknown."""
     node = None if value.holder is None else value.holder.node
     given = [kind for kind in MATES if isinstance(node, Mapping) and kind in node.entries]
     return MATES[given[0]] if len(given) == 1 else None
@@ -175,7 +175,7 @@ class MateLimits(Limits):
     is_array = False
 
     def read(self, value: Value, context: Any) -> Any:
-        """Read [low, high], or a list with that or nothing for each of several values."""
+        """Read [low, high], or a list with that or null for each of several values."""
         mate = mate_around(value)
         found = read_limits(value, JOINTS[mate.joint]) if is_free(value) and mate is not None else BAD
         return found if found is BAD else tuple((low, high) for low, high in found.tolist())
@@ -197,7 +197,7 @@ class MateStop(PartOf):
 
 
 def is_free(value: Value) -> bool:
-    """Return whether the mate around a value has one value for each free motion; record that it has no such key."""
+    """Return whether the mate that a value belongs to has a value for each free motion; record a fault if not."""
     mate = mate_around(value)
     if mate is None or not (mate.distance or len(mate.values) != len(mate.parts) or not mate.parts):
         return mate is not None
@@ -206,7 +206,7 @@ def is_free(value: Value) -> bool:
 
 
 class Target(Number):
-    """The distance that a mate takes in motion."""
+    """The distance that a mate approaches during motion."""
 
     def read(self, value: Value, context: Any) -> float:
         """Read the distance of a mate that holds one."""
@@ -240,7 +240,7 @@ class Mate:
     stop: Stop | None = given(MateStop(), "The springs at the limits; as hard as possible if not given", default=None)
     friction_loss: tuple[float, ...] | None = given(Losses(), "Dry friction", "N or N m", default=None)
     enabled: bool = given(Flag(), "Whether it is there", default=True)
-    # It constrains moving bodies in any case.
+    # Moving bodies are constrained in any case.
     snap: bool = given(Flag(), "Whether it moves parts when the world is assembled", default=True)
     target: float | None = given(Target(0.0, MAX_DISTANCE), "Distance in motion, of a distance", "m", default=None)
     place: Place = place_of(default=NO_PLACE)
@@ -272,7 +272,7 @@ class Mate:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Read its type, connectors and initial values, whose keys depend on the types that there are."""
+        """Read its type, connectors and initial values, whose keys depend on the registered types."""
         found.setdefault("name", f"mates[{table.value.key}]")
         if (kind := only_kind(table, tuple(MATES))) is None:
             return
@@ -281,7 +281,7 @@ class Mate:
         found |= {"kind": mate.name, "connectors": ends, "connector_places": places, "values": read_values(table, mate)}
 
     def data(self) -> dict[str, Any]:
-        """Return it as data of a file."""
+        """Return the mate as data of a file."""
         return {**data_of(self), self.kind: list(self.connectors), **self.initial()}
 
     def initial(self) -> dict[str, float]:
@@ -335,7 +335,7 @@ def attachment_keys() -> Keys:
 
 
 def read_connector(name: str, value: Value) -> MateConnector:
-    """Read a connector; BAD with the fault recorded."""
+    """Read a connector; return BAD if there is a fault, which is recorded."""
     if "/" in name:
         value.error(f"the name {name!r} has a slash, which is not allowed for connectors")
     kind = MateConnector if value.get("body") is None else RedirectedMateConnector
@@ -364,7 +364,7 @@ def read_attachment(value: Value | None, frame: str, context: Any) -> None:
 
 
 def only_kind(table: Table, kinds: tuple[str, ...]) -> Value | None:
-    """Return the value under the type of mate that a mapping gives, by which it is; None with the fault recorded."""
+    """Return the value under the one type of mate among the keys of a mapping; None if there is a fault, recorded."""
     given = [value for kind in kinds if (value := table.get(kind)) is not None]
     if len(given) == 1:
         return given[0]
@@ -375,7 +375,7 @@ def only_kind(table: Table, kinds: tuple[str, ...]) -> Value | None:
 
 
 def read_values(table: Table, mate: MateType) -> tuple[float | None, ...] | None:
-    """Read the initial values that are given. Names that the type does not have are faults."""
+    """Read the given initial values. Names that the type does not have are faults."""
     given = {name: value for name in value_names() if (value := table.get(name)) is not None}
     for name in given.keys() - set(mate.values):
         allowed = f"it has {', '.join(mate.values)}" if mate.values else "it has no initial values"

@@ -17,7 +17,7 @@ from sim_node.world.triangles import Triangles
 if TYPE_CHECKING:
     from mujoco import MjSpec
 
-# Meshes with contacts, by their convex hulls. Others are only shown.
+# Suffixes of meshes that can collide, with their convex hulls. Others are only shown.
 MESHES, MESHES_SHOWN = (".stl", ".obj"), (".glb", ".gltf")
 MAX_BYTES = 256 * 1024 * 1024
 GLB_MAGIC = b"glTF"
@@ -42,9 +42,9 @@ def mesh_fault(path: Path) -> str:
 
 
 def add_mesh(spec: MjSpec, source: Path | Triangles, scale: FloatArray) -> str:
-    """Add a mesh to a specification, once for each file or triangles, and scale. Return its name there.
+    """Add a mesh to a specification, once for each file or set of triangles and scale. Return its name there.
 
-    Mass and contacts use the convex hull, because meshes for display are seldom closed.
+    Mass and contacts use the convex hull, because visual meshes are seldom closed.
     """
     import mujoco
 
@@ -76,7 +76,7 @@ def triangles_of(path: Path) -> Triangles:
         model = spec.compile()
     except mujoco.FatalError as error:
         raise ValueError(message_of(str(error))) from None
-    # MuJoCo moves a mesh into its principal axes.
+    # MuJoCo transforms meshes to their principal axes.
     turn = quaternions.to_matrix(model.mesh_quat[0][[1, 2, 3, 0]])
     return Triangles(model.mesh_vert.astype(np.float64) @ turn.T + model.mesh_pos[0], model.mesh_face)
 

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 DEFAULT_FIXED_FRAME = "map"
 INTERPOLATIONS = ("slerp", "step", "smooth", "catmull_rom")
-# Those that follow cubics, with the same velocity on both sides of a keyframe.
+# Interpolations by cubics, with continuous velocity at keyframes.
 CURVED = ("smooth", "catmull_rom")
 OUTSIDE = ("hold", "loop", "pingpong")
 
 MIN_STEP_NS = 1_000
-# A frame whose pose changes by less (m, or quaternion) does not move.
+# Tolerance (m, or quaternion component) within which a frame is considered not to move.
 STILL = 1e-9
 P = TypeVar("P")
 
@@ -195,15 +195,15 @@ class Motion:
 
 
 class _NotGiven:
-    """Of a keyword: `replace(world, bodies=())` and `sky=None` remove parts, and leaving them out does not."""
+    """The default of keywords: `replace(world, bodies=())` and `sky=None` remove parts, omitting them does not."""
 
     def __repr__(self) -> str:
         return "NO_PARTS"
 
 
 NO_PARTS: Any = _NotGiven()
-# Type checkers see an ordinary class here. For a dataclass they would refuse replace(world, bodies=...), as the kinds
-# of parts are not among the fields.
+# Type checkers see an ordinary class here. For a dataclass, they would reject replace(world, bodies=...), because the
+# kinds of parts are not among the fields.
 _frozen = dataclass(frozen=True, init=False, slots=True)
 
 
@@ -211,7 +211,7 @@ _frozen = dataclass(frozen=True, init=False, slots=True)
 class World:
     """A world: one tree of frames below `fixed_frame` (ENU), its contents, and its time.
 
-    Parts are grouped by kind, the registered names of sim_node.world.part. Each kind is an attribute and a keyword:
+    Parts are grouped by kind; see sim_node.world.part. Each kind is an attribute and a keyword argument:
     World("w", bodies=(ball,)).bodies. A kind without parts is (). Parts are checked when the world is laid out, by
     `lay_out` and thus by `Simulation`. `assembly.assemble` converts systems and attachments to frames, bodies, loops
     and poses of frames.
@@ -273,7 +273,7 @@ class World:
     source: str = field(compare=False)
     files: tuple[Path, ...] = field(compare=False, repr=False)
 
-    if TYPE_CHECKING:  # `__getattr__` finds them, and those of plug-ins; a kind with Any is None where it has no part
+    if TYPE_CHECKING:  # found by `__getattr__`, like those of plug-ins; a kind with Any is None if it has no part
         frames: tuple[StaticFrame, ...]
         sensors: tuple[Sensor, ...]
         motions: tuple[Motion, ...]
@@ -365,7 +365,7 @@ class World:
             object.__setattr__(self, key, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "parts":  # copying looks names up before there are any attributes
+        if name.startswith("_") or name == "parts":  # copying looks up names before there are any attributes
             raise AttributeError(name)
         kind = PARTS.table().get(name)
         if kind is None:
@@ -412,7 +412,7 @@ class World:
         """Return the number at a key path.
 
         Args:
-            path: A path in what `to_yaml` writes, as in bodies[ball].inertial.mass or
+            path: A path in the output of `to_yaml`, such as bodies[ball].inertial.mass or
                 motions[0].keyframes[2].position[1]. Entries of lists are given by index or by name.
 
         Returns:

@@ -23,14 +23,14 @@ from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import CONES, FLAGS
 from sim_node.world.writers.values import one_or_more
 
-# MuJoCo has one of each for all contacts.
+# Options of which MuJoCo has a single one for all contacts.
 SETTINGS = (
     *("cone", "impratio", "noslip_iterations", "noslip_tolerance", "ccd_iterations", "ccd_tolerance"),
     *("o_margin", "o_solref", "o_solimp", "o_friction"),
 )
-# Flags that a world takes over from its models: how constraints are solved. Others would change the rest of the world.
+# Flags that a world adopts from its models, on how constraints are solved. Others would change the rest of the world.
 SHARED_FLAGS = (*FLAGS, "override")
-# Of one model; see `touches`. Not of the motion.
+# The flag for contacts of a single model, see `touches`; and flags without effect on the motion.
 _CONTACT, _WITHOUT_EFFECT = "contact", ("energy", "fwdinv", "sensor", "autoreset")
 
 
@@ -38,8 +38,8 @@ _CONTACT, _WITHOUT_EFFECT = "contact", ("energy", "fwdinv", "sensor", "autoreset
 class Link:
     """A frame of a model: one of its bodies, or the frame of a joint or site, fixed to a body.
 
-    parent: its parent's name in the model, empty for the frame that the model is attached to; pose (7,): in the parent
-    with neutral joints; is_body: whether MuJoCo has a body of this name.
+    parent: name of its parent in the model, empty for the frame that the model is attached to; pose (7,): in the parent
+    with neutral joints; is_body: whether it is a MuJoCo body.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Link:
 class Start:
     """An initial state: q and qd by joint, and act and ctrl of all actuators in the model's order.
 
-    followers: q of joints that are coupled with those of q, and follow them.
+    followers: q of joints that follow those in q, because they are coupled.
     """
 
     q: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -79,13 +79,13 @@ class Model:
         parent: The frame that it is attached to.
         prefix: Goes before the names of its frames, and of everything in MuJoCo.
         start: The initial state.
-        keyframes: Named states of the model's file.
+        keyframes: Named states in the model's file.
         actuators: Names of the actuators in the model, in its order.
         mimics: URDF joints that follow another one: (joint, followed joint, multiplier, offset).
         speeds: URDF joints that actuators may not drive faster: (joint, m/s or rad/s).
-        options: Options of MuJoCo that the file sets. A world takes over those of contacts, and overrides the others.
-        flags: Whether parts of MuJoCo's pipeline are on, by their names, where the file says so.
-        read_with: Keys of the include that its file was read with, as in a world file.
+        options: MuJoCo options that the file sets. A world adopts those of contacts, and overrides the others.
+        flags: Whether parts of MuJoCo's pipeline are on, by name, as far as the file states it.
+        read_with: Keys of the include with which its file was read, as in a world file.
         shown: Meshes that are only shown, and the names of their links.
         urdf: The text of a URDF model with absolute paths of meshes; empty for other models.
         files: All files that were read for it, its own first.
@@ -136,7 +136,7 @@ class Model:
         return any(joint.kind == "free" for joint in self.joints())
 
     def starts(self) -> dict[str, FloatArray]:
-        """Return the initial q of every joint: as set, as given by the joints that it is coupled with, or neutral."""
+        """Return the initial q of every joint: as given, as it follows from coupled joints, or neutral."""
         given = {**self.start.q, **self.start.followers}
         q = {joint.name: given.get(joint.name, joint.neutral) for joint in self.joints()}
         for joint, followed, multiplier, offset in self.mimics:
@@ -147,7 +147,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelLink:
-    """A link as a frame of the tree. pose (7,): in its parent at the start."""
+    """A link as a frame of the tree. pose (7,): initial pose in its parent."""
 
     model: Model
     link: Link
@@ -185,7 +185,7 @@ def links_of(model: Model) -> Iterator[ModelLink]:
 
 
 def physics_of(world: World) -> Physics:
-    """Return the physics of a checked world with what its models bring."""
+    """Return the physics of a checked world, including the settings of its models."""
     found = dict(_settings_of_models(world))
     if not found:
         return world.physics
@@ -203,12 +203,12 @@ def physics_of(world: World) -> Physics:
 
 
 def touches(model: Model, world: World) -> bool:
-    """Return whether a model makes contact: its file may switch its own contacts off."""
+    """Return whether a model can collide: its file may disable its own contacts."""
     return model.flags.get(_CONTACT, True) or not world.physics.contact
 
 
 def adopted_settings(world: World) -> Iterator[Problem]:
-    """Yield for each model what the whole world takes over from it, where that is not MuJoCo's default."""
+    """Yield for each model the settings that the whole world adopts from it, if they differ from MuJoCo's defaults."""
     if not world.models:
         return
     usual = {**default_options(), **world.physics.options}
@@ -222,7 +222,7 @@ def adopted_settings(world: World) -> Iterator[Problem]:
 
 def contradicting_settings(world: World) -> Iterator[Problem]:
     """Yield settings and flags of models that cannot be honoured."""
-    if not world.models:  # which MuJoCo has read
+    if not world.models:  # worlds with models imply that MuJoCo can be imported
         return
     usual = {**default_options(), **world.physics.options}
     stated = _stated(world)
@@ -244,7 +244,7 @@ def contradicting_settings(world: World) -> Iterator[Problem]:
 
 
 def _settings_of_models(world: World) -> Iterator[tuple[str, tuple[Any, Model]]]:
-    """Yield each setting that a model brings and the world does not state, and the first model that does."""
+    """Yield each setting of models that the world does not state, and the first model that has it."""
     stated = _stated(world)
     seen: set[str] = set()
     for model in world.models:
@@ -270,7 +270,7 @@ def _stated(world: World) -> dict[str, Any]:
 
 
 def _here(key: str, world: World, options: Mapping[str, Any]) -> Any:
-    """Return the value of a setting, or whether a flag is on, without the models."""
+    """Return the value of a setting, or whether a flag is on, disregarding the models."""
     if not key.startswith("flag "):
         return options[key]
     import mujoco
@@ -308,7 +308,7 @@ def model_problems(world: World) -> Iterator[Problem]:
 
 
 def overridden_options(world: World) -> Iterator[Problem]:
-    """Yield options of MuJoCo that a model's file sets and the including world overrides."""
+    """Yield MuJoCo options that a model's file sets and the including world overrides."""
     for model in world.models:
         here = _options(world.physics, world)
         differing = [
@@ -336,7 +336,7 @@ def _options(physics: Physics, world: World) -> dict[str, Any]:
 
 
 def _shown(key: str, value: Any) -> str:
-    """Return the value of a setting, an option or a flag in words."""
+    """Return the value of a setting, an option or a flag as text."""
     if key == "cone":
         return CONES[int(value)]
     if key == "integrator":
@@ -353,7 +353,7 @@ class ModelParts(Kind[Model]):
     section = "include"
 
     def entries(self, world: World) -> Iterator[FrameEntry]:
-        """Return the links. Problems of the first ones' parent are located where the model is attached."""
+        """Return the links. Problems of the topmost links' parent are located where the model is attached."""
         for model in self.parts(world):
             for link in links_of(model):
                 yield FrameEntry(link.name, link.parent, link, link.link.place, model.parent_place, link)
@@ -375,22 +375,22 @@ class ModelParts(Kind[Model]):
         }
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of their parents."""
+        """Return every problem of the models' parents and settings."""
         return model_problems(world)
 
     def renamed(self, part: Model, rename: Rename) -> Model:
-        """Return it below the prefix, with the location of the include."""
+        """Return the model below the prefix, with the location of the include."""
         prefix = rename.under(part.prefix).strip("/")
         return replace(part, prefix=prefix, place=rename.place, **rename.below(part))
 
 
 def _begins_at(start: Start, keyframe: Start) -> bool:
-    """Return whether a start is a keyframe, apart from the state of joints."""
+    """Return whether a start is based on a keyframe: equal except for the state of joints."""
     same = replace(start, q={}, qd={}, followers={}) == replace(keyframe, q={}, qd={})
     return same and keyframe.q.keys() <= start.q.keys() and keyframe.qd.keys() <= start.qd.keys()
 
 
 def _changed(state: Mapping[str, FloatArray], begin: Mapping[str, FloatArray]) -> dict[str, Any]:
-    """Return what a start sets differently from a keyframe, by joint."""
+    """Return the values of a start that differ from those of a keyframe, by joint."""
     changed = {joint: value for joint, value in state.items() if not np.array_equal(value, begin.get(joint, ()))}
     return {joint: one_or_more(value) for joint, value in changed.items()}

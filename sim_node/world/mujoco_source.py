@@ -1,4 +1,4 @@
-"""Import of MuJoCo, and access to its models before a run."""
+"""Import of MuJoCo, and models as MuJoCo reads them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
     from sim_node.world.readers.xml_elements import Element
 
-# MuJoCo draws groups 0 to 2.
+# A geom group that is not drawn by default: MuJoCo draws groups 0 to 2.
 HIDDEN_GROUP = 3
 VARIABLE = "MUJOCO_GL"
-# OpenGL back ends without a window and with one, and the packages of Debian and Ubuntu for them.
+# OpenGL back ends, headless ones first, and their packages in Debian and Ubuntu.
 OPENGL = {"egl": "libegl1 libgl1-mesa-dri libopengl0", "osmesa": "libosmesa6", "glfw": "libglfw3"}
 ALLOWED = f"{', '.join(OPENGL)}, off (no rendering), or unset"
 
 
 def without_opengl(reason: str) -> str:
-    """Return the message for a machine on which rendering needs EGL and cannot have it.
+    """Return the message for a machine on which EGL, which rendering needs, cannot be loaded.
 
-    reason: What its loader says.
+    reason: The message of its loader.
     """
-    # PyOpenGL's words for a library that is not installed say nothing to those who did not choose it.
+    # PyOpenGL's message for a library that is not installed means nothing to users.
     detail = "" if "'NoneType' object has no attribute" in reason else f": {reason}"
     return f"rendering needs OpenGL through EGL{detail}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
 
@@ -45,14 +45,14 @@ def without_opengl(reason: str) -> str:
 def mujoco_fault() -> str:
     """Return why MuJoCo cannot be used, to follow `bodies need MuJoCo, `; empty if it can.
 
-    Call it before the first import.
+    Call this before the first import of MuJoCo.
     """
     try:
         with _glfw_when_used():
             import mujoco
     except ImportError as error:
         return f"which cannot be imported: {how_to_install(error)}"
-    except Exception as error:  # the back end of MUJOCO_GL may raise anything if a library is missing
+    except Exception as error:  # the back end in MUJOCO_GL may raise anything if a library is missing
         chosen = os.environ.get(VARIABLE, "")
         if not chosen:
             raise
@@ -64,21 +64,21 @@ def mujoco_fault() -> str:
 
 
 class _Glfw(ModuleType):
-    """Stands for the module glfw, and imports it when it is first used.
+    """Proxy for the module glfw, which imports it on first use.
 
-    MuJoCo imports it for windows that are seldom opened. That takes 0.2 s: glfw starts a Python for each library that
-    it finds, only to read its version, and cffi makes a parser of C.
+    MuJoCo imports glfw for windows, which are seldom opened. That takes 0.2 s: glfw starts a Python process for each
+    library that it finds, only to read its version, and cffi creates a C parser.
     """
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):  # asked by the import system
+        if name.startswith("__"):  # requested by the import system
             raise AttributeError(name)
         return getattr(importlib.import_module("glfw"), name)
 
 
 @contextmanager
 def _glfw_when_used() -> Iterator[None]:
-    """Let MuJoCo's import end without glfw; but if MUJOCO_GL is set, whether its back end works is seen now."""
+    """Defer MuJoCo's import of glfw, unless MUJOCO_GL is set: then, whether its back end works is found out now."""
     if "glfw" in sys.modules or os.environ.get(VARIABLE):
         yield
         return
@@ -91,7 +91,7 @@ def _glfw_when_used() -> Iterator[None]:
 
 
 def need_mujoco(source: str) -> None:
-    """Raise WorldError if MuJoCo, which the bodies of a world in a file need, cannot be imported."""
+    """Raise WorldError if MuJoCo, which the bodies of a world need, cannot be imported."""
     if fault := mujoco_fault():
         raise WorldError([Problem(Where(source), "bodies", f"bodies need MuJoCo, {fault}")])
 
@@ -105,10 +105,10 @@ _NOISE = re.compile(
 
 @compared
 class ModelSource:
-    """A model as MuJoCo reads it. MuJoCo opens no file: all that the model refers to is in here.
+    """A model as MuJoCo reads it. MuJoCo opens no files: everything that the model refers to is contained here.
 
-    text: MJCF or URDF with one line per element; places: for each line, the location of its element and its name.
-    includes: models in the model, by their names in the text; assets: meshes, textures and height fields, likewise.
+    text: MJCF or URDF with one line per element; places: location and name of the element on each line. includes:
+    models in the model, by their names in the text; assets: meshes, textures and height fields, likewise.
     """
 
     text: str
@@ -129,7 +129,7 @@ class ModelSource:
         return self.text.startswith("<robot")
 
     def problem(self, message: str) -> Problem:
-        """Return a message of MuJoCo as a problem at the location that it refers to."""
+        """Return a message of MuJoCo as a problem at the location that the message refers to."""
         where = self.places[0][0]
         line, name = _LINE.search(message), _NAME.search(message)
         if line and 0 < int(line[1]) <= len(self.places):
@@ -140,13 +140,13 @@ class ModelSource:
 
 
 def message_of(message: str) -> str:
-    """Return a message of MuJoCo on one line, without locations in its own text."""
+    """Return a message of MuJoCo on one line, without its own locations."""
     text = _NOISE.sub("", _LINE.sub("", message).strip())
     return "MuJoCo: " + "; ".join(filter(None, map(str.strip, text.splitlines())))
 
 
 def spec_of(source: ModelSource) -> MjSpec:
-    """Return MuJoCo's specification of a model, in which every body, joint, actuator and equality has a name.
+    """Return MuJoCo's specification of a model, with a name for every body, joint, actuator and equality constraint.
 
     A joint without a name gets that of its body. Raises WorldError with MuJoCo's message at its location.
     """
@@ -173,11 +173,11 @@ def spec_of(source: ModelSource) -> MjSpec:
 
 
 def _complete_urdf(spec: MjSpec, assets: Mapping[str, bytes]) -> None:
-    """Set what MuJoCo does not read of URDF: how meshes are weighed, what is drawn, and textures."""
+    """Set what MuJoCo does not read from URDF: the inertia of meshes, what is drawn, and textures."""
     import mujoco
 
     for mesh in spec.meshes:
-        # Links have their inertia of their own, and what is only drawn need not be closed.
+        # Links define their own inertia, and visual meshes need not be closed.
         mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
     for body in spec.bodies:
         _hide_covered(body)
@@ -187,7 +187,7 @@ def _complete_urdf(spec: MjSpec, assets: Mapping[str, bytes]) -> None:
 
 
 def _hide_covered(body: MjsBody) -> None:
-    """Do not draw the shapes for contacts of a link that has others for its looks."""
+    """Hide the collision shapes of a link that has visual shapes."""
     touching = [geom for geom in body.geoms if geom.contype or geom.conaffinity]
     if len(touching) < len(body.geoms):
         for geom in touching:
@@ -195,9 +195,9 @@ def _hide_covered(body: MjsBody) -> None:
 
 
 def _settle(spec: MjSpec) -> None:
-    """Give a model what only its own compiler would: shapes that are fitted to meshes, and lengths of actuators.
+    """Set what depends on the model's own compiler settings: shapes fitted to meshes, and length ranges of actuators.
 
-    As a part of another one, it is compiled with the settings of that.
+    As part of another model, it is compiled with the settings of that model.
     """
     import mujoco
 
@@ -213,7 +213,7 @@ def _settle(spec: MjSpec) -> None:
 
 
 def _scale_masses(spec: MjSpec) -> None:
-    """Give a model its total mass, as its compiler would, so that it has it as a part of another one, too."""
+    """Scale the masses of a model to its `settotalmass`, so that it also applies as part of another model."""
     total = spec.compiler.settotalmass
     spec.compiler.settotalmass = -1.0
     factor = total / float(spec.copy().compile().body_mass.sum())
@@ -241,7 +241,7 @@ def refusals(source: ModelSource) -> Iterator[None]:
 
 
 def default_options() -> dict[str, Any]:
-    """Return MuJoCo's default options by its names."""
+    """Return MuJoCo's default options by name."""
     import mujoco
 
     option = mujoco.MjSpec().option
@@ -250,14 +250,14 @@ def default_options() -> dict[str, Any]:
 
 
 def integrator_number(name: str) -> int:
-    """Return MuJoCo's number of an integrator."""
+    """Return the value of an integrator in MuJoCo's enumeration."""
     import mujoco
 
     return int(getattr(mujoco.mjtIntegrator, f"mjINT_{name.upper()}"))
 
 
 def _unused(name: str, used: set[str]) -> str:
-    """Return the name, or the next one after it that is not in use, and mark it as used."""
+    """Return the name, with a number appended if it is in use, and mark the result as used."""
     free, number = name, 1
     while free in used:
         number += 1
@@ -267,7 +267,7 @@ def _unused(name: str, used: set[str]) -> str:
 
 
 def _lines(root: Element, places: list[tuple[Where, str]]) -> Iterator[str]:
-    # MuJoCo names a mesh of URDF after its file.
+    # MuJoCo names URDF meshes after their files.
     name = root.get("name") or root.get("filename").partition(".")[0]
     places.append((Where(root.file, *root.at) if root.file else NOWHERE, name))
     for value in root.attributes.values():

@@ -10,7 +10,7 @@ from sim_node.world.autopilots import autopiloted, place_of
 from sim_node.world.model import World
 from sim_node.world.problems import Place, Problem, Where, quoted, refuse_any, shown_key
 
-# KIND:PORT is on this machine, KIND:HOST:PORT on HOST. An option may precede it (--master=tcp:...).
+# Links: KIND:PORT is on this machine, KIND:HOST:PORT on HOST. An option may precede it (--master=tcp:...).
 _LINK = re.compile(r"(?:.*=)?(?:tcp|tcpin|tcpout|udp|udpin|udpout|udpcl|udpbcast):(?://)?(?P<address>.*)", re.DOTALL)
 _ALLOWED = "world files may use loopback only, unless --allow-network (parameter allow_network) is given"
 
@@ -44,7 +44,7 @@ def network_problems(world: World) -> Iterator[Problem]:
 def is_local(word: str) -> bool:
     """Return whether a word is not a link, or a link on this machine.
 
-    Of host names, only localhost is known to be on this machine.
+    The only host name that is known to be on this machine is localhost.
     """
     found = _LINK.fullmatch(word)
     if found is None:

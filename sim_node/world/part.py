@@ -1,4 +1,4 @@
-"""Parts: what a world consists of. A new kind of part is one file with a class and its `@part` entry."""
+"""Parts, which a world consists of. A new kind of part is one file with a class and its `@part` entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNIT = 1e-6
 
 
 class NamedNumbers(NamedTuple):
-    """Numbers of a run that have a name: a row of a column, and a label for each."""
+    """Named numbers of a run: a row of a column, and a label for each number."""
 
     column: str
     row: int
@@ -52,10 +52,10 @@ class FrameEntry(NamedTuple):
     Attributes:
         name: The frame.
         parent: Its parent.
-        of: Its pose and mobility; None for a frame at its parent that never moves.
-        place: Where a file gives the name.
-        parent_place: Where a file gives the parent.
-        part: The part whose frame it is, by which engines find its row; None for an additional frame of a part.
+        of: Its pose and mobility; None for a frame that is always at its parent.
+        place: Location of the name in a file.
+        parent_place: Location of the parent in a file.
+        part: The part that the frame belongs to, by which engines find its row; None for an additional frame of a part.
     """
 
     name: str
@@ -82,8 +82,8 @@ class Rename:
         prefix: Goes before all names.
         fixed_frame: The fixed frame of the included world.
         root: Its new name.
-        place: Where the include is, to report problems of models.
-        root_place: Where `root` is given, or None.
+        place: Location of the include, to report problems of models.
+        root_place: Location of `root`, or None.
     """
 
     prefix: str
@@ -116,9 +116,9 @@ class Kind(Generic[P]):
             fields parent, place and parent_place.
         single: Whether a world has one such part or None, instead of a tuple.
         section: The top-level key of world files that lists the parts; by default the name of the kind.
-        starts_programs: Whether parts with a name start programs, so that an included world brings none.
-        blank: Of a single part, the data of one with defaults alone, which a number set by its key path adds to a world
-            without one; None where such a part would mean nothing.
+        starts_programs: Whether parts with a name start programs, in which case those of included worlds are left out.
+        blank: For a single part, the data of one with defaults only, which is added to a world without one when a
+            number in it is set by key path; None if such a part would be meaningless.
     """
 
     frame: str = ""
@@ -144,7 +144,7 @@ class Kind(Generic[P]):
                 yield FrameEntry(getattr(part, self.frame), of.parent, of, of.place, of.parent_place, part)
 
     def located(self, world: World) -> Iterator[tuple[P, Place]]:
-        """Yield a world's parts of this kind and where each is described: in its file, or by the kind and its index."""
+        """Yield a world's parts of this kind with their locations: in a file, or by kind and index."""
         for index, each in enumerate(self.parts(world)):
             place: Place = getattr(each, "place", NO_PLACE)
             key = self.name if self.single else f"{self.name}[{index}]"
@@ -160,11 +160,11 @@ class Kind(Generic[P]):
                 yield from (place.problem(message, key) for key, message in declared.faults(each))
 
     def remarks(self, world: World) -> Iterable[Problem]:
-        """Return what is valid and has no effect, because another part of the world decides it."""
+        """Return remarks on what is valid but has no effect, because another part of the world overrides it."""
         return ()
 
     def misfits(self, run: Any) -> Iterable[Problem]:
-        """Return what of a world's parts of this kind a run cannot do, such as formulas over signals that it lacks.
+        """Return what a run cannot do for a world's parts of this kind, such as formulas with signals that it lacks.
 
         run: a Simulation of the world at its start.
         """
@@ -172,23 +172,23 @@ class Kind(Generic[P]):
 
     @property
     def asks_run(self) -> bool:
-        """Whether only a run can tell some of their problems: the kind has `misfits` of its own."""
+        """Whether some problems can only be found by a run: whether the kind overrides `misfits`."""
         return type(self).misfits is not Kind.misfits
 
     def columns(self, world: World) -> Mapping[str, NamedNumbers]:
-        """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""
+        """Return numbers of a run that formulas may refer to, besides frames and sensors, by name."""
         return {}
 
     def renamed(self, part: P, rename: Rename) -> P | None:
-        """Return an included world's part as it is in the including world; None to leave it out."""
+        """Return a part of an included world as part of the including world; None to leave it out."""
         changes = {self.frame: rename.frame(getattr(part, self.frame)), **rename.below(part)} if self.frame else {}
         return replace(part, **changes) if changes else part  # type: ignore[type-var]
 
     def data(self, part: P, refer: Refer) -> dict[str, Any]:
         """Return a part as data of a world file: by default its fields.
 
-        refer: returns how a file is referred to. Raises NotImplementedError, with the reason if there is more to say,
-        if world files cannot express the part.
+        refer: returns the reference to a file. Raises NotImplementedError, with an optional reason, if world files
+        cannot express the part.
         """
         return declared.data_of(part, refer) if declared.is_declared(part) else data_of(part)
 
@@ -240,7 +240,7 @@ def all_parts(world: World) -> Iterator[tuple[Kind[Any], Any]]:
 
 
 def misfits_of(run: Any) -> list[Problem]:
-    """Return what of its world a run cannot do, in the order of its file. run: a Simulation at its start."""
+    """Return everything in its world that a run cannot do, in the order of its file. run: a Simulation at its start."""
     found = (problem for kind in PARTS.values() if kind.parts(run.world) for problem in kind.misfits(run))
     return sorted(found, key=lambda problem: problem.where)
 

@@ -29,7 +29,7 @@ FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Par
 
 
 class Flags(Plain):
-    """Whether parts of MuJoCo's pipeline are on, by name."""
+    """Flags: whether parts of MuJoCo's pipeline are on, by name."""
 
     def form(self, about: str) -> Form:
         """Return the form of a mapping of flags."""
@@ -41,7 +41,7 @@ class Flags(Plain):
         return {name: Flag().read(each, context) for name in FLAGS if (each := table.get(name)) is not None}
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield flags that MuJoCo does not have."""
+        """Yield flags that do not exist in MuJoCo."""
         for name in found:
             if name not in FLAGS:
                 yield "", f"no flag {quoted(name)}; allowed: {', '.join(FLAGS)}{did_you_mean(name, FLAGS)}"
@@ -66,26 +66,26 @@ class Physics:
     engine: str = given(Word(ENGINES), "What simulates bodies", default="mujoco")
     cone: str | None = given(Word(CONES), "Shape of friction cones", default=None)
     impratio: float | None = given(Number(1e-3, 1e6), "Frictional over normal constraint impedance", default=None)
-    # MuJoCo's newton and 100 if not given.
+    # If not given, MuJoCo's defaults: newton and 100.
     solver: str | None = given(Word(SOLVERS), "What solves the constraints of contacts", default=None)
     iterations: int | None = given(Whole(1, 100_000), "Maximum number of iterations of the solver", default=None)
     threads: int = given(Whole(1, 1024), "Maximum number of threads that step a fleet", default=1)
-    # As MuJoCo has them if not given.
+    # If not given, MuJoCo's defaults.
     flags: Mapping[str, bool] = given(Flags(), "Parts of MuJoCo's pipeline, on or off", default_factory=dict, omit=True)
-    # Which an MJCF file sets that is run by itself.
+    # Set by an MJCF file that is run by itself.
     options: Mapping[str, Any] = given(None, "Further options of MuJoCo by its names", default_factory=dict)
     place: Place = place_of(default=NO_PLACE)
     places: Mapping[str, Place] = places_of()
 
     @rule
     def sleeps_with_its_integrator(self) -> Iterator[Fault]:
-        """Yield that bodies do not sleep with an integrator."""
+        """Yield a fault if bodies cannot sleep with the integrator."""
         if self.flags.get("sleep") and self.integrator == "rk4":
             yield "flags.sleep", "bodies do not sleep with the integrator rk4; allowed: implicitfast, implicit, euler"
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Let faults of the timestep, which the world's step decides, be located there."""
+        """Set the location of faults of the timestep: that of its own value, or else that of the mapping."""
         timestep = table.get("timestep")
         found["place"] = Place((timestep or table.value).where, table.value.path)
 
@@ -102,7 +102,7 @@ class Physics:
 
 
 def physics_problems(physics: Physics, step_ns: int, source: str) -> Iterator[Problem]:
-    """Yield what is wrong with the physics of a world with a step (ns), read from a file."""
+    """Yield the problems of the physics of a world with a given step, ns, read from the file `source`."""
     place = physics.place if physics.place != NO_PLACE else Place(Where(source), "physics")
 
     def problem(key: str, message: str) -> Problem:
@@ -126,10 +126,10 @@ def physics_problems(physics: Physics, step_ns: int, source: str) -> Iterator[Pr
 
 
 def timestep_fault(physics: Physics, step_ns: int, restitution: float | None, contact_time: float) -> str:
-    """Return that a timestep is too large for a restitution, with the largest that works; empty if it is not.
+    """Return a message if the timestep is too large for a restitution, with the largest one that works; else empty.
 
     Args:
-        physics: How the world is simulated.
+        physics: The physics of the world.
         step_ns: Its step, ns.
         restitution: Coefficient of restitution, or None.
         contact_time: Duration of a bounce, s.

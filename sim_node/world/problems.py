@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
 
 class KeyPlace(NamedTuple):
-    """The location of an entry of a mapping in a file: of its key, and of its value."""
+    """The location of an entry of a mapping in a file: that of its key, and that of its value."""
 
     key: Place
     value: Place
@@ -119,7 +119,7 @@ class Diverged(RunFailed):
 
 
 class WorldWarning(UserWarning):
-    """Something in a world file was corrected or ignored, and should be changed in the file."""
+    """Something in a world file was corrected or ignored and should be changed in the file."""
 
 
 def refuse(key: str, message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Programs that run beside the simulation of a World: fields, words as a shell has them, and their section."""
+"""Programs that run beside the simulation of a World: fields, commands split as in a shell, and their section."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class ProgramArgument(Text):
-    """Any scalar as it is spelled: arguments of programs are text, including numbers."""
+    """Any scalar as it is spelled, since arguments of programs are text, even numbers."""
 
     def read(self, value: Value, context: Any) -> str:
         """Read a scalar."""
@@ -103,7 +103,7 @@ class ProcessParts(Kind[Process]):
             sections.setdefault(self.section, {})[process.name] = self.data(process, refer)
 
     def renamed(self, part: Process, rename: Rename) -> None:
-        """Return None: an included world brings no programs."""
+        """Return None: programs of included worlds are not started."""
 
 
 @section("processes", by_name("Programs that run beside the simulation, by name.", keys_of(Process)))

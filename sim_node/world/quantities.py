@@ -26,12 +26,12 @@ from sim_node.world.writers.values import plain, seconds
 
 
 class Plain:
-    """What is kept, checked and written as it is. By itself, it is read with other fields or later."""
+    """Base class of values that are stored and written as they are. Its own instances are read with other fields."""
 
     is_array: ClassVar[bool] = False
 
     def form(self, about: str) -> Form:
-        """Return that it may be anything."""
+        """Return the form of any value."""
         return keys.ANYTHING
 
     def read(self, value: Value, context: Any) -> Any:
@@ -40,7 +40,7 @@ class Plain:
 
     @property
     def settles(self) -> bool:
-        """Whether a value is kept otherwise than it is given in Python."""
+        """Whether a value is stored in another form than it is given in Python."""
         return type(self).settled is not Plain.settled
 
     def settled(self, found: Any, owner: str, key: str) -> Any:
@@ -78,7 +78,7 @@ class Number(Plain):
         return found
 
     def allowed(self) -> str:
-        """Return the range in words."""
+        """Return the range as text."""
         if self.above > -math.inf:
             return f"above {self.above:g}" + (f", up to {self.high:g}" if self.high < math.inf else "")
         if self.high == math.inf:
@@ -86,7 +86,7 @@ class Number(Plain):
         return f"{self.low:g} to {self.high:g}"
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a number is out of the range."""
+        """Yield a fault if a number is out of range."""
         if not (math.isfinite(found) and self.low <= found <= self.high and found > self.above):
             yield "", f"{found:g} is out of range; allowed: {self.allowed()}"
 
@@ -122,7 +122,7 @@ class Word(Plain):
         return value.choice(self.allowed, "")
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a word is not one of them."""
+        """Yield a fault if a word is not one of them."""
         if found not in self.allowed:
             yield "", f"found {found!r}; allowed: {', '.join(self.allowed)}"
 
@@ -156,7 +156,7 @@ class Text(Plain):
 
 @dataclass(frozen=True)
 class FrameName(Text):
-    """The name of a frame, which is checked with the whole tree."""
+    """The name of a frame, which is checked together with the whole tree."""
 
     least: int = 1
 
@@ -169,7 +169,7 @@ class FrameName(Text):
 
 
 class Name(FrameName):
-    """A name that those of frames begin with."""
+    """A prefix of frame names."""
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name that frames may have."""
@@ -180,7 +180,7 @@ class Name(FrameName):
 
 
 class PathOf(Plain):
-    """The path of a file, which need not be there yet."""
+    """The path of a file, which need not exist yet."""
 
     def form(self, about: str) -> Form:
         """Return the form of a path."""
@@ -191,13 +191,13 @@ class PathOf(Plain):
         return context.path_of(value)
 
     def data(self, found: Any, refer: Refer) -> str:
-        """Return how the file that is written refers to it."""
+        """Return the reference to it in the file that is written."""
         return refer(found)
 
 
 @dataclass(frozen=True)
 class FileOf(PathOf):
-    """The path of a file that is there. fault: returns why it cannot be used; empty if it can."""
+    """The path of an existing file. fault: returns why it cannot be used; empty if it can."""
 
     fault: Callable[[Path], str]
 
@@ -215,7 +215,7 @@ class FileOf(PathOf):
 
 @dataclass(frozen=True)
 class Label(Text):
-    """A name that is not blank. of: what has it."""
+    """A name that is not blank. of: the kind of entity that it names."""
 
     of: str = ""
     least: int = 1
@@ -243,7 +243,7 @@ class Time(Plain):
         return value.nanoseconds(self.low_ns)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a time is out of the range of stamps."""
+        """Yield a fault if a time is out of the range of stamps."""
         if not self.low_ns <= found <= MAX_STAMP_NS:
             yield (
                 "",
@@ -267,7 +267,7 @@ class Vector(Plain):
 
     @property
     def least(self) -> float:
-        """The least number: by default minus the largest one."""
+        """The smallest allowed number, by default minus the largest one."""
         return self.low if self.low > -math.inf else -self.high
 
     def form(self, about: str) -> Form:
@@ -289,7 +289,7 @@ class Vector(Plain):
         return floats(found, (self.size,), owner, key)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a number is out of the range."""
+        """Yield a fault if a number is out of range."""
         if not all(self.least <= each <= self.high for each in found.tolist()):
             yield "", f"{found.tolist()} is out of range; allowed: {self.least:g} to {self.high:g}"
 
@@ -312,14 +312,14 @@ class Numbers(Vector):
         return tuple(map(float, found))
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that a number is out of the range."""
+        """Yield a fault if a number is out of range."""
         return super().faults(np.asarray(found))
 
 
 def read_pair(value: Value, *, optional: bool = False) -> tuple[float, float] | None:
-    """Read [low, high], which may be infinite; nothing stands for no limits where that is possible.
+    """Read [low, high], which may be infinite; null stands for no limits where that is possible.
 
-    Return None with the fault recorded.
+    Return None if there is a fault, which is recorded.
     """
     node = value.node
     if optional and isinstance(node, Scalar) and node.plain and node.text in NULL:
@@ -332,7 +332,7 @@ def read_pair(value: Value, *, optional: bool = False) -> tuple[float, float] | 
 
 
 def _bound(value: Value) -> float:
-    """Read a finite number or an infinity; NaN with the fault recorded."""
+    """Read a finite or infinite number; return NaN if there is a fault, which is recorded."""
     node = value.node
     if isinstance(node, Scalar) and node.plain and node.text.lower() in NON_FINITE:
         number = float(node.text.lower().replace(".", ""))
@@ -357,7 +357,7 @@ class Rgb(Vector):
         return keys.listing(text, keys.number("", 0.0, 1.0), min(sizes), max(sizes))
 
     def read(self, value: Value, context: Any) -> Any:
-        """Read as many parts as one of the forms has; a missing opacity is 1."""
+        """Read three components or, if allowed, four; a missing opacity is 1."""
         parts = [each.number(0.0, 1.0) for each in value.items()]
         if len(parts) in [spelled.count(",") + 1 for spelled in self.spelled]:
             return np.array([*parts, 1.0][: self.size])
@@ -431,7 +431,7 @@ class ListOf(Plain):
         return found
 
     def count(self, value: Value) -> None:
-        """Record that there are too few or too many."""
+        """Record a fault if there are too few or too many."""
         if isinstance(value.node, Sequence) and (fault := self._size_fault(len(value.node.items), value.key)):
             value.error(fault)
 
@@ -440,7 +440,7 @@ class ListOf(Plain):
         return found if isinstance(found, tuple) else tuple(found)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that there are too few or too many, and the faults of each."""
+        """Yield a fault if there are too few or too many, and the faults of each."""
         if fault := self._size_fault(len(found), ""):
             yield "", fault
         for index, each in enumerate(found):
@@ -461,7 +461,7 @@ class ListOf(Plain):
 
 @dataclass(frozen=True)
 class Pair(ListOf):
-    """A list of two. noun: what they are."""
+    """A list of two values. noun: what they are."""
 
     least: int = 2
     most: int | None = 2
@@ -479,20 +479,20 @@ class Pair(ListOf):
 class PartOf(Plain):
     """Another declared part.
 
-    kind: its class. short: the field that anything but a mapping stands for; empty if a mapping is needed.
+    kind: its class. short: the field that any other value than a mapping sets; empty if a mapping is required.
     """
 
     kind: type[Any]
     short: str = ""
 
     def form(self, about: str) -> Form:
-        """Return the form of its mapping, or of the field that stands for it."""
+        """Return the form of its mapping, or of the short form."""
         if not self.short:
             return declared.keys_of(self.kind)
         return keys.either(about, declared.keys_of(self.kind)[self.short], declared.keys_of(self.kind))
 
     def read(self, value: Value, context: Any) -> Any:
-        """Read its mapping, or the field that stands for it."""
+        """Read its mapping or its short form."""
         holder = declared.holder_of(self.kind, self.short) if self.short else None
         if isinstance(value.node, Scalar if isinstance(holder, Number) else Sequence) and holder is not None:
             errors = len(value.report.errors)
@@ -510,7 +510,7 @@ class PartOf(Plain):
 
 
 class Inlined(PartOf):
-    """Another declared part, whose keys are among those of the part that it belongs to; None if none is given."""
+    """Another declared part, whose keys are inlined in those of its owner; None if none of them is given."""
 
     @property
     def inlined(self) -> type[Any]:
@@ -542,9 +542,9 @@ class OrNone(PartOf):
 
 @dataclass(frozen=True)
 class Other(Plain):
-    """What has a reader of its own.
+    """A value with custom functions.
 
-    says: the form, given what it is. takes: reads a value. checks: yields faults. writes: returns data.
+    says: returns the form for a description. takes: reads a value. checks: yields faults. writes: returns data.
     """
 
     says: Callable[[str], Form]

@@ -1,4 +1,4 @@
-"""What surrounds the bodies of a World: the ground, lights, sky and camera; fields, checks and sections."""
+"""The scene of a World: ground, lights, sky and camera. Fields, checks and sections."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from sim_node.world.surfaces import Material, Surface
 PLANE = "plane"
 ARRAYS = (".npy",)
 LIGHT_TYPES = ("directional", "point", "spot")
-# OpenGL has eight, one of which is that of the camera.
+# Maximum number of lights: OpenGL has eight, one of which is at the camera.
 MAX_LIGHTS = 7
 MIN_SAMPLES, MAX_SAMPLES = 2, 4096
 MAX_HEIGHT = 1e5  # m
@@ -79,7 +79,7 @@ class HeightFile(PathOf):
     """An image or an array."""
 
     def read(self, value: Value, context: Any) -> Path | None:
-        """Return the file, or None with the fault recorded."""
+        """Return the file, or None if there is a fault, which is recorded."""
         found = context.find(value)
         if found is None:
             return None
@@ -126,7 +126,7 @@ class Heightmap:
 
     @rule
     def covers(self) -> Iterator[Fault]:
-        """Yield what is wrong with the rectangle, and with the heights. Reads the file."""
+        """Yield the faults of the rectangle and the heights. Reads the file."""
         if not all(0.0 < edge <= MAX_DISTANCE for edge in self.size.tolist()):
             yield "size", f"{self.size.tolist()} is out of range; allowed: above 0 m"
         if not all(abs(each) <= MAX_DISTANCE for each in self.centre.tolist()):
@@ -260,7 +260,7 @@ class Light:
 
     @rule
     def shines(self) -> Iterator[Fault]:
-        """Yield that it has no direction, or that nothing is left of it."""
+        """Yield a fault if it has no direction, or if its attenuation is all zero."""
         if not self.direction.any():
             yield "direction", f"{self.direction.tolist()} has no direction"
         if not self.attenuation.any():
@@ -303,7 +303,7 @@ class Viewpoint:
 
     @rule
     def looks(self) -> Iterator[Fault]:
-        """Yield that it looks at itself."""
+        """Yield a fault if it looks at its own position."""
         if np.array_equal(self.position, self.look_at):
             yield "look_at", f"{self.look_at.tolist()} is the position of the camera; it must look elsewhere"
 
@@ -312,14 +312,14 @@ class Viewpoint:
 
 
 class SurroundingsParts(Kind[P]):
-    """A kind of which the parts of the including world apply, if a world is included."""
+    """A kind whose parts in included worlds have no effect: those of the including world apply."""
 
     def renamed(self, part: P, rename: Rename) -> None:
         """Return None."""
 
 
 class Single(SurroundingsParts[P]):
-    """A kind of which a world has at most one part, which is a mapping in world files."""
+    """A kind with at most one part in a world, which is a mapping in world files."""
 
     single = True
 
@@ -339,7 +339,7 @@ class Lights(SurroundingsParts[Light]):
     """Lights in the fixed frame."""
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of lights, and that there are too many."""
+        """Return every problem of lights, including their number."""
         yield from super().problems(world)
         lights = self.parts(world)
         if len(lights) > MAX_LIGHTS:
@@ -358,7 +358,7 @@ class TheCamera(Single[Viewpoint]):
     """The first view of the viewer, at most one in a world."""
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of its numbers, and that there is no such frame to follow."""
+        """Return every problem of its numbers and of the frame that it follows."""
         yield from super().problems(world)
         for each in self.parts(world):
             names = {

@@ -1,4 +1,4 @@
-"""The types of sensors in world files: sim_node.simulation.sensors and plug-ins add them."""
+"""The registry of sensor types in world files, to which sim_node.simulation.sensors and plug-ins add."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sim_node.registry import Registry
 
-# The registry is below the sensors themselves, because a type determines which frames a world has.
+# The registry is in this package, below the sensors, because a type determines which frames a world has.
 SENSOR_TYPES: Registry[str, Any] = Registry(
     "sensor",
     shipped=tuple(

@@ -1,4 +1,4 @@
-"""Shapes of bodies and their masses: fields, what files say of them, and rules."""
+"""Shapes of bodies and their masses: fields, their format in files, and rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sim_node.world.surfaces import ONLY, Material, Surface
 from sim_node.world.triangles import Triangles, hull_of, solid_of
 from sim_node.world.writers.values import one_or_more, plain
 
-# The names of a shape's sizes (m; whole lengths). Cylinders and capsules lie along z, a plane faces z.
+# Names of the sizes of each shape (m; full lengths). Cylinders and capsules are along z, as is the normal of a plane.
 SHAPES: dict[str, tuple[str, ...]] = {
     "box": ("length_x", "length_y", "length_z"),
     "sphere": ("radius",),
@@ -35,13 +35,13 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length without the caps"),
     "ellipsoid": ("radius_x", "radius_y", "radius_z"),
     "plane": (),
-    # A file's triangles, in its own units times these factors.
+    # The triangles of a file, in its own units times these factors.
     "mesh": ("scale_x", "scale_y", "scale_z"),
-    # Three arrows that show a frame: neither mass nor contact.
+    # Three arrows that show a frame, without mass and contact.
     "xyz": ("length",),
 }
 SHAPES_WITHOUT_MASS = ("plane", "xyz")
-# From the sizes of a shape in their order, m^3.
+# Volume, m^3, as a function of the sizes of a shape in order.
 VOLUMES: dict[str, Callable[..., float]] = {
     "box": lambda x, y, z: x * y * z,
     "sphere": lambda r: 4.0 / 3.0 * math.pi * r**3,
@@ -49,7 +49,7 @@ VOLUMES: dict[str, Callable[..., float]] = {
     "capsule": lambda r, length: math.pi * r**2 * (length + 4.0 / 3.0 * r),
     "ellipsoid": lambda x, y, z: 4.0 / 3.0 * math.pi * x * y * z,
 }
-# m; half of a denormal number may be zero, which MuJoCo refuses.
+# Minimum size, m: half of a denormal number may be zero, which MuJoCo rejects.
 MIN_SIZE = 1e-12
 MASS = Number(0.0, MAX_MASS)
 TRIANGLE_KEYS = Keys(
@@ -60,7 +60,7 @@ TRIANGLE_KEYS = Keys(
     required=("vertices", "faces"),
 )
 
-# Thickness of a box that stands for a plane with an end, m.
+# Thickness of a box that represents a finite plane, m.
 SHEET = 1e-3
 
 
@@ -76,7 +76,7 @@ class Mesh(FileOf):
         return _triangles(value) if isinstance(value.node, Mapping) else super().read(value, context)
 
     def data(self, found: Any, refer: Refer) -> Any:
-        """Return how the file is referred to, or the triangles."""
+        """Return the reference to the file, or the triangles."""
         return plain(found) if isinstance(found, Triangles) else refer(found)
 
 
@@ -135,7 +135,7 @@ def _data(shape: str, of: Geometry) -> Any:
 
 
 def _given_otherwise(value: Value, context: Any) -> dict[str, Any]:
-    """Return nothing: `_derive` reads it when the shape is known."""
+    """Return no fields: `_derive` reads the sizes when the shape is known."""
     return {}
 
 
@@ -173,7 +173,7 @@ class Geometry:
     pose: FloatArray = given(Pose(), "Pose in the body", default=UNMOVED)
     colour: FloatArray | None = given(Colour(), "Colour", default=None, key="color")
     edge_colour: str | None = given(None, "Colour of the outline as the file gives it, or None", default=None)
-    # Both are under one key, which is read as that of the triangles.
+    # Both have the same key, which is read as that of the triangles.
     file: Path | None = given(Mesh(mesh_fault), "The file of a mesh", default=None, key="mesh")
     place: Place = place_of(default=NO_PLACE)
     surface: Surface | None = given(Inlined(Surface), "What it does where it touches others", default=None)
@@ -187,7 +187,7 @@ class Geometry:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Complete a mesh, and give a shape the mass of its density."""
+        """Complete a mesh, and set the mass of a shape from its density."""
         if isinstance(found.get("triangles"), Path):
             found["file"] = found.pop("triangles")
         if "mesh" in table:
@@ -210,7 +210,7 @@ class Geometry:
 
     @rule
     def has_its_sizes(self) -> Iterator[Fault]:
-        """Yield that there is no such shape, or that it has other sizes."""
+        """Yield a fault if there is no such shape, or if it has other sizes."""
         sizes = SHAPES.get(self.shape)
         if sizes is None:
             yield "", f"no shape {self.shape!r}; allowed: {', '.join(SHAPES)}"
@@ -229,7 +229,7 @@ class Geometry:
 
     @rule
     def is_shown_or_touched(self) -> Iterator[Fault]:
-        """Yield properties of contacts of a shape that is only shown, and of looks of one that is not."""
+        """Yield contact properties of a shape that is only visual, and visual properties of one that is not shown."""
         if self.is_shown_only and self.only == "collision":
             yield "only", f"a {self.shape} of this kind makes no contact; leave out only"
         if self.is_shown_only and self.material is not None:
@@ -254,7 +254,7 @@ class Geometry:
             factors: Factors (3,) along the axes of the body.
 
         Returns:
-            The reason: different factors would make another shape of it.
+            The reason: different factors along its axes would change the type of shape.
         """
         x, y, z = factors.tolist()
         if x == y == z:
@@ -284,7 +284,7 @@ class Geometry:
 def principal_moments(inertia: FloatArray) -> list[float]:
     """Return the principal moments of a symmetric inertia (3, 3), the least first, kg m^2."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
-    # Most bodies have them along their axes.
+    # For most bodies, they are along its axes.
     return np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
 
 
@@ -311,7 +311,7 @@ class Inertia(Plain):
         return floats(found, (3, 3), owner, key)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that no body has such an inertia."""
+        """Yield a fault if no body can have such an inertia."""
         symmetric = (found == found.T).all() or np.allclose(found, found.T, rtol=1e-9, atol=0.0)
         if not np.isfinite(found).all() or not symmetric:
             yield "", f"{found.tolist()} must be finite and symmetric"
@@ -376,7 +376,7 @@ def scaled_triangles(shape: Geometry) -> Triangles:
     return triangles_of(shape.file).scaled(shape.size)
 
 
-# How far a shape reaches from its centre in a direction (3,), m, from its sizes.
+# Extent of a shape from its centre in a direction (3,), m, as a function of its sizes.
 _REACHES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
     "box": lambda size, to: 0.5 * float(size @ np.abs(to)),
     "sphere": lambda size, to: float(size[0]),
@@ -387,7 +387,7 @@ _REACHES: dict[str, Callable[[FloatArray, FloatArray], float]] = {
 
 
 def depth_below(geometry: Iterable[Geometry]) -> float:
-    """Return how far the lowest point that makes contact is below the origin of the body, m; 0 if none is.
+    """Return how far the lowest point of colliding shapes is below the origin of the body, m; 0 if none is below.
 
     Raises:
         ValueError: A mesh cannot be read.

@@ -1,4 +1,4 @@
-"""Signals: numbers of joints, actuators and bodies under names of their own, which become topics."""
+"""Signals: named numbers of joints, actuators and bodies, which become topics."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sim_node.world.quantities import Flag, Text, Word
 from sim_node.world.readers.yaml_section import listed
 from sim_node.world.suction import Suction
 
-# What signals are of joints, of actuators, and along an axis of the fixed frame of bodies.
+# Quantities of joints, of actuators, and of bodies along an axis of the fixed frame.
 OF_JOINTS = ("position", "velocity")
 OF_ACTUATORS = ("target", "force", "engagement", "least_force", "most_force")
 OF_BODIES = ("position", "rpy", "linear_velocity", "angular_velocity")
-# Of several actuators NAME/1, NAME/2, ...: the number of the one that is engaged.
+# For several actuators NAME/1, NAME/2, ...: the number of the one that is engaged.
 SELECTION = "selection"
-# What can be set.
+# Quantities that can be set.
 INPUTS = ("target", "engagement", "least_force", "most_force", SELECTION, "linear_velocity", "angular_velocity")
-# Of implicit actuators, and of effort actuators with a name.
+# Quantities of implicit actuators, and of named effort actuators.
 OF_DRIVES = ("force", "engagement", "least_force", "most_force")
 AXES = ("x", "y", "z")
 
@@ -35,8 +35,8 @@ class NamedSignal:
 
     name: str = given(Text(), "Its name, of which the topic is made, unique in the world")
     of: str = given(Text(), "The joint, as actuators name it, the actuator or suction gripper by its name, or the body")
-    # m, rad; m/s, rad/s; in the unit of the actuator's type; N, N m; 0 to 1 of the actuator's limits of force, or of
-    # the force of a suction gripper.
+    # Units: m, rad; m/s, rad/s; that of the actuator's type; N, N m; for an engagement, the fraction of the actuator's
+    # force limits, or of a suction gripper's force, 0 to 1.
     quantity: str = given(
         Word(tuple(dict.fromkeys((*OF_JOINTS, *OF_ACTUATORS, SELECTION, *OF_BODIES)))), "What it is of that"
     )
@@ -66,13 +66,13 @@ class Signals(Kind[NamedSignal]):
                 yield place.problem(message)
 
     def renamed(self, part: NamedSignal, rename: Rename) -> NamedSignal:
-        """Return it of the same joint, actuator or body."""
+        """Return the signal of the same joint, actuator or body."""
         of = rename.frame(part.of) if part.axis else rename.under(part.of)
         return replace(part, name=rename.under(part.name), of=of)
 
 
 class _Named:
-    """What signals of a world may be about."""
+    """The joints, actuators and bodies of a world that signals may refer to."""
 
     def __init__(self, world: World) -> None:
         self._actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
@@ -81,7 +81,7 @@ class _Named:
         self._bodies = body_names(world)
 
     def fault(self, signal: NamedSignal) -> str:
-        """Return what is wrong with what a signal is about; empty if nothing is."""
+        """Return the fault of a signal's reference; empty if it is valid."""
         of, quantity = signal.of, signal.quantity
         if signal.axis:
             if quantity not in OF_BODIES:

@@ -45,7 +45,7 @@ class Suctions(Kind[Suction]):
             names.add(suction.name)
 
     def renamed(self, part: Suction, rename: Rename) -> Suction:
-        """Return it on the same body."""
+        """Return the gripper on the same body."""
         return replace(part, name=rename.under(part.name), body=rename.frame(part.body))
 
 

@@ -1,4 +1,4 @@
-"""What shapes do where they touch, and how they look: friction, restitution, collision layers, materials."""
+"""Surfaces of shapes: friction, restitution, collision layers and materials."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ FLAGS = (
     *("equality", "frictionloss", "limit", "clampctrl", "warmstart", "filterparent", "refsafe", "midphase"),
     *("eulerdamp", "nativeccd", "multiccd", "island", "sleep"),
 )
-# With pyramidal cones, and with elliptic ones at impratio 1, shapes creep on slopes that they should stick to.
+# With pyramidal cones, or elliptic ones at impratio 1, shapes creep on slopes that they should stick to.
 STICKING_CONE, STICKING_IMPRATIO = "elliptic", 10.0
 DEFAULT_LAYER = "default"
-# MuJoCo's defaults: dimensionless, m, m.
+# MuJoCo's default friction: sliding (dimensionless), torsional (m), rolling (m).
 DEFAULT_FRICTION = (1.0, 0.005, 0.0001)
 DEFAULT_CONTACT_TIME = 0.02
-# What a shape is for besides its mass. "" stands for both.
+# The purpose of a shape besides its mass; "" stands for both.
 ONLY = ("visual", "collision")
-# Which of two coefficients of friction applies: MuJoCo's rule, and that of Gazebo's DART.
+# Which of two friction coefficients applies: MuJoCo's rule, and that of Gazebo's DART.
 COMBINE = ("larger", "smaller")
 # An impedance that does not depend on penetration makes a contact a linear spring and damper.
 IMPEDANCE = 0.99
-# The bounce that a world gets may differ by this much from the restitution.
+# Tolerance of the restitution that a bounce is simulated with.
 BOUNCE_TOLERANCE = 0.03
-# A restitution of 0 would need infinite damping.
+# Minimum restitution: 0 would need infinite damping.
 _LEAST_BOUNCE = 0.05
 _MAX_STEPS, _PHASES = 60, 16
 
@@ -79,7 +79,7 @@ class SurfaceVelocity:
 
     @rule
     def is_driven(self) -> Iterator[Fault]:
-        """Yield a radius without a joint."""
+        """Yield a fault for a radius without a joint."""
         if not self.joint and "radius" in self.places:
             yield "radius", "has no effect without a joint"
 
@@ -92,7 +92,7 @@ class Surface:
     torsional: float | None = given(COEFFICIENT, "Torque per force against turning on the spot", "m", default=None)
     rolling: float | None = given(COEFFICIENT, "Torque per force against rolling", "m", default=None)
     restitution: float | None = given(RESTITUTION, "Share of the speed that a bounce keeps", default=None)
-    # The longer it is, the further shapes penetrate: see `penetration`.
+    # The longer a bounce, the deeper the penetration: see `penetration`.
     contact_time: float = given(CONTACT_TIME, "Duration of a bounce", "s", default=DEFAULT_CONTACT_TIME, omit=True)
     layer: str = given(LAYER, "The collision layer of the shape", default=DEFAULT_LAYER, omit=True)
     touches: tuple[str, ...] | None = given(ListOf(LAYER), "Layers that it touches, if they do its own", default=None)
@@ -100,13 +100,13 @@ class Surface:
     velocity: SurfaceVelocity | None = given(
         PartOf(SurfaceVelocity, "speed"), "How it runs around the shape", default=None, key="surface_velocity"
     )
-    # Of two shapes, one that says "smaller" is enough.
+    # "smaller" applies if either of two shapes states it.
     combine: str = given(Word(COMBINE), "Which of two coefficients of friction applies", default="larger", omit=True)
     places: AnyMapping[str, Place] = places_of()
 
     @rule
     def bounces(self) -> Iterator[Fault]:
-        """Yield a duration of bounces where there are none."""
+        """Yield a fault for a duration of bounces without a restitution."""
         if self.restitution is None and "contact_time" in self.places:
             yield "contact_time", "has no effect without restitution"
 
@@ -124,7 +124,7 @@ class Surface:
 
     @property
     def decides(self) -> bool:
-        """Whether friction or restitution is given: such a shape decides its contacts with shapes without."""
+        """Whether friction or restitution is given. Such a shape determines its contacts with shapes without either."""
         return self.has_friction or self.restitution is not None
 
 
@@ -133,7 +133,7 @@ class Material:
     """Texture and roughness."""
 
     texture: Path | None = given(FileOf(image_fault), "An image, which the colour of the shape tints", default=None)
-    # Other shapes than planes and heightmaps show it once per side.
+    # Shapes other than planes and heightmaps show it once per side.
     texture_size: float = given(Number(1e-6, 1e6), "Edge of the square that the image covers", "m", default=1.0)
     roughness: float | None = given(Number(0.0, 1.0), "0 for a mirror, 1 for a dull surface", default=None)
 
@@ -143,7 +143,7 @@ class Material:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Record a size without a texture."""
+        """Record a fault for a size without a texture."""
         if (size := table.get("texture_size")) is not None and "texture" not in table:
             size.error("needs a texture")
 
@@ -170,7 +170,7 @@ def bounce(damping_ratio: float) -> float:
 def damping_ratio(restitution: float) -> float:
     """Return the damping ratio at which a contact has a coefficient of restitution, by bisection of `bounce`.
 
-    It grows without limit towards 0: restitutions below 0.05 get the ratio of 0.05.
+    It is unbounded as the restitution goes to 0: restitutions below 0.05 get the ratio of 0.05.
     """
     wanted, low, high = max(restitution, _LEAST_BOUNCE), 0.0, 10.0
     for _ in range(60):
@@ -191,14 +191,14 @@ def solref(restitution: float, contact_time: float) -> tuple[float, float]:
 
 
 def penetration(restitution: float, contact_time: float, speed: float) -> float:
-    """Return how far a shape penetrates another one in a bounce, m.
+    """Return the maximum penetration of two shapes in a bounce, m.
 
-    It is v / omega exp(-z / w atan2(w, z)), where the velocity of the damped spring of `solref` is zero.
+    It is v / omega exp(-z / w atan2(w, z)), at which the velocity of the damped spring of `solref` is zero.
 
     Args:
         restitution: Coefficient of restitution.
         contact_time: Duration of the bounce, s.
-        speed: Speed at which they meet, m/s.
+        speed: Impact speed, m/s.
     """
     z, omega = damping_ratio(restitution), math.pi / contact_time
     if z < 1.0:
@@ -209,16 +209,16 @@ def penetration(restitution: float, contact_time: float, speed: float) -> float:
 
 
 def largest_timestep(restitution: float, contact_time: float, integrator: str) -> float:
-    """Return the largest timestep (s) at which bounces have a restitution and gain no energy.
+    """Return the largest timestep (s) at which bounces have the given restitution and gain no energy.
 
-    The bounce of `solref` is integrated as MuJoCo does, with 2 to 60 timesteps per bounce and for any phase of the
-    impact in a timestep. The result is the largest timestep from which on all smaller ones are within
-    BOUNCE_TOLERANCE of the wish, and within half of what is left to 1.
+    The bounce of `solref` is integrated as in MuJoCo, with 2 to 60 timesteps per bounce and for any phase of the impact
+    within a timestep. The result is the largest timestep such that, for it and all smaller ones, the restitution
+    deviates from the desired one by at most BOUNCE_TOLERANCE and half of its difference from 1.
 
     Args:
         restitution: Coefficient of restitution.
         contact_time: Duration of a bounce, s.
-        integrator: One of INTEGRATORS. All but rk4 take contacts as explicit.
+        integrator: One of INTEGRATORS. All but rk4 treat contacts explicitly.
     """
     return contact_time / _least_steps(restitution, integrator == "rk4")
 
@@ -229,7 +229,7 @@ def _least_steps(restitution: float, is_rk4: bool) -> float:
     steps = np.arange(_MAX_STEPS, 1.5, -0.5)[:, None]
     omega = math.pi / steps  # per timestep
     k, b = omega**2, 2.0 * damping_ratio(restitution) * omega
-    # Impacts at speed 1, as early and as late in the timestep before as can be.
+    # Impacts at speed 1, at the earliest and the latest time in the preceding timestep.
     r = -np.linspace(0.0, 1.0, _PHASES, endpoint=False) * np.ones_like(steps)
     v = -np.ones_like(r)
 
@@ -250,7 +250,7 @@ def _least_steps(restitution: float, is_rk4: bool) -> float:
             v = v + push(r, v)
             r = r + v
     error = v - max(restitution, _LEAST_BOUNCE)
-    # With much damping shapes may still be in contact: slower than the wish, which is no fault of the timestep.
+    # With strong damping, shapes may still be in contact: too slow, but not because of the timestep.
     below = np.where(restitution > bounce(1.0), -error, 0.0).max(axis=1)
     fits = (error.max(axis=1) <= min(BOUNCE_TOLERANCE, 0.5 * (1.0 - restitution))) & (below <= BOUNCE_TOLERANCE)
     wrong = np.flatnonzero(~fits)

@@ -1,6 +1,6 @@
-"""Systems: parts of a world that mates assemble. Their poses may be undefined.
+"""Systems: parts of a world that are assembled by mates. Their poses may be undefined.
 
-A name in a reference is a path of names, starting in the system that contains the reference: `arm/rod/pin`.
+References are paths of names, starting in the system that contains the reference: `arm/rod/pin`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class NamedShape(Plain):
         return ContactGeometry(called, shape, massive=massive, place=value.place)
 
     def data(self, found: ContactGeometry, refer: Refer) -> dict[str, Any]:
-        """Return it with its mass, or else its density, which is 0 if it has no mass."""
+        """Return the shape with its mass, or else its density, which is 0 if it has no mass."""
         data = {"name": found.name, **data_of(found.geometry, refer)}
         if not found.geometry.mass:
             del data["mass"]
@@ -95,7 +95,7 @@ def _connectors(value: Value) -> tuple[MateConnector, ...]:
 
 
 def _velocity(about: str, part: slice) -> Spread:
-    """Return one of the two keys of a body's `speed`, which are read together."""
+    """Return the form of one of the two keys of a body's `speed`, which are read together."""
 
     def data(body: RigidBody) -> Any:
         return None if body.speed is None else body.speed[part].tolist()
@@ -152,7 +152,7 @@ class RigidBody:
 
     @property
     def held(self) -> bool:
-        """Whether no mate moves it: it is fixed, or moves by itself."""
+        """Whether it is not moved by mates, because it is fixed or moves by itself."""
         return self.static or self.kinematic
 
     @staticmethod
@@ -212,7 +212,7 @@ class System:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Leave out what has no name of its own."""
+        """Omit entries without a unique name."""
         for owned in (("systems", "bodies"), ("mates",)):
             first: dict[str, Place] = {}
             for key in owned:
@@ -260,7 +260,7 @@ class Systems(Kind[System]):
     frame = "name"
 
     def data(self, part: System, refer: Refer) -> dict[str, Any]:
-        """Return it with its parent, and everything that it owns."""
+        """Return the system with its parent and everything that it owns."""
         data = data_of(part, refer)
         return {"name": part.name, **({"parent": part.parent} if part.parent else {}), **data}
 
@@ -275,7 +275,7 @@ class Systems(Kind[System]):
                     yield FrameEntry(path, path.rpartition("/")[0], None, of.place, of.place, of)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return a problem if there are any: a world must be assembled before it is laid out."""
+        """Return a problem if there are any systems: a world must be assembled before it is laid out."""
         if any((self.parts(world), world.of(Attachment))):
             message = "are not assembled; call sim_node.assembly.assemble(world)"
             yield Problem(Where(world.source), "systems", message)

@@ -67,7 +67,7 @@ class Transmissions(Kind[Transmission]):
                     )
 
     def renamed(self, part: Transmission, rename: Rename) -> Transmission:
-        """Return it on the same joints."""
+        """Return the transmission on the same joints."""
         joints = tuple((rename.under(joint), coefficient) for joint, coefficient in part.joints)
         return replace(part, name=rename.under(part.name), joints=joints)
 

@@ -16,10 +16,10 @@ class Triangles:
 
     Attributes:
         vertices: Vertices (V, 3), m.
-        faces: Rows of vertices of each triangle (F, 3), counterclockwise seen from outside.
+        faces: Vertex indices (F, 3) of each triangle, counterclockwise seen from outside.
 
     Raises:
-        ValueError: A vertex is not finite, or a face names a vertex that does not exist.
+        ValueError: A vertex is not finite, or a face refers to a vertex that does not exist.
     """
 
     vertices: FloatArray
@@ -40,7 +40,7 @@ class Triangles:
             object.__setattr__(self, name, array)
 
     def scaled(self, factors: FloatArray) -> Triangles:
-        """Return it scaled by factors (3,) above zero along its axes."""
+        """Return the mesh scaled by positive factors (3,) along its axes."""
         return Triangles(self.vertices * factors, self.faces)
 
     def is_closed(self) -> bool:
@@ -71,7 +71,7 @@ def hull_of(vertices: FloatArray) -> Triangles:
 
 
 def solid_of(triangles: Triangles) -> tuple[float, FloatArray, FloatArray]:
-    """Return volume (m^3), centre (3,) and inertia (3, 3) about it per kg (m^2) of what triangles enclose.
+    """Return volume (m^3), centre (3,) and inertia (3, 3) about it per kg (m^2) of the solid that triangles enclose.
 
     The sum of the tetrahedra between a point and each triangle: J. Blow, A. Binstock, How to find the inertia tensor
     (or other mass properties) of a 3D solid body represented by a triangle mesh, 2004.

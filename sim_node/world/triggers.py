@@ -1,4 +1,4 @@
-"""Triggers: messages that a run sends, and bodies that it detaches, when it has received a message that matches."""
+"""Triggers: messages that a run sends, and bodies that it detaches, when it receives a matching message."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TriggerOutput:
 
     @rule
     def has_names(self) -> Iterator[Fault]:
-        """Yield that the topic or the type is none."""
+        """Yield a fault if the topic or the type is not a valid name."""
         yield from _names(self.topic, self.type)
 
 
@@ -71,7 +71,7 @@ class Trigger:
 
     @rule
     def has_names(self) -> Iterator[Fault]:
-        """Yield that the topic or the type is none, or that nothing follows."""
+        """Yield a fault if the topic or the type is invalid, or if the trigger does nothing."""
         yield from _names(self.topic, self.type)
         if not self.outputs and not self.detach:
             yield "outputs", "a trigger needs outputs, or bodies to detach"
@@ -79,7 +79,7 @@ class Trigger:
 
 @part("triggers", Trigger)
 class Triggers(Kind[Trigger]):
-    """What follows on messages."""
+    """Triggers on messages."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names."""
@@ -95,7 +95,7 @@ class Triggers(Kind[Trigger]):
                     yield place.problem(f"detach: no body {quoted(each)}{did_you_mean(each, bodies)}")
 
     def renamed(self, part: Trigger, rename: Rename) -> Trigger:
-        """Return it on the topics of the same parts, and on the same topics of other programs."""
+        """Return the trigger on the topics of the same parts, and on the same topics of other programs."""
 
         def under(topic: str) -> str:
             return topic if topic.startswith("/") else rename.under(topic)
@@ -109,6 +109,6 @@ listed("triggers", "What follows on messages of topics.", Trigger)
 
 
 def unfollowed(world: World) -> list[str]:
-    """Return what to say of the triggers of a world that is run without ROS."""
+    """Return messages about triggers, which have no effect in a run without ROS."""
     names = ", ".join(quoted(trigger.name) for trigger in world.of(Trigger))
     return [f"triggers {names}: nothing follows on messages in a run without ROS"] if names else []

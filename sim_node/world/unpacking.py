@@ -1,4 +1,4 @@
-"""Archives from the network: a ZIP file as a folder, within limits of size and number, with nothing outside of it."""
+"""Unpacking of ZIP files from the network, with limits on size and number, and nothing outside of the folder."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 
 
 def check_zip(data: bytes) -> None:
-    """Raise ValueError with the reason if data is not a ZIP file that `unpack` unpacks."""
+    """Raise ValueError, with the reason, if data is not a ZIP file that `unpack` supports."""
     for _, _ in _contents(data):
         pass
 
 
 def unpack(data: bytes, folder: Path) -> None:
-    """Make a folder of a ZIP file, unless the folder has exactly its files.
+    """Unpack a ZIP file to a folder, unless the folder already has exactly its files.
 
     Args:
-        data: The ZIP file.
-        folder: The folder; what it has is replaced as a whole.
+        data: The content of the ZIP file.
+        folder: The folder, which is replaced as a whole.
 
     Raises:
-        ValueError: It is damaged, encrypted or too large, or has names that lead out of the folder.
+        ValueError: It is damaged, encrypted or too large, or has names that refer outside of the folder.
         OSError: The folder cannot be written.
     """
     if _has_all(data, folder):
@@ -48,7 +48,7 @@ def unpack(data: bytes, folder: Path) -> None:
         try:
             os.replace(whole, folder)
         except OSError:
-            if not _has_all(data, folder):  # else another process has unpacked it
+            if not _has_all(data, folder):  # otherwise, another process has unpacked it
                 raise
 
 
@@ -91,7 +91,7 @@ def _entries(data: bytes) -> list[zipfile.ZipInfo]:
 
 
 def _contents(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and the contents of the files of an archive, whatever sizes it announces. Raises ValueError."""
+    """Yield the names and contents of the files of an archive, regardless of its stated sizes. Raises ValueError."""
     left, entries = MAX_BYTES, _entries(data)
     archive = zipfile.ZipFile(io.BytesIO(data))
     for each in entries:

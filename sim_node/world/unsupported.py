@@ -1,4 +1,4 @@
-"""Vehicles that people look for and that are not simulated: what messages say instead."""
+"""Hints for vehicles that users look for but that are not simulated."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MODELS = re.compile(rf"{_PARTS_OF_WINGS}|plane|glider|cessna")
 
 
 def no_such_key(key: str) -> str:
-    """Return a hint for an unknown key of a world file; empty if it is nothing of this kind."""
+    """Return a hint for an unknown key of a world file; empty if it is not about such a vehicle."""
     return _hint(_KEYS, key)
 
 
 def no_such_model(name: str) -> str:
-    """Return a hint for an unknown name of a model or world; empty if it is nothing of this kind."""
+    """Return a hint for an unknown name of a model or world; empty if it is not about such a vehicle."""
     return _hint(_MODELS, name)
 
 

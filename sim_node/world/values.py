@@ -23,7 +23,7 @@ from sim_node.world.readers.yaml_world import read_data
 from sim_node.world.writers.yaml import SETTINGS, Sections
 
 Number = float | int | Decimal
-# Keys that identify an entry of a list; the first one that it has is used.
+# Keys that identify an entry of a list; the first one that exists is used.
 LABELS = ("name", "frame", "joint", "prefix", "body", "type")
 _STEP = re.compile(r"\.?(?P<key>'[^']*'|[^.\[\]']+)|\[(?P<label>[^\]]*)\]")
 MAX_LISTED = 12
@@ -35,7 +35,7 @@ def value_at(world: World, path: str) -> Number:
 
 
 def numbers_of(world: World) -> dict[str, Number]:
-    """Return all numbers of a world that its file would give, by the key paths of `value_at`."""
+    """Return all numbers in a world's file by their key paths, as in `value_at`."""
     return dict(_numbers(_Tree(world).sections, ""))
 
 
@@ -66,12 +66,12 @@ def with_values(world: World, values: Mapping[str, Number]) -> World:
     parts = dict(world.parts)
     for name in dict.fromkeys((*old.parts, *new.parts)):
         parts[name] = _merged(world.parts.get(name, ()), tuple(old.parts.get(name, ())), tuple(new.parts.get(name, ())))
-    # Its files have other contents now.
+    # Its files no longer have the same content.
     return replace(world, **changes, parts=parts, files=())
 
 
 class _Tree:
-    """The contents of a world as data that paths lead through."""
+    """The contents of a world as data that key paths refer to."""
 
     def __init__(self, world: World) -> None:
         written = Sections.of(world)
@@ -107,7 +107,7 @@ class _Tree:
     def _settable(self, holder: Any, step: str | int, path: str) -> Any:
         """Return the key that a step stands for.
 
-        Of a mapping, it may be new: its reader decides whether it is allowed.
+        In a mapping, it may be new: the reader decides whether it is allowed.
         """
         is_open = isinstance(holder, dict) and (holder is not self.sections or step in SETTINGS)
         return _key(holder, step) if is_open else _found(holder, step, path)
@@ -115,8 +115,8 @@ class _Tree:
     def _steps(self, path: str, adds: bool = False) -> list[str | int]:
         """Return the keys and labels of a path.
 
-        Names of kinds are replaced by the location of their parts in the sections. adds: what a world may have once,
-        and has not, is added with the defaults of its kind.
+        Names of kinds are replaced by the location of their parts in the sections. adds: whether to add a single part
+        that the world lacks, with the defaults of its kind.
         """
         steps: list[str | int] = []
         at = 0
@@ -159,7 +159,7 @@ def _found(holder: Any, step: str | int, path: str) -> Any:
     if isinstance(step, int) or (step.isdecimal() and int(step) < len(holder)):
         return int(step)
     labels = [_label(entry) for entry in holder]
-    # A vehicle's body may be named as the vehicle.
+    # The body of a vehicle may be given by the name of the vehicle.
     wanted = step if step in labels else names.prefixed(str(step), names.BASE_LINK)
     matching = [index for index, label in enumerate(labels) if label == wanted]
     if len(matching) == 1:

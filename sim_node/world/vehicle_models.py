@@ -1,4 +1,4 @@
-"""The section `vehicles`: multirotors on bodies of the world, and multirotors of model files, which are read here."""
+"""The section `vehicles`: multirotors on bodies of the world, and multirotors from model files, which are read here."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _VEHICLE = {"type": "object", "if": {"required": ["body"]}, "then": ON_BODY_KEYS
 class VehicleModel:
     """The contents of a model file. Names of frames and sensors are relative to the vehicle's name.
 
-    sensors: the sensors of each set by its name; the first set is the default. A plain list is one set without a name.
+    sensors: the sensors of each set by name; the first set is the default. A plain list is one set without a name.
     """
 
     rotors: tuple[Rotor, ...]
@@ -130,13 +130,13 @@ def read_vehicles(value: Value, context: Context) -> None:
 def _standing(model: VehicleModel) -> FloatArray:
     """Return the pose (7,) of a vehicle that stands with its lowest point at the height of its parent."""
     pose = np.array(poses.IDENTITY)
-    with suppress(ValueError, ImportError):  # of a mesh, which the simulation of its contacts reports
+    with suppress(ValueError, ImportError):  # a fault of a mesh, which is reported when its contacts are simulated
         pose[2] = depth_below(model.geometry)
     return pose
 
 
 def _sensors(value: Value | None, model: VehicleModel | None) -> tuple[Sensor, ...]:
-    """Read which sensors of its model a vehicle has: the default set, none, or a set by its name."""
+    """Read which sensors of its model a vehicle has: the default set, none, or a set by name."""
     if model is None:
         return ()
     sets = filter(None, model.sensors)
@@ -153,7 +153,7 @@ def _below(prefix: str, frame: Any) -> Any:
 
 
 def _rotor_pose(rotor: Rotor) -> FloatArray:
-    """Return a rotor's pose (7,) in its body: the shortest rotation that rotates z to its axis."""
+    """Return a rotor's pose (7,) in its body, with the shortest rotation from z to its axis."""
     x, y, z = rotor.axis.tolist()
     norm = math.sqrt(max(2.0 + 2.0 * z, 0.0))
     turned = (-y / norm, x / norm, 0.0, 0.5 * norm) if norm > 1e-6 else (1.0, 0.0, 0.0, 0.0)
@@ -176,7 +176,7 @@ def _model(value: Value | None, context: Context, known: dict[Path, VehicleModel
 
 
 def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | None:
-    """Read the model in a file. Return None with the faults, located in that file, in the report."""
+    """Read the model in a file. Return None if there are faults, which are located in that file in the report."""
     report = context.report.about(str(shown))
     report.files.append(path)
     errors = len(report.errors)

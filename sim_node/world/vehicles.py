@@ -35,7 +35,7 @@ from sim_node.world.readers.keys import Form, Keys, listing, number, one_or_each
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
-# The sign of a rotor's rotation about its axis, seen from above, where the axis points.
+# The sign of a rotor's rotation about its axis, by its direction seen from above, where the axis points to.
 SPINS = {"ccw": 1, "cw": -1}
 MAX_ROTORS = 64
 MAX_DRAG = 1e6
@@ -93,7 +93,7 @@ class Rotor:
 
     @rule
     def turns_faster_than_idle(self) -> Iterator[Fault]:
-        """Yield that the speeds are in the wrong order."""
+        """Yield a fault if the speeds are in the wrong order."""
         if self.min_speed >= self.max_speed:
             yield "", f"min_speed {self.min_speed:g} is not below max_speed {self.max_speed:g}"
 
@@ -136,8 +136,8 @@ class AutopilotType(NamedTuple):
     """The requirements of a type of autopilot: sensors of the vehicle, and the maximum number of rotors or channels.
 
     pilot: whether mission and limits come from the vehicle's pilot; links: whether it may have ground links.
-    channels: what its output channels command by default on a base, by the kind of base; those of "" are the same on
-    every kind, and a world cannot change them. restarts: whether a run learns that it has started again.
+    channels: default roles of its output channels on a base, by kind of base; those of "" are the same for every kind,
+    and a world cannot change them. restarts: whether a run detects that it has restarted.
     """
 
     sensors: tuple[str, ...]
@@ -154,7 +154,7 @@ AUTOPILOT_TYPES: Registry[str, AutopilotType] = Registry(
 )
 _ONBOARD = ("imu", "magnetometer", "barometer", "gps")
 for _name, _type in {
-    # Servo outputs 1 and 3, as its rover has them.
+    # Servo outputs 1 and 3, as in its rover.
     "ardupilot": AutopilotType(
         (),
         32,
@@ -181,9 +181,9 @@ for _name, _type in {
     AUTOPILOT_TYPES.add(_name)(_type)
 
 
-# Widths of servo outputs from one end to the other, us.
+# Pulse widths of servo outputs at both ends, us.
 PULSES = (1000.0, 2000.0)
-# What the built-in autopilot can be like; the first is the default.
+# The dialects of the built-in autopilot; the first one is the default.
 LIKE = ("px4", "ardupilot")
 
 
@@ -232,7 +232,7 @@ class Autopilot:
 
     @rule
     def is_in_one_process(self) -> Iterator[Fault]:
-        """Yield that another than the built-in autopilot, or one that the user starts, has a process of its own."""
+        """Yield a fault if `in_process` is set for another type, or for an autopilot that the user starts."""
         if self.in_process and self.type != BUILTIN:
             yield "in_process", f"{self.type} has a process of its own; only {BUILTIN} flies in that of the run"
         elif self.in_process and not self.start:
@@ -240,7 +240,7 @@ class Autopilot:
 
     @rule
     def has_servo_outputs(self) -> Iterator[Fault]:
-        """Yield that its outputs are no pulses, or that these have no width."""
+        """Yield a fault if `pulses` does not apply to its type, or is not an increasing range."""
         if self.pulses != PULSES and self.type != "ardupilot":
             yield "pulses", f"the outputs of {self.type} are no pulses; only those of ardupilot are"
         elif not self.pulses[0] < self.pulses[1]:
@@ -248,7 +248,7 @@ class Autopilot:
 
     @rule
     def can_tell_that_it_started_again(self) -> Iterator[Fault]:
-        """Yield that a run does not learn that this type has started again."""
+        """Yield a fault if `reset_vehicle` is set, but a run does not detect that this type has restarted."""
         if self.reset_vehicle and not AUTOPILOT_TYPES[self.type].restarts:
             telling = ", ".join(name for name, each in AUTOPILOT_TYPES.items() if each.restarts)
             message = f"{self.type} does not report that it has started again; allowed for: {telling}"
@@ -256,14 +256,14 @@ class Autopilot:
 
     @property
     def _derived(self) -> tuple[str, ...]:
-        """The keys that a file does not have to give again: an instance that was chosen automatically."""
+        """Keys that are not written to files: an instance that was chosen automatically."""
         return ("instance",) if self.any_instance else ()
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Let a run choose the instance of an autopilot that it starts, if the file does not give one."""
+        """Mark the instance of an autopilot that the run starts to be chosen by the run, if the file gives none."""
         kind, start = found.get("type"), found.get("start", True)
-        # The instance of an autopilot that the run does not start is given by whoever starts it.
+        # The instance of an autopilot that the run does not start is chosen by whoever starts it.
         found["any_instance"] = "instance" not in table and start and kind == BUILTIN
         like, key = table.get("like"), table.get("signing_key")
         if like is not None and kind != BUILTIN:
@@ -273,14 +273,14 @@ class Autopilot:
 
 
 class Rotors(ListOf):
-    """The rotors of a vehicle; what they have in common may be under the vehicle's key `rotor`."""
+    """The rotors of a vehicle. Common values may be given under the vehicle's key `rotor`."""
 
     def form(self, about: str) -> Form:
         """Return the form of a list of rotors."""
         return listing(about, Keys({**ROTOR_KEYS}, define="rotor"), self.least, self.most)
 
     def read(self, value: Value, context: Any) -> tuple[Rotor, ...]:
-        """Read a list of rotors, each with what all have in common."""
+        """Read a list of rotors, each with the common values as defaults."""
         shared = value.holder.get("rotor") if value.holder is not None else None
         if shared is None:
             return super().read(value, context)
@@ -340,7 +340,7 @@ class Multirotor:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What channels of its autopilot can command: its rotors, then its servos, each by its number from 0."""
+        """The roles that channels of its autopilot can have: its rotors, then its servos, numbered from 0."""
         return tuple(
             f"{kind}_{number}"
             for kind, each in (("rotor", self.rotors), ("servo", self.servos))
@@ -349,5 +349,5 @@ class Multirotor:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """What the channels of its autopilot command: its roles in their order, unless the world says otherwise."""
+        """The roles of its autopilot's channels: all roles in order, unless the world states others."""
         return (() if self.autopilot is None else self.autopilot.channels) or self.roles

@@ -1,4 +1,4 @@
-"""Columns: what an array's rows and numbers mean, and who owns the rows; and those of a run by name, as live arrays."""
+"""Columns: live arrays of a run by name, with a description of their rows and numbers, and owners of the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.text import did_you_mean
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
-# Returns rows (K, R, ...) of a column at K instants in ns, for rows that are functions of time.
+# Returns rows (K, R, ...) of a column at K instants, ns, for rows that are functions of time.
 AtInstants = Callable[[npt.NDArray[np.int64]], Array]
 
 
@@ -70,7 +70,7 @@ class ColumnGroup:
 
 @dataclass(slots=True)
 class ColumnEntry:
-    """A column of a run: its array or its group, and for each claimed row the claim and its index there."""
+    """A column of a run: its array or its group, and for each claimed row, the claim and the index in it."""
 
     column: Column
     owner: str
@@ -103,7 +103,7 @@ class ColumnTable:
     _room: Array = field(default_factory=lambda: np.zeros(0, np.uint8))
 
     def allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        """Return zeros. Small arrays are side by side, so that a checkpoint copies them at once."""
+        """Return zeros. Small arrays are allocated contiguously, so that a checkpoint copies them together."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if not 0 < size <= _ROOM:
             return np.zeros(shape, dtype)
@@ -114,14 +114,14 @@ class ColumnTable:
         return own.view(dtype).reshape(shape)
 
 
-# Bytes that small arrays share, and multiples at which they begin.
+# Size in bytes of the blocks that small arrays share, and their alignment.
 _ROOM, _WORD = 4096, 8
 
 
 class Checkpoint:
-    """Copies of some columns of state as bytes, for engines that look ahead and go back many times in a run.
+    """Copies of some state columns as bytes, for engines that often simulate ahead and go back.
 
-    Columns make one by `checkpoint`.
+    Create one with `Columns.checkpoint`.
 
     Args:
         entries: The columns.
@@ -134,12 +134,12 @@ class Checkpoint:
         arrays = [entry.array for entry in entries if entry.array is not None and entry.array.size]
         if not all(array.flags.c_contiguous for array in arrays):
             raise ValueError("columns in a checkpoint must be contiguous")
-        # Checkpoint views are copied several times as fast as small arrays.
+        # Memoryviews are copied several times as fast as small arrays.
         self._views = [_memory(stretch) for stretch in _stretches(arrays)]
         self._groups = list(dict.fromkeys(entry.group for entry in entries if entry.group is not None))
 
     def save(self) -> list[bytes]:
-        """Copy all of it.
+        """Copy all columns.
 
         Returns:
             The bytes of the arrays, to compare or to restore.
@@ -164,7 +164,7 @@ class Checkpoint:
 
 
 def _stretches(arrays: Iterable[Array]) -> list[list[Array]]:
-    """Divide arrays into those that were allocated side by side."""
+    """Group arrays that were allocated contiguously."""
     stretches: list[list[Array]] = []
     for array in arrays:
         before = stretches[-1][-1] if stretches else None
@@ -179,7 +179,7 @@ def _stretches(arrays: Iterable[Array]) -> list[list[Array]]:
 
 
 def _memory(stretch: Sequence[Array]) -> memoryview:
-    """Return the memory of arrays that are side by side, as bytes."""
+    """Return the memory of contiguous arrays as bytes."""
     first, last = stretch[0], stretch[-1]
     if first is last:
         return memoryview(first.data).cast("B")
@@ -208,7 +208,7 @@ class Columns(Mapping[str, Array]):
     such as `pose` are computed when they are read; they are declared by `compute`.
 
     Args:
-        owner: Who declares and claims through this object, for error messages; see `owned_by`.
+        owner: Name of the owner that declares and claims through this object, for error messages; see `owned_by`.
         table: The data to share with other views of the same columns; None for new columns.
 
     Attributes:
@@ -224,7 +224,7 @@ class Columns(Mapping[str, Array]):
         """Return a view of the same columns for another owner.
 
         Args:
-            owner: Who declares and claims through the view.
+            owner: Name of the owner that declares and claims through the view.
 
         Returns:
             The view.
@@ -309,7 +309,7 @@ class Columns(Mapping[str, Array]):
         return rows
 
     def need(self, *names: str) -> None:
-        """Declare that this owner reads columns of others. `check_needs` refuses a run that lacks one.
+        """Declare that this owner reads columns of others. `check_needs` fails if one is missing.
 
         Read them with `columns[name]` in `reset` or later, when all engines have been opened.
 
@@ -323,7 +323,7 @@ class Columns(Mapping[str, Array]):
         """Check that every needed column is declared.
 
         Raises:
-            ValueError: Names the first one that is missing, and its reader.
+            ValueError: A column is missing; the message names the first one and its reader.
         """
         for name, owner in self._table.needed.items():
             if name not in self:

@@ -1,4 +1,4 @@
-"""Actuators of joints: their targets, which may oscillate, and how commands find them by joint and type."""
+"""Actuators of joints: their targets, which may oscillate, and their lookup by joint and type for commands."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldWarning, refuse_any, shown_key
 
-# The column of the targets that differ from MuJoCo's controls, because they oscillate or have a limited speed, or
-# because the drive is implicit.
+# The column of targets that differ from MuJoCo's controls because they oscillate, are limited in speed, or belong to
+# drives whose limits can change.
 TARGET = "target"
-# Largest product of a damper's rate of decay and the timestep. The implicit integrators have no such limit.
+# Largest stable product of a damper's decay rate and the timestep. The implicit integrators have no such limit.
 MAX_DECAY = {"rk4": 2.785, "euler": 2.0}
 
 
 def with_speeds_of_models(world: World) -> World:
-    """Return the world with actuators that command no joint of a URDF faster than its limit of velocity.
+    """Return the world with its actuators limited to the velocity limits of URDF joints.
 
-    As the joint limiter of ros2_control does. Efforts, and implicit position actuators, have no speed to limit.
+    The joint limiter of ros2_control does the same. Effort and implicit position actuators have no speed to limit.
     """
     most = {model.full_name(joint): speed for model in world.models for joint, speed in model.speeds}
     if not most or not world.actuators:
@@ -49,7 +49,7 @@ def with_speeds_of_models(world: World) -> World:
 
 
 def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
-    """Add MuJoCo's actuator for each of a world's."""
+    """Add a MuJoCo actuator for each actuator of a world."""
     joints = driven_joints(world)
     transmissions = {each.name for each in world.transmissions}
     for actuator in world.actuators:
@@ -73,7 +73,7 @@ def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
 
 
 def set_targets(model: mujoco.MjModel, world: World, start: InitialState) -> None:
-    """Write the initial targets to the controls. The setpoint of a limited speed begins at the joint's position."""
+    """Write the initial targets to the controls. Setpoints with limited speed start at the joint's position."""
     for actuator in world.actuators:
         index = model.actuator(name_of(actuator)).id
         if actuator.implicit:
@@ -84,9 +84,9 @@ def set_targets(model: mujoco.MjModel, world: World, start: InitialState) -> Non
 
 
 def check_damping(model: mujoco.MjModel, world: World) -> None:
-    """Report damping of actuators that diverges with the integrator. Raises WorldError; warns for position actuators.
+    """Check that the damping of actuators is stable with the integrator.
 
-    Position actuators are only warned about, because worlds may rely on the limit of their force.
+    Raises WorldError for velocity actuators. Only warns of position actuators: worlds may rely on their force limits.
     """
     most = MAX_DECAY.get(integrator_of(world))
     if most is None:
@@ -111,7 +111,7 @@ def check_damping(model: mujoco.MjModel, world: World) -> None:
 
 
 def _mobility(model: mujoco.MjModel, actuator: int) -> float:
-    """Return what a unit of an actuator's force accelerates its joint or transmission by, at the start."""
+    """Return the acceleration per unit of force of an actuator's joint or transmission in the initial configuration."""
     at = model.actuator_trnid[actuator, 0]
     if model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_TENDON:
         return max(float(model.tendon_invweight0[at]), MIN_MOBILITY)
@@ -122,9 +122,9 @@ def _mobility(model: mujoco.MjModel, actuator: int) -> float:
 def open_actuators(
     world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
 ) -> ForceElement | None:
-    """Return the force element of targets that oscillate or have a limited speed, and of drives that are commanded.
+    """Return the force element for targets that oscillate or are limited in speed, and for drives with variable limits.
 
-    Other targets are MuJoCo's controls.
+    Other targets are MuJoCo's controls themselves.
     """
     some = tuple(each for each in world.actuators if _is_computed(each))
     return Targets(some, compiled, data, columns) if some else None
@@ -136,7 +136,7 @@ def _is_computed(actuator: Actuator) -> bool:
 
 
 class Targets:
-    """Makes MuJoCo's controls, or the rows of implicit drives, of the column `target` at each timestep."""
+    """Converts the column `target` to MuJoCo's controls, or to the rows of implicit drives, at each timestep."""
 
     def __init__(
         self, actuators: tuple[Actuator, ...], compiled: Compiled, data: mujoco.MjData, columns: Columns
@@ -168,7 +168,7 @@ class Targets:
             self._drives = Drives(tuple(actuators[k] for k in commanded), model, data, columns)
 
     def reset(self, seed: int) -> None:
-        """Set the targets to those of the world."""
+        """Reset the targets to those of the world."""
         self._targets[:] = self._begin
         if self._drives is not None:
             self._drives.reset()
@@ -178,7 +178,7 @@ class Targets:
         self.act_on(self._data)
 
     def act_on(self, data: mujoco.MjData) -> None:
-        """Set the controls in other data of the model, such as a copy that is integrated ahead."""
+        """Set the controls in other data of the same model, such as a copy that is integrated ahead."""
         swing = np.sin(self._rates * data.time + self._phases)
         wanted = self._targets + self._amplitudes * swing
         if len(paced := self._paced):
@@ -217,15 +217,15 @@ class Drive:
         return float(self.array[self.index])
 
     def set(self, target: float) -> None:
-        """Set the target. MuJoCo clips it to the range."""
+        """Set the target. MuJoCo clips it to the actuator's range."""
         self.array[self.index] = target
 
 
 def drives_of(model: mujoco.MjModel, data: mujoco.MjData, columns: Columns) -> dict[int, dict[str, Drive]]:
-    """Return the actuators of each joint of MuJoCo, by type.
+    """Return the actuators of each MuJoCo joint, by type.
 
-    Actuators of models count if they are MuJoCo's `position`, `velocity` or `motor`, with a gear of 1, so that their
-    controls are in the unit of the joint. Where a joint has two of a type, the first one counts.
+    Actuators of models are included if they are MuJoCo's `position`, `velocity` or `motor` with a gear of 1, so that
+    their controls are in the unit of the joint. If a joint has two of a type, the first one is used.
     """
     own = {name: row for row, name in enumerate(columns.column(TARGET).entities or ())} if TARGET in columns else {}
     found: dict[int, dict[str, Drive]] = {}
@@ -241,7 +241,7 @@ def drives_of(model: mujoco.MjModel, data: mujoco.MjData, columns: Columns) -> d
 
 
 def _joint_of(model: mujoco.MjModel, index: int) -> int | None:
-    """Return the joint that an actuator drives, directly or by a tendon of its own; None for another actuator."""
+    """Return the joint that an actuator drives, directly or through a drive tendon; None for any other actuator."""
     at = int(model.actuator_trnid[index, 0])
     if model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT:
         return at
@@ -251,7 +251,7 @@ def _joint_of(model: mujoco.MjModel, index: int) -> int | None:
 
 
 def _type_of(model: mujoco.MjModel, index: int) -> str | None:
-    """Return the type of an actuator of a joint; None for one whose control is something else."""
+    """Return the type of a joint actuator; None if its control is not a position, velocity or effort of the joint."""
     joint, one = mujoco.mjtTrn.mjTRN_JOINT, (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
     scalar = model.actuator_trntype[index] == joint and model.jnt_type[model.actuator_trnid[index, 0]] in one
     plain = model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_NONE and model.actuator_gear[index, 0] == 1.0

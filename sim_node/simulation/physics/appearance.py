@@ -66,14 +66,14 @@ def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
 
 
 def _is_plain(geom: mujoco.MjsGeom) -> bool:
-    """Return whether no colour was given."""
+    """Return whether a geom has the default colour."""
     return all(abs(given - plain) < 1e-6 for given, plain in zip(geom.rgba, _PLAIN, strict=True))
 
 
 def compiled_to_draw(spec: mujoco.MjSpec) -> mujoco.MjModel:
-    """Compile a model for drawing. MuJoCo's warnings about it were reported when it was compiled to be simulated.
+    """Compile a model for rendering. Ignore MuJoCo's warnings, which were reported when the world was compiled.
 
-    Raises ValueError if MuJoCo refuses it.
+    Raises ValueError if MuJoCo rejects it.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

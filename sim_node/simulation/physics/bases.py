@@ -1,4 +1,4 @@
-"""Wheeled bases: from commanded twists to wheels, or to the body itself, and from wheels to odometry and its frames."""
+"""Wheeled bases: commanded twists drive the wheels or the body itself, and the wheels give odometry and its frames."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sim_node.simulation.physics.actuators import Drive
     from sim_node.simulation.physics.compiled import Compiled
 
-# [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels measure it.
+# Column of [x y yaw, vx vy wz, path, turned] of each base since the start, measured by its wheels.
 ODOMETRY = "base/odometry"
-# Name, size of a row, unit and meaning.
+# Name, row shape, unit and meaning of each column.
 _COLUMNS = (
     (
         "base/command",
@@ -53,9 +53,10 @@ def open_bases(
 
 
 class Bases:
-    """All bases of a world at once; rows of its arrays are in the order of the world.
+    """All bases of a world, in one force element. Rows of its arrays are in the order of the world.
 
-    vehicles: records of the bases, by name.
+    Attributes:
+        vehicles: Records of the bases, by name.
     """
 
     def __init__(self, bases: tuple[Base, ...], compiled: Compiled, data: MjData, columns: Columns) -> None:
@@ -63,7 +64,7 @@ class Bases:
 
         from sim_node.simulation.physics.actuators import drives_of
 
-        # Imported here: worlds without bases do not need compiled kernels.
+        # Imported here because worlds without bases do not need compiled kernels.
         from sim_node.world.base_types.motion_kernels import approach_twists, count_odometry, unexpired
 
         model = compiled.model
@@ -77,7 +78,7 @@ class Bases:
         self._before = np.zeros((len(self._kinematic), 7))
         self._efforts, self._accelerations = np.zeros(model.nv), np.zeros(model.nv)
 
-        # Of each base: forwards and to the left, then backwards and to the right.
+        # Limits of each base: forwards and to the left, then backwards and to the right.
         limits = np.array([base.limits.rows() for base in bases])
         self._fastest = limits[..., :2].copy()
         self._most = limits[..., [2, 2, 3]] * self._timestep
@@ -94,7 +95,7 @@ class Bases:
             group.places = np.array(list(map(wheels.index, group.wheels)), dtype=np.int64)
         turned = [group.qd for group in self._groups if group.is_kinematic]
         self._held = np.concatenate([self._body_qd.ravel(), *turned])
-        # What the bases do in this timestep, and their wheels.
+        # Twists of the bases in this timestep, their commanded twists, and the changes of their setpoints.
         self._twists, self._wanted, self._change = (np.zeros((len(bases), 3)) for _ in range(3))
         if np.isfinite(self._jerks).any():
             meaning = "by which each base's setpoint changed in the last timestep"
@@ -108,14 +109,14 @@ class Bases:
         }
 
     def reset(self, seed: int) -> None:
-        """Stand still, with odometry at zero; there are no random numbers."""
+        """Set commands, setpoints and odometry to zero; there are no random numbers."""
         for each in (self._command, self._setpoint, self._odometry, self._twists, self._change):
             each[:] = 0.0
         for group in self._groups:
             self._angles[group.places] = self._data.qpos[group.wheel_q]
 
     def act(self) -> None:
-        """Make the targets of wheels, or the forces that hold what moves as commanded, from the commands."""
+        """Set the wheel targets from the commands, and apply the forces that move kinematic bases as commanded."""
         wanted, setpoint, change = self._wanted, self._setpoint, self._change
         self._unexpired(self._command, float(self._data.time) + _EPSILON_S, wanted)
         for group in self._groups:
@@ -128,7 +129,7 @@ class Bases:
             self._hold(change[self._kinematic])
 
     def settle(self) -> None:
-        """Move what is kinematic by exact arcs, and count the odometry of all bases."""
+        """Move kinematic bases along exact arcs, and update the odometry of all bases."""
         if len(self._kinematic):
             self._carry()
         data, timestep, twists = self._data, self._timestep, self._twists
@@ -146,11 +147,12 @@ class Bases:
         return float(self._data.time)
 
     def _hold(self, change: FloatArray) -> None:
-        """Apply what gives kinematic bases their acceleration and carries their weight, so that imus measure it.
+        """Apply the forces that accelerate kinematic bases and carry their weight, so that IMUs measure them.
 
-        Their wheels turn steadily, so that they do not push back.
+        Their wheels turn at constant rates, so they exert no reaction.
 
-        change (K, 3): of their twists in this timestep.
+        Args:
+            change: Changes (K, 3) of their setpoints in this timestep, m/s and rad/s.
         """
         data = self._data
         self._before[:] = data.qpos[self._body_q]
@@ -165,7 +167,7 @@ class Bases:
         data.qfrc_applied[qd] = self._efforts[qd] + data.qfrc_bias[qd] - data.qfrc_passive[qd]
 
     def _carry(self) -> None:
-        """Put kinematic bases where their twists lead in a timestep, whatever MuJoCo made of it."""
+        """Set the poses and velocities of kinematic bases to those that their twists lead to, overriding MuJoCo's."""
         data, before, twists = self._data, self._before, self._twists[self._kinematic]
         moved = arcs(twists, self._timestep)
         cos, sin = _heading(before[:, 3:])
@@ -184,19 +186,19 @@ class Bases:
         data.qvel[self._body_qd] = qd
 
 
-# Where targets of actuators are written: an array, the places in it, and the joints whose they are.
+# Where actuator targets are written: an array, indices into it, and the index of the joint of each.
 _Targets = tuple[FloatArray, IntArray, IntArray]
 
 
 class _Group:
-    """The bases of one kind that are driven alike: their kinematics, and the places of their joints in MuJoCo's arrays.
+    """Bases of one kind and drive mode: their kinematics, and the indices of their joints in MuJoCo's arrays.
 
     Attributes:
-        rows: Of its bases.
-        wheels: The driven joints, by name.
-        wheel_q: Their places in qpos.
-        qd: Those of all its joints in qvel.
-        places: Their rows of the column of angles.
+        rows: Rows of its bases.
+        wheels: Names of the driven joints.
+        wheel_q: Indices of the driven joints in qpos.
+        qd: Indices of all joints, driven and steered, in qvel.
+        places: Rows of the driven joints in the column of wheel angles.
     """
 
     def __init__(
@@ -222,7 +224,7 @@ class _Group:
         self._targets += [(self._wanted, each) for each in targets]
 
     def command(self, rates: FloatArray, angles: FloatArray, data: MjData) -> None:
-        """Set the targets of wheels to rates (G, D) and angles (G, S)."""
+        """Set the wheel targets to rates (G, D), rad/s, and angles (G, S), rad."""
         self._rates[:], self._wanted[:] = rates.ravel()[self._driven], angles.ravel()[self._steered]
         if self.is_kinematic:
             self._before[:] = data.qpos[self.wheel_q]
@@ -230,17 +232,17 @@ class _Group:
             array[at] = wanted[of]
 
     def turn(self, data: MjData, seconds: float) -> None:
-        """Turn the wheels of kinematic bases as they are commanded."""
+        """Turn the wheels of kinematic bases as commanded."""
         data.qpos[self.wheel_q] = self._before + self._rates * seconds
         data.qvel[self._wheel_qd] = self._rates
         data.qpos[self._steering_q], data.qvel[self._steering_qd] = self._wanted, 0.0
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Return the means (G, D) of values of the driven joints."""
+        """Return the mean (G, D), for each driven wheel, of values of its joints."""
         return np.asarray(self._mean @ values).reshape(self._sizes[0])
 
     def steering(self, data: MjData) -> FloatArray:
-        """Return the angles (G, S) of steered wheels."""
+        """Return the angles (G, S) of the steered wheels, rad."""
         return np.asarray(self._steering @ data.qpos[self._steering_q]).reshape(self._sizes[1])
 
 
@@ -258,7 +260,7 @@ def _named(bases: Sequence[Base], roles: tuple[str, ...]) -> tuple[str, ...]:
 def _joints(
     bases: Sequence[Base], roles: tuple[str, ...], model: MjModel
 ) -> tuple[tuple[str, ...], IntArray, IntArray, FloatArray]:
-    """Return the names (J,) and MuJoCo's numbers of joints, which of the G x R wheels each is, and their means."""
+    """Return the joints with some roles: names (J,), MuJoCo ids, indices of the G x R wheels, and averaging matrix."""
     names = _named(bases, roles)
     wheel = [
         row * len(roles) + k
@@ -274,7 +276,7 @@ def _joints(
 
 
 def _joint_id(model: MjModel, name: str) -> int:
-    """Return the number of a joint, which is that of a body, or a model's own."""
+    """Return the MuJoCo id of a joint: that of a body of the world, or a model's own."""
     import mujoco
 
     found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, f"{name}#0")
@@ -284,7 +286,10 @@ def _joint_id(model: MjModel, name: str) -> int:
 def _targets(
     bases: Sequence[Base], names: Sequence[str], joints: IntArray, kind: str, drives: dict[int, dict[str, Drive]]
 ) -> list[_Targets]:
-    """Return where the targets of joints are written, for each array that holds some. Raises WorldError."""
+    """Return where the targets of joints are written, for each array that contains some.
+
+    Raises WorldError if a wheel of a dynamic base has no actuator of the required type.
+    """
     found: dict[int, tuple[FloatArray, list[int], list[int]]] = {}
     for row, joint in enumerate(joints.tolist()):
         drive = drives.get(joint, {}).get(kind)
@@ -300,7 +305,7 @@ def _targets(
 
 
 def _free_joint(model: MjModel, base: Base) -> int:
-    """Return the free joint of a base. Raises WorldError."""
+    """Return the MuJoCo id of a base's free joint. Raises WorldError if it has none."""
     import mujoco
 
     body = model.body(base.body).id
@@ -316,7 +321,7 @@ def _refuse(base: Base, key: str, message: str) -> None:
 
 
 def _truth(data: MjData, q: int, qd: int) -> Callable[[], FloatArray]:
-    """Return a function for the true twist (3,) [vx vy wz] of a base along its axes, in the plane."""
+    """Return a function that returns the true planar twist (3,) [vx vy wz] of a base along its axes, m/s and rad/s."""
 
     def truth() -> FloatArray:
         cos, sin = _heading(data.qpos[None, q + 3 : q + 7])
@@ -327,7 +332,7 @@ def _truth(data: MjData, q: int, qd: int) -> Callable[[], FloatArray]:
 
 
 def _heading(turns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return cosine and sine of the heading of quaternions (K, 4) [w x y z]: of their x axis in the plane."""
+    """Return the cosine and sine of the heading of quaternions (K, 4) [w x y z]: that of the x axis in the plane."""
     w, x, y, z = turns.T
     cos, sin = 1.0 - 2.0 * (y * y + z * z), 2.0 * (w * z + x * y)
     length = np.hypot(cos, sin)
@@ -338,13 +343,13 @@ def _heading(turns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @engine("bases")
 def open_base_frames(world: World, layout: Layout, columns: Columns) -> BaseFrames | None:
-    """Return the engine of the frames NAME/odom."""
+    """Return the engine of the odometry frames NAME/odom."""
     bases = world.of(Base)
     return BaseFrames(tuple(base.odom for base in bases), columns) if bases else None
 
 
 class BaseFrames:
-    """Writes where the frame of each odometry is in its base. The odometry is that of the force element of bases."""
+    """Writes the pose of each base's odometry frame in the base, from the odometry of the force element `Bases`."""
 
     def __init__(self, names: tuple[str, ...], columns: Columns) -> None:
         self._rows, self._odometry = columns.claim("pose", names), columns[ODOMETRY]
@@ -353,7 +358,7 @@ class BaseFrames:
         """Do nothing: the odometry is a column of the force element."""
 
     def step(self, steps: int) -> None:
-        """Do nothing: odometry is counted at each timestep of the bodies."""
+        """Do nothing: the odometry is updated at each timestep of the bodies."""
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the inverse of each base's odometry to its row of poses (N, 7)."""

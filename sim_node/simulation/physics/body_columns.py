@@ -1,4 +1,4 @@
-"""MuJoCo's state as columns: the named parts of its integration state, on its own memory."""
+"""MuJoCo's state as columns: the named parts of its integration state, sharing its memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from sim_node.simulation.columns import Array, Column, Columns
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Parts of mjtState whose array has another name in MjData.
+# Parts of mjtState whose arrays have other names in MjData.
 _NAMES = {"warmstart": "qacc_warmstart", "plugin": "plugin_state"}
-# Unit and meaning of those that MuJoCo defines; others are a model's own.
+# Unit and meaning of parts that MuJoCo defines; those of others depend on the model.
 _MEANINGS = {
     "qpos": ("m, rad or 1", "positions of joints; quaternions w x y z"),
     "qvel": ("m/s or rad/s", "velocities of joints"),
@@ -44,8 +44,8 @@ def declare_state(
         forced: Whether force elements write xfrc_applied. If not, xfrc_applied itself is the column `wrench`.
 
     Returns:
-        The array of `wrench` (bodies, 6), with a row for each body of MuJoCo; and the names of the columns that are
-        MuJoCo's memory, which is all of its state but the time.
+        The array (bodies, 6) of `wrench`, with a row for each MuJoCo body; and the names of the columns that share
+        MuJoCo's memory, which are its whole state except the time.
     """
     entities = _entities(model)
 

@@ -1,4 +1,4 @@
-"""Camera images, rendered by a separate process, so that neither OpenGL nor a slow image delays the physics."""
+"""Camera images, rendered by a separate process so that neither OpenGL nor slow images delay the physics."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.mujoco_source import VARIABLE, without_opengl
 from sim_node.world.problems import WorldWarning
 
-# Pending images: with more of them the renderer does not keep up, and queueing would only add latency.
+# Maximum number of pending requests: if the renderer does not keep up, longer queues would only add latency.
 MAX_PENDING = 4
-# Tried in turn unless MUJOCO_GL is set: hardware or software without a display, then software.
+# OpenGL back ends, tried in this order unless MUJOCO_GL is set: EGL (hardware or software), then OSMesa (software).
 BACKENDS = ("egl", "osmesa")
-# Time for a process to end before it is killed.
+# Time that a process has to end before it is killed.
 PATIENCE_S = 1.0
 
 
 class RenderedExposure:
-    """An Exposure: images that are being rendered, then a copy of them."""
+    """An Exposure whose images are being rendered, or have been copied from the renderer."""
 
     def __init__(self, renderer: CameraRenderer, group: int) -> None:
         self._renderer, self.group = renderer, group
@@ -44,7 +44,7 @@ class RenderedExposure:
         self.lost = False
 
     def done(self) -> bool:
-        """Return whether `result` returns at once."""
+        """Return whether `result` would return immediately."""
         self._renderer.collect()
         return self.lost or self.images is not None
 
@@ -57,22 +57,21 @@ class RenderedExposure:
 
 @dataclasses.dataclass(frozen=True)
 class CameraGroup:
-    """The Cameras of a renderer whose images are rendered together."""
+    """Cameras of a renderer whose images are rendered together."""
 
     renderer: CameraRenderer
     index: int
 
     def render(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
-        """Start rendering their images."""
+        """Start rendering the images."""
         return self.renderer.render(self.index, poses, wait=wait)
 
 
 class CameraRenderer:
-    """Groups of lenses and the process that renders for them, which is started with the first image.
+    """Groups of lenses, and the process that renders for them. It is started for the first image, also after `close`.
 
-    After `close` it is started again with the next one.
-
-    fault: why there are no images any more; empty if there are. It is reported once, as a WorldWarning.
+    Attributes:
+        fault: Why rendering is no longer possible; empty if it is. It is reported once, as a WorldWarning.
     """
 
     def __init__(self, spec: mujoco.MjSpec, data: mujoco.MjData) -> None:
@@ -86,15 +85,15 @@ class CameraRenderer:
         self.fault = ""
 
     def cameras(self, lenses: Sequence[Lens]) -> CameraGroup:
-        """Add lenses of one shape that are used together; all must be added before the first image."""
+        """Add lenses of one shape whose images are rendered together. All must be added before the first image."""
         assert self._worker is None, "lenses are added before the first image"
         self._groups.append(tuple(lenses))
         return CameraGroup(self, len(self._groups) - 1)
 
     def render(self, group: int, poses: FloatArray, *, wait: bool) -> Exposure | None:
-        """Start rendering a group's images from poses (S, 7), FLU axes, at the present state.
+        """Start rendering a group's images from poses (S, 7), FLU axes, in the current state.
 
-        Returns None if rendering is impossible, or, unless `wait` is set, if too many images are pending.
+        Return None if rendering is impossible or, unless `wait` is set, if too many requests are pending.
         """
         if not self._ready and not self.fault:
             self._start()
@@ -113,7 +112,7 @@ class CameraRenderer:
         return exposure
 
     def close(self) -> None:
-        """End the process. Images that it has not rendered by then are rendered by the next one."""
+        """End the process. The next process renders the images that are still pending."""
         self.collect()
         if self._worker is not None:
             worker, self._worker, self._ready = self._worker, None, False
@@ -141,9 +140,9 @@ class CameraRenderer:
         self.collect()
 
     def hand_over(self, successor: CameraRenderer | None) -> None:
-        """Let the renderer of the next generation continue with the process, or end it. Pending images are finished.
+        """Finish pending images, and hand the process over to the renderer of the next generation, or end it.
 
-        The successor orders what it renders with its first image: several changes may come before it.
+        The successor sends its model with its first image, since several changes of the world may precede that.
 
         Args:
             successor: The renderer, before its first image; None if there is none.
@@ -159,7 +158,7 @@ class CameraRenderer:
             successor._worker = worker
 
     def _start(self) -> None:
-        """Start the process unless it runs, and wait until it can render this model."""
+        """Start the process unless it is running, and wait until it is ready to render this model."""
         self._order()
         if self.fault:
             return
@@ -174,12 +173,12 @@ class CameraRenderer:
         self._request(*(slot for slot, _ in self._pending))
 
     def _request(self, *slots: int) -> None:
-        """Have the process render the requests in some slots, in that order."""
+        """Ask the process to render the requests in some slots, in this order."""
         if not self._process.request(bytes(slots)):
             self.collect()
 
     def _order(self) -> None:
-        """Send the process what to render, and start it if there is none, or if its frame buffer is too small."""
+        """Send the model and lenses to the process; start one if there is none or if its frame buffer is too small."""
         lenses = [lens for group in self._groups for lens in group]
         size = (max(lens.width for lens in lenses), max(lens.height for lens in lenses))
         try:
@@ -220,9 +219,9 @@ class CameraRenderer:
 
 
 class _Worker:
-    """The render process and the memory that it shares. It lives as long as this object, or until `end`.
+    """The render process and its shared memory, alive until `end` or until this object is deleted.
 
-    size: of its frame buffer, pixels.
+    size: width and height of its frame buffer, pixels.
     """
 
     def __init__(self, size: tuple[int, int]) -> None:
@@ -235,11 +234,11 @@ class _Worker:
     def order(
         self, model: bytes, slots: Slots, groups: list[list[dict[str, Any]]]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-        """Let the process render a model, saved by MuJoCo, for groups of lenses. Return the views of the slots.
+        """Send a model, saved by MuJoCo, and groups of lenses to the process. Return views of the slots.
 
-        The next line that it sends says whether it can.
+        The next line that it sends reports whether it can render them.
         """
-        # The process may still use its memory: it never gets less.
+        # Never shrink the memory: the process may still use it.
         self._capacity = max(self._capacity, slots.size)
         os.ftruncate(self._memory, self._capacity)
         os.ftruncate(self._file, 0)
@@ -254,7 +253,7 @@ class _Worker:
         return views
 
     def request(self, what: bytes) -> bool:
-        """Send a request. Return False if the process has ended, which its missing answer reveals."""
+        """Send a request. Return False if the process has ended."""
         try:
             os.write(self._input.fileno(), what)
         except OSError:
@@ -283,7 +282,7 @@ class _Worker:
             bufsize=0,
             env=environment,
             pass_fds=(self._memory, self._file),
-            # Ctrl-C must reach only this program, which then closes the input of the other.
+            # Ctrl-C must reach only this process, which then closes the input of the other.
             start_new_session=True,
         )
         self._finalize = weakref.finalize(self, _end, process, (self._memory, self._file))
@@ -294,7 +293,7 @@ class _Worker:
 
 
 def _end(process: subprocess.Popen[bytes], shared: tuple[int, ...]) -> None:
-    """End a process by closing its input; kill it if it does not end. Close the files that it shares."""
+    """End a process by closing its input; kill it if it does not end. Close the shared files."""
     for descriptor in shared:
         os.close(descriptor)
     let_go(process, PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Proof that nothing can touch yet: what flies apart needs no search for contacts, which fleets spend a fifth on."""
+"""Clearance of free-floating bodies: while none can touch, collision detection, a fifth of a fleet's time, is off."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.spatial.geometry.kernel import kernel
 
-# Timesteps until the next search for clearance, where there is none.
+# Timesteps until clearance is computed again after none was found.
 PAUSE = 100
-# What rounding may add to a distance, relative to the largest coordinate.
+# Maximum rounding error of a distance, relative to the largest coordinate.
 ROUNDING = 1e-12
 
 
 def clearance_of(model: mujoco.MjModel, data: mujoco.MjData) -> Clearance | None:
-    """Return the proof for a model whose bodies that move all float freely; None for any other.
+    """Return the clearance of a model whose moving bodies all float freely; None for any other model.
 
     Args:
         model: The model.
@@ -32,12 +32,12 @@ def clearance_of(model: mujoco.MjModel, data: mujoco.MjData) -> Clearance | None
 
 
 class Clearance:
-    """Bounds each body by a sphere about its origin, and remembers how far all may move before any two can touch.
+    """Bounding spheres of the bodies, and the distance that every body may move before any two can touch.
 
-    As in a Verlet list of molecular dynamics, distances are computed again only when a body has moved that far.
+    As with a Verlet list in molecular dynamics, distances are computed again only when a body has moved that far.
 
     Args:
-        model: A model whose bodies that move all float freely.
+        model: A model whose moving bodies all float freely.
         data: The run's data.
     """
 
@@ -61,7 +61,7 @@ class Clearance:
         self._before, self._free_way, self._pause = np.zeros((len(bodies), 3)), -math.inf, 0
 
     def holds(self) -> bool:
-        """Return whether nothing touches at the present positions; False also if that is not known."""
+        """Return whether it is certain that nothing touches at the current positions."""
         if has_moved_less(self._qpos, self._places, self._before, self._free_way):
             return True
         if self._pause:
@@ -74,7 +74,7 @@ class Clearance:
 
 @kernel(nogil=True)
 def has_moved_less(qpos: FloatArray, places: IntArray, before: FloatArray, way: float) -> bool:
-    """Return whether bodies, whose positions begin at places (K,) of qpos, have all moved by less than a way, m."""
+    """Return whether all bodies, whose positions start at `places` (K,) in qpos, have moved by less than `way`, m."""
     if not way > 0.0:
         return False
     for k in range(len(places)):
@@ -94,15 +94,15 @@ def free_way(
     planes: FloatArray,
     before: FloatArray,
 ) -> float:
-    """Return how far all bodies may move before any can touch, m, and write their positions to before (K, 3).
+    """Return how far every body may move before any two can touch, m, and write their positions to `before`.
 
     Args:
-        qpos: Positions of joints.
-        places: Where in qpos the position of each body begins, (K,).
-        radii: The radius of each body (K,), m.
-        spheres: [x y z radius] (S, 4) of what stands still, m.
-        planes: [normal, distance from the origin along it] (P, 4) of what stands still, m.
-        before: Where to write positions (K, 3), m.
+        qpos: Positions of the joints.
+        places: Index (K,) in qpos at which the position of each body starts.
+        radii: Bounding radius (K,) of each body, m.
+        spheres: Bounding spheres (S, 4) [x y z radius] of static shapes, m.
+        planes: Static planes (P, 4) [normal, distance from the origin along it], m.
+        before: Array (K, 3) that the positions are written to, m.
     """
     count = len(places)
     for k in range(count):
@@ -117,7 +117,7 @@ def free_way(
         for s in range(len(spheres)):
             dx, dy, dz = spheres[s, 0] - x, spheres[s, 1] - y, spheres[s, 2] - z
             way = min(way, math.sqrt(dx * dx + dy * dy + dz * dz) - spheres[s, 3] - radius)
-    # Along x, those behind the widest reach cannot be nearer than the nearest so far.
+    # Sweep along x: bodies beyond the largest radius cannot be closer than the closest pair so far.
     order, widest = np.argsort(before[:, 0]), radii.max() if count else 0.0
     for i in range(count):
         a = order[i]
@@ -127,7 +127,7 @@ def free_way(
             if 0.5 * (dx - radii[a] - widest) > way:
                 break
             dy, dz = before[b, 1] - before[a, 1], before[b, 2] - before[a, 2]
-            # Both may move.
+            # Half the gap, because both bodies may move.
             way = min(way, 0.5 * (math.sqrt(dx * dx + dy * dy + dz * dz) - radii[a] - radii[b]))
         if not way > 0.0:
             return way

@@ -1,4 +1,4 @@
-"""Shapes that take the smaller of two coefficients of friction: by priorities, and by pairs where those do not do."""
+"""Contacts with the smaller of two friction coefficients, by geom priorities or, if these do not suffice, by pairs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sim_node.world.problems import NOWHERE, Problem, WorldWarning
 from sim_node.world.surfaces import IMPEDANCE, Surface, largest_timestep, solref
 
 _GEOM, _PAIR = "sim_node/combined_geom/", "sim_node/combined_pair/"
-# DART, which Gazebo uses, has no bounce below this restitution.
+# DART, Gazebo's physics engine, ignores restitution below this value.
 _LEAST_RESTITUTION = 1e-3
 
 
 class _Contact(NamedTuple):
-    """What a shape gives to a contact, or what a contact has."""
+    """Contact parameters: those of a shape, or the combined ones of a contact."""
 
     friction: tuple[float, ...]
     dimensions: int
@@ -31,7 +31,7 @@ class _Contact(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """What shapes give of which each takes the smaller coefficient, or the larger one, and their priority."""
+    """Shapes with the same contact parameters, rule for combining friction, and priority."""
 
     contact: _Contact
     is_smaller: bool
@@ -39,15 +39,15 @@ class _Group(NamedTuple):
 
 
 def set_priorities(spec: mujoco.MjSpec, touching: Sequence[Touching]) -> None:
-    """Let the smaller coefficient of sliding friction apply to contacts of shapes with `combine: smaller`.
+    """Set geom priorities such that contacts of shapes with `combine: smaller` get the smaller sliding friction.
 
-    MuJoCo takes the friction of the shape with the higher priority, so those with smaller coefficients get higher ones.
-    Shapes that give friction or restitution, and take the larger one, come together where the smallest of them belongs.
-    All that MuJoCo decides without such shapes stays as it is.
+    MuJoCo uses the friction of the geom with the higher priority, so geoms with smaller coefficients get higher ones.
+    Shapes with friction or restitution that combine by the larger coefficient share one priority, that of the smallest
+    coefficient among them. Contacts without shapes of the first kind are unaffected.
 
     Args:
-        spec: The specification, in which models are attached.
-        touching: Each geometry of the world that makes contact, and its surface.
+        spec: The specification, with models attached.
+        touching: Each colliding geom of the world, and its surface.
     """
     given = [(geom, surface) for geom, surface in touching if surface is not None]
     ranked = [(geom, _contact_of(surface).friction[0]) for geom, surface in given if surface.combine == "smaller"]
@@ -66,16 +66,16 @@ def set_priorities(spec: mujoco.MjSpec, touching: Sequence[Touching]) -> None:
 
 
 def add_combined_pairs(spec: mujoco.MjSpec, world: World, touching: Sequence[Touching]) -> None:
-    """Add contact pairs of shapes whose contacts would not combine what they give, whatever their priorities.
+    """Add contact pairs for shapes whose contact parameters cannot be combined by priorities.
 
-    Those have the smaller coefficient of sliding friction, the larger ones of torsion and rolling, and the product of
-    the restitutions, as in DART (ContactConstraint.cpp). There are few: of shapes that bounce, that have torsional or
-    rolling friction, and, in worlds in which other shapes take the larger coefficient, of those between several of it.
+    These get the smaller sliding friction, the larger torsional and rolling friction, and the product of the
+    restitutions, as in DART (ContactConstraint.cpp). Few pairs are needed: those of shapes that bounce or have
+    torsional or rolling friction, and some of those with shapes that combine by the larger coefficient.
 
     Args:
         spec: The specification, with all priorities, exclusions and pairs of contact materials.
         world: The world.
-        touching: Each geometry of the world that makes contact, and its surface.
+        touching: Each colliding geom of the world, and its surface.
     """
     groups: dict[_Group, list[tuple[mujoco.MjsGeom, Surface]]] = {}
     for geom, surface in touching:
@@ -124,7 +124,7 @@ def _contact_of(surface: Surface) -> _Contact:
 
 
 def _combined(one: _Contact, other: _Contact) -> _Contact:
-    """Return what a contact has if the smaller coefficient applies."""
+    """Return the parameters of a contact to which the smaller coefficient applies."""
     (sliding, *rest), (others_sliding, *others_rest) = one.friction, other.friction
     restitution = one.restitution * other.restitution
     return _Contact(
@@ -136,7 +136,7 @@ def _combined(one: _Contact, other: _Contact) -> _Contact:
 
 
 def _decided(one: _Group, other: _Group) -> _Contact | None:
-    """Return what MuJoCo gives a contact; None if it mixes bounces."""
+    """Return the parameters that MuJoCo would give a contact; None if it would mix restitutions."""
     if one.priority != other.priority:
         return max(one, other, key=lambda group: group.priority).contact
     first, second = one.contact, other.contact

@@ -1,4 +1,4 @@
-"""Contact materials as MuJoCo's contact pairs, whose springs and dampers are N/m and N s/m of each contact point."""
+"""Contact materials as MuJoCo contact pairs, with stiffness in N/m and damping in N s/m for each contact point."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from sim_node.world.model import World
 from sim_node.world.surfaces import IMPEDANCE, Surface, largest_timestep, solref
 
 Touching = tuple[mujoco.MjsGeom, Surface | None]
-# MuJoCo's bounds of impedances.
+# MuJoCo's bounds on impedance.
 LEAST, MOST = mujoco.mjMINIMP, mujoco.mjMAXIMP
 _GEOM, _PAIR = "sim_node/contact_geom/", "sim_node/contact_pair/"
 
 
 def add_contact_pairs(spec: mujoco.MjSpec, world: World, touching: Iterable[Touching]) -> None:
-    """Add a contact pair for all shapes of two materials that may touch.
+    """Add a contact pair for every two shapes that may touch and whose materials have a contact material.
 
     Args:
         spec: The specification, with all exclusions.
         world: The world.
-        touching: Each geometry of the world that makes contact, and its surface.
+        touching: Each colliding geom of the world, and its surface.
     """
     of_material: dict[str, list[tuple[mujoco.MjsGeom, Surface]]] = {}
     for geom, surface in touching if world.contact_materials else ():
@@ -49,14 +49,14 @@ def add_contact_pairs(spec: mujoco.MjSpec, world: World, touching: Iterable[Touc
 
 
 class ContactFilter:
-    """Which shapes may touch, for contact pairs: MuJoCo makes contacts of those whatever filters there are."""
+    """Collision filters for contact pairs, to which MuJoCo does not apply its own filters."""
 
     def __init__(self, spec: mujoco.MjSpec) -> None:
         self._excluded = {frozenset((each.bodyname1, each.bodyname2)) for each in spec.excludes}
         self._parents = not spec.option.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
 
     def meet(self, one: Touching, other: Touching) -> bool:
-        """Return whether two shapes of different rigid parts, no exclusion and layers that touch each other meet."""
+        """Return whether two shapes may touch: on different rigid parts, not excluded, and on layers that touch."""
         bodies = one[0].parent, other[0].parent
         if frozenset(body.name for body in bodies) in self._excluded or not filter_of(one[1]).meets(
             filter_of(other[1])
@@ -66,7 +66,7 @@ class ContactFilter:
 
 
 def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:
-    """Set the springs and dampers of contact pairs, which need the masses of what touches."""
+    """Set the stiffness and damping of contact pairs, which depend on the compiled masses of both bodies."""
     for pair in range(model.npair if world.contact_materials else 0):
         name = model.pair(pair).name
         if not name.startswith(_PAIR):
@@ -83,22 +83,21 @@ def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:
 
 
 def spring(stiffness: float, damping: float | None, mobility: float, timestep: float) -> tuple[list[float], float]:
-    """Return MuJoCo's solref and a constant impedance that make a constraint a spring and damper, K and B.
+    """Return the solref and the constant impedance with which a constraint acts as a spring K and a damper B.
 
     MuJoCo solves R f + a = -b v - k r for the force f, with R = (1 - d) / d times the mobility, k = -solref[0] / d and
     b = -solref[1] / d for a constant impedance d (MuJoCo, Computation, Constraint model). A spring and damper that are
     implicit in the timestep h, f = -K (r + h (v + h a)) - B (v + h a), have that form with R = 1 / (K h^2 + B h),
-    k = K R and b = (K h + B) R. Where sqrt(K mobility) h is small, the terms of K with h are left out: they would damp.
+    k = K R and b = (K h + B) R. If sqrt(K mobility) h is small, the terms K h are left out: they would add damping.
 
     Args:
         stiffness: K, N/m or N m/rad.
         damping: B, N s/m or N m s/rad; None for critical damping.
-        mobility: What MuJoCo uses as the inverse mass at the constraint, 1/kg or 1/(kg m^2).
+        mobility: MuJoCo's approximate inverse mass at the constraint, 1/kg or 1/(kg m^2).
         timestep: h, s.
 
     Returns:
-        solref and the impedance. Springs and dampers that are harder than MuJoCo's impedances allow are as hard as they
-        allow.
+        solref and the impedance. Stiffness and damping are clipped to what MuJoCo's largest impedance allows.
     """
     mobility = max(mobility, mujoco.mjMINVAL)
     if damping is None:
@@ -114,7 +113,7 @@ def spring(stiffness: float, damping: float | None, mobility: float, timestep: f
 
 
 def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjModel, world: World) -> float:
-    """Return the duration of a bounce: half a period of the mass on the spring, as far as the timestep resolves it."""
+    """Return the duration of a bounce, s: half a period of the mass on the spring, or the shortest that is resolved."""
     assert material.restitution is not None
     if material.stiffness is None:
         return material.contact_time
@@ -123,7 +122,7 @@ def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjMo
 
 
 def _is_filtered(first: mujoco.MjsBody, second: mujoco.MjsBody, *, parents: bool) -> bool:
-    """Return whether MuJoCo makes no contact of two bodies: parts of one rigid body, or on a joint between them."""
+    """Return whether MuJoCo filters contacts of two bodies: parts of one rigid body, or parent and child of a joint."""
     one, other = _rigid(first), _rigid(second)
     if one.name == other.name:
         return True
@@ -133,21 +132,22 @@ def _is_filtered(first: mujoco.MjsBody, second: mujoco.MjsBody, *, parents: bool
 
 
 def _rigid(body: mujoco.MjsBody) -> mujoco.MjsBody:
-    """Return the uppermost body that a body is fixed to without a joint."""
+    """Return the topmost body that a body is rigidly attached to."""
     while not (_is_fixed(body) or body.joints or body.mocap):
         body = body.parent
     return body
 
 
 def _is_fixed(body: mujoco.MjsBody) -> bool:
-    """Return whether it is the fixed frame: before a specification is compiled, only that has an id."""
+    """Return whether a body is the world body: before a specification is compiled, no other has an id."""
     return int(body.id) == 0
 
 
 def exclude_scenery(spec: mujoco.MjSpec, world: World, layout: Layout) -> None:
-    """Exclude contacts of what kinematic bases carry with all that is fixed to the fixed frame: it cannot stop them.
+    """Exclude contacts that could not stop kinematic bases and bodies.
 
-    Those of kinematic bodies with that, and with each other, are excluded with what is fixed to them.
+    These are contacts of kinematic bases, with everything that they carry, with static shapes; and contacts of
+    kinematic bodies, with everything that is fixed to them, with static shapes and with each other.
     """
     frames = layout.frames
     bases = {frames.index(base.body) for base in world.of(Base) if base.drive == "kinematic"}

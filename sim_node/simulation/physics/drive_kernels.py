@@ -1,12 +1,12 @@
-"""The compiled loop of implicit drives: it makes MuJoCo's rows of dry friction hold targets instead of rest.
+"""The compiled loop of implicit drives, which makes MuJoCo's dry-friction rows track targets instead of zero velocity.
 
-A row of dry friction has a force within plus and minus its limit, and outside of it none that grows: with
-R = 1 / (g h) and the reference acceleration (v0 - v) / h MuJoCo's solver finds, for all rows together,
+The force of a dry-friction row is limited to plus and minus its friction loss. With R = 1 / (g h) and the reference
+acceleration (v0 - v) / h, MuJoCo's solver finds, for all rows together,
 
     force = g (v0 - v'), limited,    v' = v + h acceleration
 
 which is the force of a damper g at the velocity v' at the end of the timestep h (implicit Euler). A spring k about q0
-with a damper d is one of g = h k + d and v0 = k (q0 - q) / g, because q' = q + h v'. Limits that are not symmetric are
+with a damper d is such a damper with g = h k + d and v0 = k (q0 - q) / g, because q' = q + h v'. Asymmetric limits are
 symmetric about a constant force, which the actuator of the drive adds.
 """
 
@@ -22,32 +22,34 @@ from sim_node.spatial.geometry.kernel import kernel
 # Columns of the table of drives.
 STIFFNESS, DAMPING, MOBILITY, AHEAD, HOLD, HOLD_DAMPING = 0, 1, 2, 3, 4, 5
 DRIVE_COLUMNS = 6
-# Products of gain, mobility and timestep. Above the largest, the solver's other rows lose digits that count; below the
-# least, a drive has no effect in 1e9 timesteps, but its row would have no scale.
+# Bounds on the product of gain, mobility and timestep. Above the upper one, the solver's other rows lose significant
+# digits; below the lower one, a drive has no effect in 1e9 timesteps and its row would be badly scaled.
 MOST, LEAST = 1e7, 1e-9
-# Without a limit in one direction: the acceleration (m/s^2 or rad/s^2) that a drive can always give in that, besides
-# twice its own force. Limits that are symmetric stay as they are, up to a number whose products are finite: a row that
-# is far from its limit is one equation for the solver, which need not search for where the limit begins.
+# Asymmetric limits are capped at twice the drive's own force plus the force for the acceleration UNLIMITED (m/s^2 or
+# rad/s^2). Symmetric limits are kept up to MAX_LIMIT, whose products are finite: a row far from its limit is a single
+# equation for the solver, which then need not search for where the limit begins.
 UNLIMITED, MAX_LIMIT = 1e6, 1e200
 
 
 @kernel(nogil=True)
 def hold_targets(table, state, place, timestep, first, count, types, ids, friction, lengths, rows):
-    """Write the rows of the drives, and the constant forces of their actuators.
+    """Write the constraint rows of the drives, and the constant forces of their actuators.
 
     Args:
-        table: By the columns above (I, 6). AHEAD: 1 where a spring is evaluated at the end of the timestep. HOLD: the
-            stiffness of the spring of a velocity drive while its target is 0, or 0.
-        state: targets: positions or velocities (I,); limits: smallest and largest forces (I, 2); engagement: how much
-            of them a drive has (I,); anchors: where the springs of HOLD hold, NaN where they do not (I,).
-        place: The drive of each of MuJoCo's tendons, or -1.
-        timestep: s.
-        first: The first row of dry friction.
-        count: Number of such rows.
-        types, ids: efc_type and efc_id.
-        friction: The type of a tendon's dry friction.
+        table: Parameters (I, 6) of the drives, with the columns above. AHEAD is 1 if the spring is evaluated at the end
+            of the timestep. HOLD is the stiffness with which a velocity drive holds its position while its target is 0,
+            or 0.
+        state: Targets (I,), positions or velocities; smallest and largest forces (I, 2); engagement (I,), the fraction
+            of these forces that is available; anchors (I,), the positions held with HOLD, NaN where none is held.
+        place: Drive of each MuJoCo tendon, or -1.
+        timestep: Timestep, s.
+        first: Index of the first dry-friction row.
+        count: Number of dry-friction rows.
+        types: efc_type.
+        ids: efc_id.
+        friction: Constraint type of a tendon's dry friction.
         lengths: ten_length.
-        rows: efc_vel, efc_R, efc_D, efc_frictionloss, efc_aref, and the forces to add (I,).
+        rows: efc_vel, efc_R, efc_D, efc_frictionloss, efc_aref, and the constant forces to write (I,).
     """
     targets, limits, engagement, anchors = state
     velocities, resistance, weights, losses, references, constant = rows
@@ -89,7 +91,7 @@ def hold_targets(table, state, place, timestep, first, count, types, ids, fricti
 
 @kernel(nogil=True)
 def add_efforts(place, first, count, types, ids, friction, found, forces, joints, coefficients, efforts):
-    """Add what the solver found to the forces of drives (I,), and to the efforts of their joints.
+    """Add the forces that the solver found to the forces (I,) of the drives and to the efforts of their joints.
 
     joints (I, J), -1 for none, and coefficients (I, J): the degrees of freedom of each drive.
     """

@@ -1,4 +1,4 @@
-"""Drives whose limits and switches can change in a run: implicit actuators, and effort actuators with a name."""
+"""Drives whose force limits and engagement can change in a run: implicit actuators, and named effort actuators."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from sim_node.world.joint_motion import RIGID, Actuator, Stop
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldWarning, shown_key
 
-# Names in MuJoCo, and of rows of columns, by type.
+# Names of actuators in MuJoCo and of their rows in columns, by type.
 NAMES = {"position": "{}#actuator", "velocity": "{}#velocity", "effort": "{}#effort"}
 TYPES = {name.rpartition("#")[2]: kind for kind, name in NAMES.items()}
-# The columns of drives by the names of their actuators.
+# Columns with a row for each drive, named after its actuator.
 LIMITS, ENGAGED, ENGAGEMENT = "drive_limits", "drive_engaged", "drive_engagement"
 ANCHOR, FORCE = "drive_anchor", "drive_force"
-# A spring whose angular frequency times the timestep is less keeps its energy if its force is that of the present
-# position; stiffer ones take that at the end of the timestep.
+# If the angular frequency of a spring times the timestep is below this, its force is evaluated at the current position,
+# which conserves its energy; the force of stiffer springs is evaluated at the end of the timestep.
 MAX_PHASE = 0.5
 _FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
-# Evaluations of the solver's line search, three to halve its bracket. Between its limits a drive of the largest gain is
-# a 1 / MOST of what its force accelerates: MuJoCo's 50 end beside that, with the force at the wrong limit.
+# Maximum evaluations in the solver's line search, which needs three to halve its bracket. The interval between the
+# limits of a drive with the largest gain is 1 / MOST of what its force accelerates: with MuJoCo's default of 50, the
+# search can miss it and leave the force at the wrong limit.
 LINE_SEARCH = 200
 
 
 def integrator_of(world: World) -> str:
-    """Return how a world is integrated: with implicit drives, moving surfaces and forces that the solver finds not by
-    rk4, whose stages have rows of their own.
+    """Return the integrator that a world is simulated with.
 
-    With sliders not implicitly either: those integrators add up all forces again and divide the sum by the mass of a
-    slider, which hardly has any, so that their rounding counts.
+    Implicit drives, moving surfaces and forces that the solver finds exclude rk4, whose stages have constraint rows of
+    their own. Sliders exclude the implicit integrators: these sum all forces again and divide by the nearly zero mass
+    of the slider, which amplifies rounding errors.
     """
     found = world.physics.integrator
     in_halves = any(each.implicit for each in world.actuators) or any(force.solved for force in world.forces)
@@ -48,25 +49,25 @@ def integrator_of(world: World) -> str:
 
 
 def name_of(actuator: Actuator) -> str:
-    """Return the name of an actuator in MuJoCo, and of its rows in columns."""
+    """Return the name of an actuator in MuJoCo and of its rows in columns."""
     return NAMES[actuator.type].format(actuator.name or actuator.joint)
 
 
 def add_drive(spec: mujoco.MjSpec, world: World, actuator: Actuator, joints: dict[str, str]) -> str:
     """Add the tendon of an implicit drive, whose dry friction MuJoCo's solver limits. Return its name."""
     terms = next((each.joints for each in world.transmissions if each.name == actuator.joint), ((actuator.joint, 1.0),))
-    # Islands have copies of the rows that are written here.
+    # With islands, MuJoCo would solve copies of the rows that are written here.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
     spec.option.ls_iterations = max(spec.option.ls_iterations, LINE_SEARCH)
     tendon = spec.add_tendon(name=f"{name_of(actuator)}#drive")
     for joint, coefficient in terms:
         tendon.wrap_joint(joints[joint], coefficient)
-    tendon.frictionloss = 1.0  # any that makes MuJoCo have the row
+    tendon.frictionloss = 1.0  # any positive value makes MuJoCo create the row
     return str(tendon.name)
 
 
 class Drives:
-    """All drives of a world that can change in a run, implicit ones first."""
+    """The drives of a world whose limits and engagement can change in a run."""
 
     def __init__(
         self, actuators: tuple[Actuator, ...], model: mujoco.MjModel, data: mujoco.MjData, columns: Columns
@@ -76,7 +77,7 @@ class Drives:
         self._controls = np.array([model.actuator(name).id for name in names])
         self._begin = np.array([actuator.forces for actuator in actuators])
         self._on = np.array([actuator.engagement for actuator in actuators])
-        # Change of engagement in a timestep, upwards and downwards.
+        # Maximum change of engagement in a timestep, upwards and downwards.
         ramps = np.array([actuator.ramp for actuator in actuators])
         with np.errstate(divide="ignore"):
             self._rates = np.minimum(float(model.opt.timestep) / ramps, 1.0)
@@ -94,7 +95,7 @@ class Drives:
         self._constant = np.zeros(len(names))
         self._table = np.zeros((len(names), kernels.DRIVE_COLUMNS))
         self._place = np.full(max(model.ntendon, 1), -1, dtype=np.int64)
-        # The lengths of tendons at hard limits, beyond which velocity drives do not push.
+        # Tendon lengths at hard joint limits, which velocity drives do not push beyond.
         self._ends = np.full((len(names), 2), (-np.inf, np.inf))
         self._tendons = np.zeros(len(names), dtype=np.int64)
         # The degrees of freedom that each drive acts on, and how much.
@@ -118,16 +119,16 @@ class Drives:
                 self._joints[k, j], self._coefficients[k, j] = dof, coefficient
 
     def reset(self) -> None:
-        """Set limits and engagement to those of the world."""
+        """Reset limits and engagement to those of the world."""
         self._limits[:], self._anchors[:] = self._begin, np.nan
         self._engaged[:] = self._engagement[:] = self._on
 
     def act(self, targets: FloatArray, data: mujoco.MjData) -> None:
-        """Hold targets (I,) in this timestep: between the halves of MuJoCo's timestep, when its rows are known."""
+        """Track targets (I,) in this timestep. Called between mj_step1 and mj_step2, when constraint rows are known."""
         change = self._engaged - self._engagement
         self._engagement += np.clip(change, -self._rates[:, 1], self._rates[:, 0])
         if self._has_ends:
-            # No faster than to the limit in this timestep: no limit holds against a drive without one.
+            # Slow down to reach the joint limit at most: no constraint resists a drive without force limits.
             reach = (self._ends - data.ten_length[self._tendons, None]) / float(self._model.opt.timestep)
             targets = np.clip(targets, np.minimum(reach[:, 0], 0.0), np.maximum(reach[:, 1], 0.0))
         forces = np.clip(targets, self._limits[:, 0], self._limits[:, 1])
@@ -142,7 +143,7 @@ class Drives:
         data.ctrl[self._controls] = self._constant
 
     def add_efforts(self) -> None:
-        """Add the forces that the solver found to qfrc_actuator, which has the constant ones."""
+        """Add the forces that the solver found to qfrc_actuator, which already contains the constant ones."""
         data = self._data
         self._forces[:] = self._constant
         kernels.add_efforts(
@@ -152,12 +153,12 @@ class Drives:
 
 
 def _is_hard(model: mujoco.MjModel, joint: int) -> bool:
-    """Return whether a joint has limits that are no springs."""
+    """Return whether a joint has hard limits, as opposed to springs."""
     return bool(model.jnt_limited[joint]) and float(model.jnt_solref[joint, 0]) > 0.0
 
 
 def _row(actuator: Actuator, model: mujoco.MjModel, tendon: int) -> FloatArray:
-    """Return the row of an implicit drive in the table. Warn if its gain is more than the timestep can carry."""
+    """Return the table row of an implicit drive. Warn if its gain is too large for the timestep."""
     mobility = max(float(model.tendon_invweight0[tendon]), MIN_MOBILITY)
     timestep = float(model.opt.timestep)
     ahead = actuator.stiffness * mobility * timestep**2 > MAX_PHASE**2

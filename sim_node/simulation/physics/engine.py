@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Engine(Protocol):
     """Moves some frames of a world. It claims their rows of the column `pose` and writes no others.
 
-    An engine keeps its state in columns, which it declares when it is opened: see `Opener`. A run is saved by copying
-    them. It is restored by `reset` with the seed of the saved run, then by putting the columns back.
+    An engine keeps its state in columns, which it declares when it is opened; see `Opener`. A run is saved by copying
+    its columns, and restored by calling `reset` with the saved seed and then writing the columns back.
     """
 
     def reset(self, seed: int) -> None:
@@ -37,7 +37,7 @@ class Engine(Protocol):
         """
 
     def step(self, steps: int) -> None:
-        """Advance by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit.
+        """Advance by whole steps of the world's time grid. n calls with one step equal one call with n, to the bit.
 
         Args:
             steps: Number of steps, each of `world.time.step_ns`.
@@ -47,27 +47,27 @@ class Engine(Protocol):
         """Write the poses of the frames that this engine moves.
 
         Args:
-            poses: (N, 7) [x y z qx qy qz qw] of all frames of the world, each in its parent, m; only the engine's own
-                rows are written.
+            poses: Poses (N, 7) [x y z qx qy qz qw] of all frames of the world, each in its parent, m. Only the engine's
+                own rows are written.
             ahead_ns: Time since the last whole step, less than one step, ns.
         """
 
 
 @runtime_checkable
 class DynamicEngine(Protocol):
-    """An engine that integrates: it knows how frames move now, but not where they were or will be.
+    """An engine that integrates: it provides the current motion of frames, but not their poses at other times.
 
-    Sensors on a frame need either this, or a row of `pose` claimed with `instants`.
+    A sensor needs a frame that such an engine moves, or whose row of `pose` is claimed with `instants`.
     """
 
     @property
     def carried(self) -> IntArray:
-        """The rows (K,) of the frames whose motion it knows: those that it integrates."""
+        """The rows (K,) of the frames whose motion it provides: those that it integrates."""
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """Return a function that writes the motion of frames at the present step, with the forces of that step.
+        """Return a function that writes the motion of frames at the current step, from the forces of that step.
 
-        Calling it does not change what the next step computes, to the bit.
+        Calling it must not affect the next step.
 
         Args:
             rows: Rows (K,) of the frames, all of them in `carried`.
@@ -84,7 +84,7 @@ class Perceived(Protocol):
     """An engine whose shapes, wind, contacts and joints can be sensed."""
 
     def environment(self) -> Environment:
-        """Return what sensors perceive besides the motion of their own frames; always that of the present step."""
+        """Return what sensors perceive besides the motion of their own frames, always at the current step."""
 
 
 @runtime_checkable
@@ -92,7 +92,7 @@ class Resumable(Protocol):
     """An engine that a change of the world may add in the middle of a run."""
 
     def resume(self, step: int) -> None:
-        """Go to a step. Called after `reset`, before the state of what has the same name is put back.
+        """Go to a step. Called after `reset` and before the state of entities with the same name is restored.
 
         Args:
             step: Steps since the start of the run.
@@ -101,10 +101,10 @@ class Resumable(Protocol):
 
 @runtime_checkable
 class Releasing(Protocol):
-    """An engine with resources that its successor takes over after a change of the world, or that end with it."""
+    """An engine with resources that it hands over to its successor, or releases, after a change of the world."""
 
     def release(self, successors: Mapping[str, Engine]) -> None:
-        """Hand over or end what it holds. It is not stepped again.
+        """Hand over or release the resources. The engine is not stepped again.
 
         Args:
             successors: The engines of the next generation, by name.
@@ -113,10 +113,10 @@ class Releasing(Protocol):
 
 @runtime_checkable
 class Observed(Protocol):
-    """An engine that lets functions look on within its steps.
+    """An engine that calls observers within its steps.
 
     Attributes:
-        observed: Whether they do: not in steps that are undone.
+        observed: Whether observers are called; False during steps that will be undone.
     """
 
     observed: bool
@@ -124,24 +124,24 @@ class Observed(Protocol):
 
 @runtime_checkable
 class Merging(Protocol):
-    """An engine whose bodies can become one while they move."""
+    """An engine whose bodies can be joined while they move."""
 
     def merge(self, before: Engine, body: str) -> None:
-        """Let a body that was fixed to another one move with it, so that their momentum is conserved.
+        """Give a body that is now fixed to another one their common motion, conserving their momentum.
 
         Args:
-            before: The engine of the last generation, at the same instant.
+            before: The engine of the previous generation, at the same instant.
             body: The body.
         """
 
 
 @runtime_checkable
 class Altering(Protocol):
-    """An engine that changes what sensors measure, such as their failures."""
+    """An engine that alters the measurements of sensors, such as one that simulates their failures."""
 
     @property
     def alterations(self) -> Mapping[str, Alteration]:
-        """What each sensor is altered by, by its name; the same mapping throughout the engine's life."""
+        """The alteration of each sensor that has one, by name; the same mapping throughout the engine's life."""
 
 
 @runtime_checkable
@@ -170,8 +170,8 @@ class Signalled(Protocol):
         """Its signals."""
 
 
-# Opens an engine on a world, or returns None where the world has nothing for it to move. It declares the engine's state
-# with `columns.add`, and claims the frames that it moves with `columns.claim("pose", names)`.
+# Opens an engine on a world, or returns None if the world has nothing for it to move. It declares the engine's state
+# with `columns.add`, and claims the frames that the engine moves with `columns.claim("pose", names)`.
 Opener = Callable[[World, Layout, Columns], Engine | None]
 ENGINES: Registry[str, Opener] = Registry(
     "engine",
@@ -188,7 +188,7 @@ def engines_for(world: World, layout: Layout, columns: Columns) -> dict[str, Eng
     Args:
         world: The world, assembled.
         layout: The layout of its frames.
-        columns: The columns of the run: engines declare their state in them and claim their rows of `pose`.
+        columns: The columns of the run, in which engines declare their state and claim their rows of `pose`.
 
     Returns:
         The engines by name, in the order of the registry.

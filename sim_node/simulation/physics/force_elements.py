@@ -1,4 +1,4 @@
-"""Force elements: forces on bodies, and rotors. A new kind is a new file here with one `@force_element` entry."""
+"""Force elements: forces on bodies, rotors and the like. A new kind is a new file with one `@force_element` entry."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ForceElement(Protocol):
-    """Applies forces to bodies. It acts before each timestep, on the same data throughout a run.
+    """Applies forces to bodies before each timestep, on the same MjData throughout a run.
 
-    Its state beside that of the bodies is declared as columns when it is opened.
+    It declares its state, other than that of the bodies, as columns when it is opened.
     """
 
     def reset(self, seed: int) -> None:
-        """Go back to the run's start.
+        """Go back to the start of the run.
 
         Args:
-            seed: Of the random numbers.
+            seed: Seed of the random numbers.
         """
 
     def act(self) -> None:
         """Add the wrenches of the next timestep to xfrc_applied, or write its own elements of qfrc_applied.
 
-        Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
-        xfrc_applied already holds the column `wrench` and what preceding force elements added.
+        Positions and velocities of bodies are those of the current state; wrenches are held during the timestep.
+        xfrc_applied already contains the column `wrench` and the wrenches of preceding force elements.
         """
 
 
@@ -50,8 +50,8 @@ class CompiledForces:
     """A force element: all forces of a kind.
 
     Attributes:
-        act: Adds them to those of a timestep.
-        memory: What it keeps of the last timestep.
+        act: Adds the forces to those of a timestep.
+        memory: Values kept from the last timestep; NaN at the start.
     """
 
     act: Callable[[], None]
@@ -64,13 +64,13 @@ class CompiledForces:
 
 @runtime_checkable
 class Solved(Protocol):
-    """A force element some of whose forces MuJoCo's solver finds, as dry friction."""
+    """A force element with forces that MuJoCo's solver finds, as it does for dry friction."""
 
     def act_on(self, data: MjData) -> None:
-        """Act between the halves of a timestep of other data, such as a copy that is integrated ahead."""
+        """Act between mj_step1 and mj_step2 on other data of the model, such as a copy that is integrated ahead."""
 
     def add_efforts(self) -> None:
-        """Add these forces to qfrc_actuator, when the forces of the present state are known."""
+        """Add these forces to qfrc_actuator, once the solver has found the forces of the current state."""
 
 
 @runtime_checkable
@@ -78,37 +78,37 @@ class Settling(Protocol):
     """A force element that also acts after each timestep."""
 
     def settle(self) -> None:
-        """Read or set the positions and velocities of the new state, which nothing has been evaluated of yet."""
+        """Read or set the positions and velocities of the new state, which has not been evaluated yet."""
 
 
 @runtime_checkable
 class Divisible(Protocol):
-    """A force element that can act on some bodies in one thread while it acts on others in another."""
+    """A force element that can act on different bodies in different threads."""
 
     def part(self, data: MjData, bodies: range) -> Callable[[], None] | None:
-        """Return what acts on some bodies of the world as `act` does, without counting; None if that is not possible.
+        """Return a function that acts on some bodies like `act`, without counting; None if that is impossible.
 
         Args:
-            data: Data of these bodies alone: they are its bodies from 1 on.
-            bodies: Their numbers among MuJoCo's bodies of the world.
+            data: Data of a model of these bodies alone, with ids from 1.
+            bodies: Their ids in the model of the world.
         """
 
     def acted(self) -> None:
-        """Count a timestep, in which all parts have acted."""
+        """Count a timestep after all parts have acted."""
 
 
 @runtime_checkable
 class Flown(Protocol):
-    """A force element of vehicles that can be commanded from outside."""
+    """A force element of vehicles that can be commanded externally."""
 
     @property
     def vehicles(self) -> Mapping[str, VehicleRecord | BaseRecord]:
         """Records of the vehicles, by name."""
 
 
-# Opens a force element on a world's bodies, in its wind, or returns None if the world has nothing for it to do.
+# Opens a force element on a world's bodies, with its wind, or returns None if the world does not need it.
 Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], ForceElement | None]
-# They act in this order; their forces are added.
+# Force elements act in this order, and their forces are added.
 FORCE_ELEMENTS: Registry[str, Opener] = Registry(
     "force element",
     shipped=tuple(
@@ -132,10 +132,10 @@ force_element = FORCE_ELEMENTS.add
 def force_elements_for(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> tuple[dict[str, ForceElement], list[str]]:
-    """Open the force elements that have something to do in a world; by name, in the order of the registry.
+    """Open the force elements that a world needs.
 
     Returns:
-        The force elements, and the names of the columns that they declared.
+        The force elements by name, in the order of the registry, and the names of the columns that they declared.
     """
     force_elements: dict[str, ForceElement] = {}
     declared: list[str] = []
@@ -151,7 +151,7 @@ def force_elements_for(
 
 
 class WatchedForce:
-    """A force element of another package, whose forces are checked: MuJoCo only reports that a state is not finite."""
+    """A force element of a plug-in, whose forces are checked: MuJoCo only reports that a state is not finite."""
 
     def __init__(self, name: str, force_element: ForceElement, data: MjData) -> None:
         self._name, self._force_element = name, force_element
@@ -159,7 +159,7 @@ class WatchedForce:
         self.reset = force_element.reset
 
     def act(self) -> None:
-        """Let it act. Raises PluginFault for forces that are not finite."""
+        """Call its `act`. Raises PluginFault if forces are not finite."""
         self._force_element.act()
         if not all(np.isfinite(forces).all() for forces in self._applied):
             FORCE_ELEMENTS.refuse(self._name, "act() made forces that are not finite", self._force_element)

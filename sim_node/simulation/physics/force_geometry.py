@@ -1,4 +1,4 @@
-"""Forces as arrays: their fields, MuJoCo's bodies that they act on, and lever arms from centres of mass."""
+"""Forces as arrays: their fields, the MuJoCo bodies that they act on, and lever arms from centres of mass."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FieldArrays:
 
     def __getattr__(self, field: str) -> npt.NDArray[Any]:
         values = np.array([getattr(force, field) for force in self._forces])
-        # Kept, since forces act at each timestep.
+        # Cached, because forces are evaluated at each timestep.
         self.__dict__[field] = values if values.dtype == bool else values.astype(np.float64)
         return self.__dict__[field]  # type: ignore[no-any-return]
 
@@ -57,14 +57,14 @@ def pushed_bodies(model: MjModel, forces: Sequence[Force]) -> IntArray:
         forces: F forces.
 
     Returns:
-        MuJoCo's number of each force's body, and of the root of its tree (F, 2).
+        MuJoCo ids (F, 2) of each force's body, and of the root of its tree.
     """
     bodies = [int(model.body(force.body).id) for force in forces]
     return np.array([(body, int(model.body_rootid[body])) for body in bodies], dtype=np.int64)
 
 
 def body_of(model: MjModel, name: str, place: Place, key: str) -> int:
-    """Return MuJoCo's number of a body that the key `key` of a force at a place names. Raises WorldError for none."""
+    """Return the MuJoCo id of the body that the key `key` of a force names. Raises WorldError if it does not exist."""
     import mujoco
 
     number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
@@ -74,7 +74,7 @@ def body_of(model: MjModel, name: str, place: Place, key: str) -> int:
 
 
 def angle_of(model: MjModel, name: str, place: Place, key: str) -> int:
-    """Return where the position of a body's hinge or slide is in qpos. Raises WorldError for a body on another joint.
+    """Return the index of a body's hinge or slide in qpos. Raises WorldError if it has any other joint.
 
     Args:
         model: The compiled model.
@@ -93,18 +93,18 @@ def _refers(place: Place, key: str, message: str) -> WorldError:
 
 
 def levers(model: MjModel, bodies: IntArray, points: Sequence[FloatArray | None]) -> FloatArray:
-    """Return the lever arms (F, 3) from each body's centre of mass to a point of it, along its axes, m.
+    """Return the lever arms (F, 3) from each body's centre of mass to a point on the body, along its axes, m.
 
-    A point that is None is the centre of mass itself.
+    None as a point stands for the centre of mass.
     """
     centres = model.body_ipos[bodies[:, 0]]
     return np.array([np.zeros(3) if p is None else p - c for p, c in zip(points, centres, strict=True)])
 
 
 def lead(world: World, model: MjModel) -> float:
-    """Return how long after the beginning of a timestep a force that is held for it is evaluated, s.
+    """Return the time after the start of a timestep at which a force that is held during it is evaluated, s.
 
-    Half a timestep with rk4, which makes positions leap-frog and the error second order. Zero with integrators whose
-    own error is first order.
+    Half a timestep with rk4, as in the leapfrog method, so that the error is second order. Zero with integrators that
+    are first order themselves.
     """
     return 0.5 * float(model.opt.timestep) if world.physics.integrator == "rk4" else 0.0

@@ -6,7 +6,7 @@ Common arguments:
     table (F, C): the parameters of the forces, by the columns below
     xmat (B, 9), xipos (B, 3), cvel (B, 6), com (B, 3): MuJoCo's; cvel is [w, v], v at the centre of mass of the tree
     wrenches (B, 6): xfrc_applied, [force, torque] about each body's own centre of mass, in the axes of the world
-    lead: how much later than now, in s, the force that is held for the timestep is evaluated; half of it gives leapfrog
+    lead: how much later than now, s, the force that is held for the timestep is evaluated; half a timestep is leapfrog
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -19,14 +19,14 @@ import math
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import cross, multiply
 
-# Columns of the tables: levers are from the body's centre of mass, along its axes.
+# Columns of the tables. Lever arms are from the body's centre of mass, along its axes.
 CONSTANT_FORCE, CONSTANT_TORQUE, CONSTANT_LEVER, CONSTANT_TURNS, CONSTANT_SPAN = 0, 3, 6, 9, 10
 CONSTANT_COLUMNS = 12
 DRAG_LINEAR, DRAG_QUADRATIC, DRAG_ANGULAR_LINEAR, DRAG_ANGULAR_QUADRATIC, DRAG_LEVER = 0, 3, 6, 9, 12
 DRAG_COLUMNS = 15
 BUOYANCY_LIFT, BUOYANCY_LEVER, BUOYANCY_SURFACE, BUOYANCY_HEIGHT, BUOYANCY_ROUND = 0, 3, 6, 7, 8
 BUOYANCY_COLUMNS = 9
-# After the three numbers of the centre.
+# Columns after the three coordinates of the centre.
 GRAVITY_MU, GRAVITY_ACCELERATION = 3, 4
 
 
@@ -139,7 +139,7 @@ def turn_by_springs(addresses, stiffness, zeros, lead, qpos, qvel, forces):
 
 @kernel(inline="always")
 def air_velocity(air, z):
-    """Return the velocity (m/s) of the air at a height (m), from WindField.air."""
+    """Return the velocity (m/s) of the air at a height (m), from the array WindField.air."""
     if air[10] == 0.0:
         return air[0], air[1], air[2]
     scale = math.pow(max(z, 0.0) * air[9], air[10])
@@ -171,7 +171,7 @@ def _to_body(xmat, b, v):
 
 @kernel()
 def _turned(w, seconds, v):
-    """Return a vector rotated at the rate w for some seconds (Rodrigues' rotation formula)."""
+    """Return a vector rotated at angular velocity w for some seconds (Rodrigues' rotation formula)."""
     rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     if rate == 0.0 or seconds == 0.0:
         return v

@@ -30,7 +30,7 @@ from sim_node.world.model import World
 def open_ball_springs(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> CompiledForces | None:
-    """Return springs of balls with unequal stiffness, as torques in qfrc_applied: MuJoCo's own have one stiffness."""
+    """Return the springs of ball joints with unequal stiffness, which MuJoCo lacks, as torques in qfrc_applied."""
     springs = [(body, *spring) for body in world.bodies for spring in unequal_springs(body)]
     if not springs:
         return None
@@ -85,7 +85,7 @@ def open_buoyancy(
 def open_constant(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> CompiledForces | None:
-    """Return constant forces and torques on bodies, each from one time to another. MuJoCo's time says which act."""
+    """Return the constant forces and torques on bodies. Each acts during a span of MuJoCo's time."""
     forces = forces_of(world, ConstantForce)
     if not forces:
         return None
@@ -93,7 +93,7 @@ def open_constant(
     bodies, substeps = pushed_bodies(model, forces), world.physics.substeps(world.time.step_ns)
 
     def first_step(time_ns: int | None, never: float) -> float:
-        """Return the first timestep that begins at a time or later, counted from the start, in integers."""
+        """Return the first timestep that starts at or after a time, counted from the start, in integer arithmetic."""
         return never if time_ns is None else -((world.time.start_ns - time_ns) * substeps // world.time.step_ns)
 
     table = _table(
@@ -117,7 +117,7 @@ def open_constant(
 def open_drag(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> CompiledForces | None:
-    """Return the drag of bodies in the air. Its memory is the velocities (F, 6) to extrapolate from."""
+    """Return the drag of bodies in the air. Its memory is the velocities (F, 6) that it extrapolates from."""
     forces = forces_of(world, Drag)
     if not forces:
         return None
@@ -146,7 +146,7 @@ def open_drag(
 def open_point_gravity(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> CompiledForces | None:
-    """Return the gravity towards points, on every body that has a mass."""
+    """Return the gravity towards points, which acts on every moving body with mass."""
     if not world.gravity_fields:
         return None
     model = compiled.model
@@ -160,7 +160,7 @@ def open_point_gravity(
 def _table(
     forces: Sequence[object], width: int, columns: Mapping[int, npt.ArrayLike | Sequence[FloatArray]]
 ) -> FloatArray:
-    """Return a table (F, width) of numbers and vectors (F, ...) of F forces, by the column where each begins."""
+    """Return a table (F, width) of parameters of F forces, numbers or vectors (F, ...) by their first column."""
     table = np.zeros((len(forces), width))
     for at, values in columns.items():
         rows = np.asarray(values, dtype=np.float64).reshape(len(forces), -1)

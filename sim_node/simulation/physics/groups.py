@@ -1,7 +1,7 @@
-"""Fleets in groups, each a MuJoCo model of its own in a thread of its own, while nothing can touch.
+"""Fleets divided into groups, each stepped as a separate MuJoCo model in its own thread, while nothing can touch.
 
-MuJoCo moves bodies that float freely and touch nothing each by its own numbers alone: groups of them have the same
-bytes as all of them in one model, however many there are. A group's model has no shapes, so that it costs less, too.
+The motion of a free-floating body that touches nothing depends on that body alone, so groups of any size give exactly
+the same result as a single model. A group's model has no shapes, which makes it cheaper as well.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import cross
 from sim_node.world.physics import Physics
 
-# Of a group: with fewer, a thread costs more than it saves.
+# Minimum size of a group: with fewer bodies, a thread costs more than it saves.
 MIN_BODIES = 128
-# What a group's model takes over from that of the whole.
+# Arrays that a group's model copies from the model of all bodies.
 _NUMBERS = ("body_mass", "body_subtreemass", "body_inertia", "body_ipos", "body_iquat", "dof_armature")
-# By these MuJoCo decides how it computes the same motion.
+# Arrays that select how MuJoCo computes the motion; they have to agree for results to be the same.
 _METHODS = ("body_simple", "body_sameframe", "dof_simplenum")
-# What no body of a group has: MuJoCo need not look for it.
+# Features that no body of a group uses, disabled to save time.
 _ABSENT = (
     mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_SPRING | mujoco.mjtDisableBit.mjDSBL_DAMPER
 )
 
 
 def body_ranges(model: mujoco.MjModel, physics: Physics) -> tuple[range, ...]:
-    """Return the bodies of each group of a model; none if its bodies do not move each by its own numbers alone.
+    """Return the bodies of each group of a model; none if its bodies do not move independently of each other.
 
     Args:
         model: A model.
-        physics: How many threads step it.
+        physics: The world's physics, for the number of threads.
     """
     bodies, option = model.jnt_bodyid, model.opt
     others = (model.neq, model.ntendon, model.nu, model.nplugin, model.nmocap, model.nflex, option.enableflags)
@@ -60,8 +60,8 @@ def groups_of(
     Args:
         model: The model of all bodies.
         data: The run's data.
-        physics: How many threads step it.
-        force_elements: What acts on the bodies, by name.
+        physics: The world's physics, for the number of threads.
+        force_elements: The force elements that act on the bodies, by name.
     """
     divisible = [each for each in force_elements.values() if isinstance(each, Divisible)]
     if len(divisible) < len(force_elements):
@@ -72,7 +72,7 @@ def groups_of(
 
 
 class BodyGroups:
-    """All bodies of a model, in groups.
+    """All bodies of a model, divided into groups.
 
     Args:
         data: The run's data.
@@ -85,18 +85,18 @@ class BodyGroups:
         self._acted = [each.acted for each in divisible]
 
     def refresh(self) -> None:
-        """Take over numbers of the model that have changed."""
+        """Copy parameters of the model again, which may have changed."""
         for group in self._groups:
             group.refresh()
 
     def step(self) -> None:
-        """Advance by a timestep. xfrc_applied holds what else acts, and afterwards the forces of the elements, too."""
+        """Advance by a timestep. The force elements add to the external wrenches that xfrc_applied already holds."""
         first, *others = self._groups
         pending = [(each, _pool(len(others)).submit(each.step)) for each in others]
         try:
             first.step()
             for group, stepped in pending:
-                if stepped.cancel():  # no core was free for its thread
+                if stepped.cancel():  # no thread has started it yet
                     group.step()
         finally:
             for _, stepped in pending:
@@ -108,12 +108,12 @@ class BodyGroups:
 
 
 class BodyGroup:
-    """Neighbouring bodies of a model, as a model of their own.
+    """Consecutive bodies of a model, stepped as a separate model.
 
     Args:
         model: The model of all bodies.
-        data: Its data, whose state is that of the run.
-        bodies: The bodies.
+        data: Its data, which holds the state of the run.
+        bodies: MuJoCo ids of the bodies.
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, bodies: range) -> None:
@@ -125,17 +125,17 @@ class BodyGroup:
         self.data = mujoco.MjData(self._model)
 
         def pairs(names: tuple[str, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-            """Return arrays of the group's model, and what they correspond to in the whole."""
+            """Return arrays of the group's model, each with the corresponding part of the whole model's."""
             own = [getattr(self._model, name)[1 if name.startswith("body") else 0 :] for name in names]
             places = [rows if name.startswith("body") else velocities for name in names]
             return [(part, getattr(model, name)[at]) for part, name, at in zip(own, names, places, strict=True)]
 
         self._numbers = pairs(_NUMBERS)
-        # Whether MuJoCo computes their motion in the same way.
+        # Whether MuJoCo computes the motion of the group in the same way as that of the whole.
         self.fits = all(np.array_equal(*each) for each in pairs(_METHODS))
         self.refresh()
         own = self.data
-        # As bytes: numpy's own copy would take three times as long.
+        # As bytes: a numpy copy takes three times as long.
         state = [
             (_bytes(own.qpos), _bytes(data.qpos[positions])),
             (_bytes(own.qvel), _bytes(data.qvel[velocities])),
@@ -147,19 +147,19 @@ class BodyGroup:
         self._acts: list[Callable[[], None]] = []
 
     def divide(self, element: Divisible) -> bool:
-        """Let a force element act on the group; return whether it can."""
+        """Add a force element that acts on the group. Return whether it can."""
         act = element.part(self.data, self._bodies)
         self._acts += [act] if act is not None else []
         return act is not None
 
     def refresh(self) -> None:
-        """Take over numbers of the model that have changed."""
+        """Copy parameters of the model again, which may have changed."""
         for own, whole in self._numbers:
             own[:] = whole
         _set_options(self._model, self._whole)
 
     def step(self) -> None:
-        """Advance the run's state of these bodies by a timestep. Time stays."""
+        """Advance these bodies by a timestep in the run's data. Its time is not changed."""
         for own, run in self._taken:
             own[:] = run
         self.data.time = self._now.time
@@ -183,17 +183,17 @@ def move_to_joints(
     of_forces: FloatArray,
     of_torques: FloatArray,
 ) -> None:
-    """Write what wrenches (B, 6) of floating bodies do to their joints, of forces and torques apart, and clear them.
+    """Convert wrenches (B, 6) on floating bodies to generalised forces, separately for forces and torques; clear them.
 
-    MuJoCo does the same for each body by a general Jacobian, which takes a sixth of a timestep. Its arrays are of the
-    world and the bodies (B, ...), or of the degrees of freedom (6 (B - 1), ...). `mj_step2` subtracts qfrc_bias from
-    qfrc_passive, where of_forces stands, and then adds qfrc_applied, where of_torques stands: in its own order, with
-    the same bytes.
+    MuJoCo does the same with a general Jacobian for each body, which takes a sixth of a timestep. Arrays have a row for
+    the world and each body (B, ...), or for each degree of freedom (6 (B - 1), ...). `of_forces` is qfrc_passive, from
+    which `mj_step2` subtracts qfrc_bias, and `of_torques` is qfrc_applied, which it then adds: this is MuJoCo's own
+    order of summation, so results are the same to the bit.
     """
     for d in range(len(cdof)):
         b = 1 + d // 6
         x, y, z = cdof[d, 0], cdof[d, 1], cdof[d, 2]
-        # About the centre of mass of the tree, which is the body alone; rounding may set the two apart.
+        # cdof is about the tree's centre of mass, which is that of its only body up to rounding.
         ox, oy, oz = cross(
             x, y, z, xipos[b, 0] - subtree_com[b, 0], xipos[b, 1] - subtree_com[b, 1], xipos[b, 2] - subtree_com[b, 2]
         )
@@ -204,7 +204,7 @@ def move_to_joints(
 
 
 def _model_of(whole: mujoco.MjModel, bodies: range) -> mujoco.MjModel:
-    """Return a model of bodies that float freely, with their masses and without their shapes."""
+    """Return a model of free-floating bodies with the same inertial properties and without shapes."""
     spec = mujoco.MjSpec()
     for body in bodies:
         node = spec.worldbody.add_body(explicitinertial=True, mass=whole.body_mass[body])
@@ -226,9 +226,9 @@ def _bytes(array: np.ndarray) -> memoryview:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return threads that all runs of the process share."""
+    """Return the thread pool that all runs of the process share."""
     return ThreadPoolExecutor(threads, "fleet")
 
 
-# A child has none of its parent's threads.
+# A forked child has none of its parent's threads.
 os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -12,29 +12,29 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.world.forces import Gusts
 
-# Timesteps whose gusts are drawn at once, so that the cost of a numpy call is spread over them.
+# Number of timesteps whose gusts are drawn at once, to amortise the cost of numpy calls.
 BLOCK = 1024
-# States of the filters: one along the wind, two across it and two upwards.
+# Number of filter states: one along the wind, two across it and two upwards.
 STATES = 5
-# Correlation times after which the past has no effect, to rounding.
+# Number of correlation times after which the past has no effect beyond rounding.
 MAX_STEP = 30.0
 
 
 class Dryden:
-    """Gusts drawn a block of BLOCK timesteps at a time, each block from a random stream of its own.
+    """Gusts drawn in blocks of BLOCK timesteps, each block from its own random stream.
 
-    Restoring a state in the middle of a run draws only that block again. Gusts along, across and above the wind are
-    white noise through the shaping filter of MIL-F-8785C (and MIL-HDBK-1797), T = scale_length / speed:
+    Restoring a state in the middle of a run only draws that block again. Gusts along the wind, across it and upwards
+    are white noise through the shaping filters of MIL-F-8785C (and MIL-HDBK-1797), with T = scale_length / speed:
 
         H_u(s) = sigma sqrt(2 T / pi) / (1 + T s)
         H_v(s), H_w(s) = sigma sqrt(T / pi) (1 + sqrt(3) T s) / (1 + T s)^2
 
-    The filters are integrated exactly from one timestep to the next and begin in their stationary state, so that the
-    standard deviation is the intensity and the spectrum is Dryden's, whatever the timestep.
+    The filters are integrated exactly from one timestep to the next and start in their stationary state. The standard
+    deviation is therefore the intensity and the spectrum is Dryden's, whatever the timestep.
 
     Attributes:
-        table: Velocity, mean and gust (BLOCK, 9) of each timestep of the present block, in the fixed frame, m/s.
-        at: The present timestep within it.
+        table: Velocity, mean and gust (BLOCK, 9) at each timestep of the current block, in the fixed frame, m/s.
+        at: Index of the current timestep in the block.
     """
 
     def __init__(self, gusts: Gusts, mean: FloatArray, timestep: float) -> None:
@@ -51,16 +51,16 @@ class Dryden:
         self.go_on(0, 0, drawn * (1.0, 0.5, 0.5, 0.5, 0.5))
 
     def catch_up(self) -> None:
-        """Draw the blocks up to the one that `at` is in."""
+        """Draw the blocks up to the one that contains `at`."""
         while self.at >= BLOCK:
             self.go_on(self._number + 1, self.at - BLOCK, self._next)
 
     def present(self) -> tuple[Array, ...]:
-        """Return the number of the block, the timestep in it, and the state (STATES,) in which its filters began."""
+        """Return the number of the block, the timestep in it, and the initial state (STATES,) of its filters."""
         return np.array([self._number]), np.array([self.at]), self._first
 
     def go_on(self, number: int, at: int, first: FloatArray) -> None:
-        """Draw a block, whose filters begin in a state, and go to a timestep in it."""
+        """Draw a block, starting from a state of the filters, and go to a timestep in it."""
         self._number, self.at, self._first, self._next = number, at, first, np.array(first)
         white = stream(self._seed, "wind", f"gusts {number}").standard_normal((BLOCK, STATES))
         gusts = np.empty((BLOCK, 3))
@@ -77,14 +77,14 @@ def _along(mean: FloatArray) -> FloatArray:
 
 
 def _first_order(step: float) -> list[float]:
-    """Return memory and kick of x' = -x + white noise, of variance 1, over `step` correlation times."""
+    """Return the transition factor and noise amplitude of x' = -x + white noise, of variance 1, over time `step`."""
     return [math.exp(-step), math.sqrt(-math.expm1(-2.0 * step)), 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def _second_order(step: float) -> list[float]:
-    """Return the same of x'' + 2 x' + x = white noise: exp(A step), and the Cholesky factor of its noise.
+    """Return the same for x'' + 2 x' + x = white noise: exp(A step), and the Cholesky factor of the noise covariance.
 
-    Noise of time s ago has been through exp(A s) (0, 1) = exp(-s) (s, 1 - s); its covariance is integrated over s.
+    Noise from a time s ago has become exp(A s) (0, 1) = exp(-s) (s, 1 - s); its covariance is integrated over s.
     """
     decay = math.exp(-step)
     i0, i1, i2 = _moments(step)
@@ -112,7 +112,7 @@ def _shape(white: FloatArray, steps: FloatArray, intensity: FloatArray, state: F
             f = steps[axis]
             at = 2 * axis - 1
             x, rate = state[at], state[at + 1]
-            # In units of the correlation time the stationary variances are 1/4 each, and this has variance 1.
+            # In units of the correlation time, the stationary variances are 1/4 each, and this sum has variance 1.
             gusts[t, axis] = intensity[axis] * (x + math.sqrt(3.0) * rate)
             state[at] = f[0] * x + f[1] * rate + f[4] * white[t, at]
             state[at + 1] = f[2] * x + f[3] * rate + f[5] * white[t, at] + f[6] * white[t, at + 1]

@@ -1,4 +1,4 @@
-"""Handles: bodies and vehicles of a run by name, to be read and set between two steps."""
+"""Handles: access to the bodies and vehicles of a run by name, to read and set values between two steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sim_node.simulation.physics.rotors import RotorFailures
     from sim_node.world.base_types import BaseType
 
-# Time after the last velocity at which a multirotor brakes, s: as of bases.
+# Default time-out of a velocity command to a multirotor, s, the same as for bases.
 TIMEOUT_S = 0.5
 R = TypeVar("R")
 H = TypeVar("H")
@@ -31,10 +31,10 @@ class BodyRecord(Protocol):
         """See BodyHandle."""
 
     def set_pose(self, pose: FloatArray) -> None:
-        """Set the pose; what is coupled with the body follows. Raises ValueError for a body that cannot be placed."""
+        """Set the pose. What is coupled with the body follows. Raises ValueError for a body that cannot be placed."""
 
     def write_pose(self, pose: FloatArray) -> None:
-        """Set the pose of a body that floats free, by itself. Raises ValueError for an invalid pose."""
+        """Set the pose of a free-floating body without moving coupled ones. Raises ValueError for an invalid pose."""
 
     def twist(self) -> FloatArray:
         """See BodyHandle."""
@@ -43,7 +43,7 @@ class BodyRecord(Protocol):
         """Set the twist. Raises ValueError for a body that cannot be placed."""
 
     def wrench(self) -> FloatArray:
-        """Its row (6,) of the column `wrench`. Raises ValueError for a body that no force moves."""
+        """Return its row (6,) of the column `wrench`. Raises ValueError for a body that no force can move."""
 
     def lever(self, point: FloatArray) -> FloatArray:
         """Return the vector (3,) from the centre of mass to a point (3,) of the body, along the fixed frame's axes."""
@@ -51,9 +51,9 @@ class BodyRecord(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PilotRecord:
-    """An engine's access to a pilot, to fly its multirotor by hand: rows of columns, and the run's time.
+    """An engine's access to a pilot, to fly its multirotor by hand: rows of columns, and the time of the run.
 
-    command (5,): [ahead left up turn until]. mode: its first number says whether a hand has the vehicle.
+    command (5,): [ahead left up turn until], m/s, rad/s and s. mode (1,): 0 unless the multirotor is flown by hand.
     """
 
     command: FloatArray
@@ -65,8 +65,8 @@ class PilotRecord:
 class VehicleRecord:
     """An engine's access to a vehicle: its rows of columns and its constants; see VehicleHandle.
 
-    pilot: None if no pilot of the world flies it. autopilot: the type of its autopilot, or empty. failures: of all
-    rotors of the run; first: the row of its own first one.
+    pilot: None if no pilot of the world flies it. autopilot: the type of its autopilot, or empty. failures: those of
+    all rotors of the run; first: the row of its own first rotor.
     """
 
     command: FloatArray
@@ -93,17 +93,17 @@ class BaseRecord:
 
 
 class Handles(Mapping[str, H], Generic[H, R]):
-    """Handles by name. They stay valid through resets and restores: each looks up its record when it is used.
+    """Handles by name. They stay valid through resets and restores, since each looks up its record when it is used.
 
-    noun: the kind of thing, for messages. records: the engines' present records, by name. make: makes a handle from a
-    name and the records.
+    noun: the kind of entity, for messages. records: the engines' current records, by name. make: creates a handle from
+    a name and the records.
     """
 
     def __init__(self, noun: str, records: Mapping[str, R], make: Callable[[str, Mapping[str, R]], H]) -> None:
         self._noun, self._records, self._make = noun, records, make
 
     def __getitem__(self, name: str) -> H:
-        """Return a handle. Raises KeyError, which names the nearest name."""
+        """Return a handle. Raises KeyError, whose message names the nearest name."""
         if name not in self._records:
             raise KeyError(f"no {self._noun} {name!r}{did_you_mean(name, self._records)}")
         return self._make(name, self._records)
@@ -146,8 +146,8 @@ class BodyHandle(NamedHandle[BodyRecord]):
     def pose(self) -> FloatArray:
         """Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
 
-        Only free-floating bodies can be set; for others a ValueError states why. Setting it moves what closed loops
-        couple with the body too.
+        It can be set for free-floating bodies only; for others, the ValueError states why. Setting it also moves
+        bodies that closed loops couple with the body.
         """
         return self._present.pose()
 
@@ -159,7 +159,7 @@ class BodyHandle(NamedHandle[BodyRecord]):
     def twist(self) -> FloatArray:
         """Twist (6,) [vx vy vz wx wy wz] relative to the fixed frame, along the fixed frame's axes, m/s and rad/s.
 
-        The linear part is the velocity of the body's origin. Only free-floating bodies can be set.
+        The linear part is the velocity of the body's origin. It can be set for free-floating bodies only.
         """
         return self._present.twist()
 
@@ -213,15 +213,15 @@ class BodyHandle(NamedHandle[BodyRecord]):
 class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
     """Handle of a vehicle of a run: a multirotor or a wheeled base.
 
-    Arrays are rows of columns, valid until the world's structure changes. What only the other kind of vehicle has
-    raises TypeError.
+    Arrays are rows of columns, valid until the world's structure changes. Members that only the other kind of vehicle
+    has raise TypeError.
     """
 
     __slots__ = ()
 
     @property
     def drives(self) -> bool:
-        """Whether it is a base on wheels."""
+        """Whether it is a wheeled base."""
         return isinstance(self._present, BaseRecord)
 
     def cmd_vel(
@@ -233,22 +233,22 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
         linear_z: float = 0.0,
         timeout: float | None = None,
     ) -> None:
-        """Let a vehicle move at a velocity along its heading, until another one comes or this one expires.
+        """Command a velocity along the heading of the vehicle, until the next command or the time-out.
 
-        A base moves along its own axes (FLU). A multirotor is taken over from its pilot's mission, which ends: it moves
-        along its level heading frame, and brakes and holds its position from the expiry on. On the ground, its motors
-        stand until it is commanded up; it has landed when it goes down no further.
+        A base moves along its own axes (FLU). For a multirotor, this ends the mission of its pilot: it moves along its
+        level heading frame and, after the time-out, brakes and holds its position. On the ground, its motors are off
+        until it is commanded up; it has landed when it cannot descend any further.
 
         Args:
             linear_x: Forwards, m/s.
-            linear_y: To the left, m/s; wheels that do not allow it ignore it.
+            linear_y: To the left, m/s; ignored by wheels that do not allow it.
             angular_z: Counterclockwise, rad/s.
-            linear_z: Up, m/s; of a multirotor.
-            timeout: Simulated time after which it brakes, s; 0 for never, None for that of a base's world, or 0.5 s of
-                a multirotor.
+            linear_z: Up, m/s; for multirotors only.
+            timeout: Simulated time after which the vehicle brakes, s; 0 for never. None stands for the time-out of the
+                base in its world, or 0.5 s for a multirotor.
 
         Raises:
-            ValueError: A number is not finite, or the time is negative; or no pilot of the run flies the multirotor.
+            ValueError: A number is not finite, the time-out is negative, or no pilot of the run flies the multirotor.
             TypeError: A base is commanded up.
         """
         x, y, z, turn = numbers_of(self.name, "cmd_vel", [linear_x, linear_y, linear_z, angular_z], 4)
@@ -264,7 +264,7 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
             return
         pilot = self._pilot_of(record)
         pilot.command[:] = x, y, z, turn, pilot.now() + seconds if seconds else np.inf
-        pilot.mode[0] = max(int(pilot.mode[0]), 1)  # taken over, unless it already was
+        pilot.mode[0] = max(int(pilot.mode[0]), 1)  # take over, unless it is flown by hand already
 
     def _pilot_of(self, record: VehicleRecord) -> PilotRecord:
         if record.autopilot:
@@ -280,22 +280,22 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
 
     @property
     def odometry(self) -> FloatArray:
-        """Pose (3,) [x y yaw] of a base since the start, by its wheels, m and rad. The yaw is not wrapped."""
+        """Odometry pose (3,) [x y yaw] of a base since the start, from its wheels, m and rad. Yaw is not wrapped."""
         return np.array(self._base.odometry[:3])
 
     @property
     def twist(self) -> FloatArray:
-        """Twist (3,) [vx vy wz] of a base along its axes, as its wheels measure it, m/s and rad/s."""
+        """Odometry twist (3,) [vx vy wz] of a base along its axes, from its wheels, m/s and rad/s."""
         return np.array(self._base.odometry[3:6])
 
     @property
     def slip(self) -> FloatArray:
-        """How much faster than the base its wheels are: `twist` less the true one (3,), m/s and rad/s."""
+        """Slip (3,) of a base's wheels: `twist` minus the true twist, m/s and rad/s."""
         return self._base.odometry[3:6] - self._base.truth()
 
     @property
     def shape(self) -> BaseType:
-        """The kind and the dimensions of a base."""
+        """The kind and dimensions of a base."""
         return self._base.shape
 
     @property
@@ -330,13 +330,13 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
         return self._multirotor.speeds
 
     def fail(self, rotor: int, *, gain: float = 1.0, stuck: float = np.nan, blades: float = 1.0) -> None:
-        """Let a rotor of a multirotor fail from now on, or be sound again; a reset lets all be sound.
+        """Set the failure of a rotor of a multirotor from now on; the defaults, and a reset, make it intact.
 
         Args:
-            rotor: Its number, from 0.
-            gain: What the motor's command is multiplied by; 0 for one that is off.
-            stuck: The command that the motor follows whatever it is sent; NaN for none.
-            blades: The part of thrust, torque and drag that is left of the propeller.
+            rotor: Index of the rotor, from 0.
+            gain: Factor on the motor's command; 0 for a motor that is off.
+            stuck: Command that the motor follows regardless of what it is sent; NaN for none.
+            blades: Remaining fraction of the propeller's thrust, torque and drag.
 
         Raises:
             ValueError: There is no such rotor.
@@ -363,12 +363,12 @@ class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
 
     @property
     def waypoints(self) -> FloatArray:
-        """Its pilot's mission (W, 7), rows as `fly_missions` takes them; (0, 7) without a pilot."""
+        """Its pilot's mission (W, 7), with rows as for `fly_missions`; (0, 7) without a pilot."""
         return self._multirotor.waypoints
 
 
 def numbers_of(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:
-    """Return an array (size,) of numbers within the bounds of `what`; a scalar counts as (1,). Raises ValueError."""
+    """Return an array (size,) of numbers within the bounds of `what`; a scalar becomes (1,). Raises ValueError."""
     try:
         numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):

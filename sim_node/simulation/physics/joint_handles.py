@@ -30,14 +30,14 @@ class JointRecord(Protocol):
         """See JointHandle."""
 
     def set_position(self, position: FloatArray, *others: tuple[JointRecord, FloatArray]) -> None:
-        """Set the position (q_size,), and those of other joints at once. Joints that are coupled with them follow.
+        """Set the position (q_size,), together with those of other joints. Coupled joints follow.
 
-        Raises ValueError, and changes nothing, for a quaternion that is not of unit length, and for positions that
-        contradict what couples them.
+        Raises ValueError, and changes nothing, if a quaternion does not have unit norm, or if positions contradict the
+        couplings between joints.
         """
 
     def write_position(self, position: FloatArray) -> None:
-        """Set the position (q_size,) by itself. Raises ValueError for a quaternion that is not of unit length."""
+        """Set the position (q_size,) without moving coupled joints. Raises ValueError for an invalid quaternion."""
 
     def velocity(self) -> FloatArray:
         """See JointHandle."""
@@ -64,10 +64,10 @@ class JointHandle(NamedHandle[JointRecord]):
     def position(self) -> FloatArray:
         """Position, m or rad: an array, (1,) for a hinge or a slide.
 
-        For the joint of a body this is `q` as in world files; for a ball joint of a model, a quaternion [qx qy qz qw].
+        For the joint of a body, this is `q` as in world files; for a ball joint of a model, a quaternion [qx qy qz qw].
 
-        Setting it moves what is coupled with the joint too, by a mimic, a transmission or a closed loop. If that leaves
-        it no position, ValueError names the couplings, and nothing changes; `JointHandles.set_positions` sets several.
+        Setting it also moves what is coupled with the joint by a mimic, a transmission or a closed loop. If no position
+        satisfies these, ValueError names them, and nothing changes. `JointHandles.set_positions` sets several joints.
         """
         return self._present.position()
 
@@ -91,10 +91,10 @@ class JointHandle(NamedHandle[JointRecord]):
 
     @property
     def effort(self) -> FloatArray:
-        """Force or torque on the joint at this instant, N or N m: that of its actuators, and that set here.
+        """Force or torque on the joint at this instant, N or N m: that of its actuators and that set here.
 
-        Setting it sets the target of the joint's effort actuator, which limits it. Without one the effort acts on the
-        joint directly. Either is held until it is changed, is part of the state, and goes back with a reset.
+        Setting it sets the target of the joint's effort actuator, which limits it. Without such an actuator, the effort
+        acts on the joint directly. Either is held until it is changed, is part of the state, and is undone by a reset.
         """
         return self._present.effort()
 
@@ -107,8 +107,8 @@ class JointHandle(NamedHandle[JointRecord]):
     def target(self) -> FloatArray:
         """Target (1,) of its actuator, in the unit of its type: m or rad, m/s or rad/s, N or N m.
 
-        If the joint has several, this is that of the position actuator, else of the velocity actuator; `set_targets`
-        sets each. A joint without an actuator raises ValueError.
+        If the joint has several actuators, this is the target of the position actuator, or else of the velocity
+        actuator; `set_targets` sets each of them. A joint without an actuator raises ValueError.
         """
         return np.array([self._first().get()])
 
@@ -132,9 +132,9 @@ class JointHandle(NamedHandle[JointRecord]):
         """Set the targets of its actuators.
 
         Args:
-            position: That of its position actuator, m or rad; None leaves it.
-            velocity: That of its velocity actuator, m/s or rad/s; None leaves it.
-            effort: That of its effort actuator, N or N m; None leaves it.
+            position: Target of the position actuator, m or rad; None keeps the current one.
+            velocity: Target of the velocity actuator, m/s or rad/s; None keeps the current one.
+            effort: Target of the effort actuator, N or N m; None keeps the current one.
 
         Raises:
             ValueError: The joint has no such actuator, or a number is not finite. No target is changed.
@@ -164,7 +164,7 @@ class JointHandles(Handles[JointHandle, JointRecord]):
     """Handles of joints by name, and arrays (J,) of all hinges and slides at once, in the order of `scalar`.
 
     Args:
-        records: The engines' present records, by name.
+        records: The engines' current records, by name.
     """
 
     def __init__(self, records: Mapping[str, JointRecord]) -> None:
@@ -172,7 +172,7 @@ class JointHandles(Handles[JointHandle, JointRecord]):
 
     @property
     def scalar(self) -> tuple[str, ...]:
-        """The names of the joints with one number: hinges and slides."""
+        """The names of the joints with a scalar position: hinges and slides."""
         return tuple(name for name, record in self._records.items() if record.q_size == record.qd_size == 1)
 
     @property
@@ -185,14 +185,14 @@ class JointHandles(Handles[JointHandle, JointRecord]):
         _set_positions(list(zip(self._scalars(), self._given("positions", positions), strict=True)))
 
     def set_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
-        """Set the positions of some joints at once. What is coupled with them follows.
+        """Set the positions of several joints at once. Coupled joints follow.
 
         Args:
             positions: The position of each joint by name, as in `JointHandle.position`.
 
         Raises:
             KeyError: There is no such joint.
-            ValueError: A position is invalid, or positions contradict what couples them. No position has changed.
+            ValueError: A position is invalid, or positions contradict the couplings. No position has changed.
         """
         records = {name: self[name]._present for name in positions}
         _set_positions(
@@ -221,9 +221,9 @@ class JointHandles(Handles[JointHandle, JointRecord]):
 
     @property
     def targets(self) -> FloatArray:
-        """Targets (J,) as `JointHandle.target` has them; NaN for joints without an actuator.
+        """Targets (J,), as in `JointHandle.target`; NaN for joints without an actuator.
 
-        Setting them leaves the targets where the array has NaN.
+        Setting them keeps the current target where the array is NaN.
         """
         return self._numbers([self[name].target[0] if self._records[name].drives else np.nan for name in self.scalar])
 

@@ -15,18 +15,18 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, refuse_any, shown_key
 
-# Stops without a stiffness are critically damped. Their time constant: this many timesteps, and at least so long (s).
+# Time constant of stops without a stiffness, which are critically damped: in timesteps, and its minimum, s.
 STOP_TIMESTEPS, STOP_TIME = 4.0, 0.005
-# The impedance of such stops. That of springs is the least that MuJoCo has: only then is the force the spring's own.
+# Impedance of such stops, and of stops with a stiffness: MuJoCo's smallest, so that the force is that of the spring.
 HARD, SOFT = 0.99, 1e-4
-# 1/kg or 1/(kg m^2)
+# Minimum mobility, to divide by: 1/kg or 1/(kg m^2).
 MIN_MOBILITY = 1e-100
-# Springs and dampers at stops are explicit in time. Largest angular frequency and decay rate times the timestep.
+# Largest angular frequency, and half the largest decay rate, of stops times the timestep: integration is explicit.
 MAX_PHASE = 0.5
 
 
 def set_joint_motion(model: mujoco.MjModel, layout: Layout) -> None:
-    """Write limits, stops and dry friction of a world's bodies to a compiled model.
+    """Write the joint limits, stops and dry friction of a world's bodies to a compiled model.
 
     Raises WorldError for a stop that is too stiff for the timestep.
     """
@@ -36,7 +36,7 @@ def set_joint_motion(model: mujoco.MjModel, layout: Layout) -> None:
             first = model.jnt_dofadr[model.joint(f"{body.name}#0").id]
             dofs = slice(first, first + body.type.qd_size)
             model.dof_frictionloss[dofs] = body.friction_loss
-            # With MuJoCo's default impedance a joint that should stand still creeps.
+            # With MuJoCo's default impedance, a joint held by friction creeps.
             model.dof_solref[dofs] = _time_constant(model), 1.0
             model.dof_solimp[dofs] = impedance(MET)
         if body.limits is not None:
@@ -59,7 +59,7 @@ def add_mimics(spec: mujoco.MjSpec, world: World) -> None:
         followed, multiplier = body.mimic.joint, body.mimic.multiplier
         ends = joints[body.name], joints[followed]
         equality = equate(spec, mujoco.mjtEq.mjEQ_JOINT, f"{body.name}#mimic", ends, mujoco.mjtObj.mjOBJ_JOINT)
-        # MuJoCo's polynomial is in the displacements from the joints' reference positions.
+        # The arguments of MuJoCo's polynomial are displacements from the joints' reference positions.
         offset = body.mimic.offset + multiplier * references.get(followed, 0.0)
         equality.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
 
@@ -86,15 +86,15 @@ def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
         for key, message in unstable:
             where = f"{body.place.key or shown_key(body.name)}: stop.{key}"
             problems.append(Problem(body.place.where, where, message))
-        # MuJoCo's stiffness and damping are per mass, and its force is d / (1 - d) times that: with the impedance d
-        # towards zero it is that of a spring and a damper, to a part in 1 / SOFT.
+        # MuJoCo's stiffness and damping are per unit of mass, and its force is d / (1 - d) times theirs. For a small
+        # impedance d, it is the force of a spring and a damper, with a relative error of SOFT.
         model.jnt_solref[index] = -body.stop.stiffness * mobility, -damping * mobility
         model.jnt_solimp[index] = impedance(SOFT)
     return problems
 
 
 def mobility_of(model: mujoco.MjModel, dof: int) -> float:
-    """Return what a unit of force accelerates a degree of freedom by, in the initial configuration; above 0."""
+    """Return the acceleration per unit of force of a degree of freedom in the initial configuration, above 0."""
     return max(float(model.dof_invweight0[dof]), MIN_MOBILITY)
 
 
@@ -103,7 +103,7 @@ def _damping(stop: Stop, mobility: float) -> float:
 
 
 def _unstable(stop: Stop, damping: float, mobility: float, timestep: float) -> list[tuple[str, str]]:
-    """Return the keys and messages of what oscillates or diverges in timesteps of this length (s)."""
+    """Return the key and message of a stiffness or damping that oscillates or diverges with this timestep (s)."""
     most = MAX_PHASE**2 / (mobility * timestep**2)
     if stop.stiffness > most:
         message = f"{stop.stiffness:g} is too stiff for timesteps of {timestep:g} s; allowed: up to {most:.4g}"
@@ -120,7 +120,7 @@ def _time_constant(model: mujoco.MjModel) -> float:
 
 
 def add_transmissions(spec: mujoco.MjSpec, world: World) -> None:
-    """Add a fixed tendon for each transmission of a world, and a constraint for each that is held."""
+    """Add a fixed tendon for each transmission of a world, and an equality constraint for each that is held."""
     joints = driven_joints(world) if world.transmissions else {}
     for transmission in world.transmissions:
         tendon = spec.add_tendon(name=transmission.name)
@@ -132,7 +132,7 @@ def add_transmissions(spec: mujoco.MjSpec, world: World) -> None:
 
 
 def set_transmissions(model: mujoco.MjModel, world: World, qpos: FloatArray) -> None:
-    """Hold transmissions at what they are in qpos; MuJoCo measures the length of tendons from the reference state."""
+    """Hold transmissions at their values in qpos. MuJoCo measures tendon lengths relative to the reference state."""
     for transmission in world.transmissions:
         if transmission.held:
             tendon = int(model.tendon(transmission.name).id)
@@ -142,7 +142,7 @@ def set_transmissions(model: mujoco.MjModel, world: World, qpos: FloatArray) -> 
 
 
 def terms_of(model: mujoco.MjModel, tendon: int) -> tuple[IntArray, FloatArray]:
-    """Return the joints of a fixed tendon and their coefficients, (J,) each."""
+    """Return the MuJoCo ids (J,) of the joints of a fixed tendon, and their coefficients (J,)."""
     first = model.tendon_adr[tendon]
     wraps = slice(first, first + model.tendon_num[tendon])
     return np.asarray(model.wrap_objid[wraps]), np.asarray(model.wrap_prm[wraps])

@@ -1,4 +1,4 @@
-"""The column of the states of all joints of a world whose joints are commanded."""
+"""The column with the states of all joints, for worlds with commanded joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_node.world.model import World
 if TYPE_CHECKING:
     import mujoco
 
-# Position, velocity and the effort of actuators of each hinge and slide, computed when it is read.
+# Position, velocity and actuator effort of each hinge and slide, computed when the column is read.
 JOINT_STATE = "joint_state"
 
 
@@ -34,7 +34,7 @@ def declare_joint_states(
         layout: Its layout.
         model: The model.
         data: The run's data.
-        evaluate: Computes the forces of the present state.
+        evaluate: Computes the forces of the current state.
         columns: The columns of the run.
     """
     from sim_node.simulation.physics.placing import joint_reader

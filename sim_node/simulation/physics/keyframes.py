@@ -23,7 +23,7 @@ assert tuple(TANGENTS) == CURVED
 
 @engine("keyframes")
 def open_keyframes(world: World, layout: Layout, columns: Columns) -> KeyframeEngine | None:
-    """Return the engine of a world's motions, or None where there are none."""
+    """Return the engine of a world's motions, or None if there are none."""
     if not layout.moving:
         return None
     names = [layout.frames.names[row] for row, _ in layout.moving]
@@ -69,11 +69,11 @@ class KeyframeEngine:
         self._time_ns += steps * self._step_ns
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Write the pose of every motion at the present time, plus `ahead_ns`, to its row of poses (N, 7)."""
+        """Write the pose of every motion at the current time plus `ahead_ns` to its row of poses (N, 7)."""
         poses[self._rows] = self._all.at(np.array([self._time_ns + ahead_ns]))[0]
 
     def _instants(self, places: IntArray) -> AtInstants:
-        """Return the function for the poses of some motions at any instants; it evaluates only those."""
+        """Return a function that evaluates the poses of only these motions at any instants."""
         if len(places) == len(self._motions) and (np.diff(places) == 1).all():
             return self._all.at
         return Motions([self._motions[place] for place in places.tolist()]).at
@@ -83,9 +83,9 @@ class KeyframeEngine:
 
 
 class Motions:
-    """Motions as functions of time: any instant costs the same and is equally exact.
+    """Motions as functions of time. Any instant costs the same and is equally accurate.
 
-    The knots of all motions are in one array: motion m owns knots first[m] to last[m].
+    The knots of all motions are in one array: those of motion m are first[m] to last[m].
     """
 
     def __init__(self, motions: Sequence[Motion]) -> None:
@@ -101,7 +101,7 @@ class Motions:
         self._begin_ns, self._end_ns = self._knot_ns[self._first], self._knot_ns[self._last]
         self._before = np.array([OUTSIDE.index(motion.before) for motion in motions])
         self._after = np.array([OUTSIDE.index(motion.after) for motion in motions])
-        # A loop that ends in minus its first quaternion continues in the other hemisphere: no sign jumps.
+        # A loop that ends with minus its first quaternion continues in the other hemisphere, so that no sign jumps.
         ends, begins = self._knots[self._last, 3:], self._knots[self._first, 3:]
         self._lap_sign = np.where(np.sum(ends * begins, axis=1) < 0.0, -1.0, 1.0)
         self._halvings = int(np.ceil(np.log2(max(int(counts.max()) - 1, 1))))
@@ -140,7 +140,7 @@ class Motions:
         return now
 
     def _phase(self, time_ns: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the time on each motion's own keyframes at times (K, 1), and the lap of its loop; both (K, M)."""
+        """Return the time within each motion's keyframes at times (K, 1), and the lap of its loop; both (K, M)."""
         early, late = time_ns < self._begin_ns, time_ns >= self._end_ns
         outside = np.where(early, self._before, np.where(late, self._after, HOLD))
         duration = self._end_ns - self._begin_ns
@@ -157,7 +157,7 @@ class Motions:
         for _ in range(self._halvings):
             middle = (low + high) >> 1
             right = self._knot_ns[middle] <= phase_ns
-            # A range of one is done: its middle is its low end.
+            # A range of one knot is done: its middle is its lower end.
             low, high = np.where(right, middle, low), np.where(right, high, np.maximum(middle, low + 1))
         return low
 
@@ -171,10 +171,10 @@ def _with_two_knots(motion: Motion) -> Motion:
 
 
 def _tangents(motion: Motion) -> FloatArray:
-    """Return velocities (K, 6) at a motion's knots, zeros unless it is curved.
+    """Return the velocities (K, 6) at a motion's knots; zeros unless it is curved.
 
-    A loop that ends where it begins has no corner there. A motion that is held or reversed at its ends comes to rest
-    there, the only velocity without a corner.
+    A loop that ends where it starts is smooth there. A motion that is held or reversed at its ends comes to rest there,
+    because any other velocity would jump.
     """
     if motion.interpolation not in CURVED:
         return np.zeros((len(motion.times_ns), 6))
@@ -188,16 +188,16 @@ def _tangents(motion: Motion) -> FloatArray:
 
 
 def _meets_itself(poses: FloatArray) -> bool:
-    """Return whether a loop ends in the pose that it begins with, to the precision of files with seven digits."""
+    """Return whether a loop ends in its first pose, to the precision of files with seven digits."""
     first, last = poses[0], poses[-1]
     gap = float(quaternions.angle_between(first[3:], last[3:]))
     return gap <= 1e-6 and bool(np.allclose(first[:3], last[:3], rtol=0.0, atol=1e-6))
 
 
 def _in_one_go(motion: Motion, tangents: FloatArray) -> FloatArray:
-    """Return a motion's poses (K, 7), each quaternion with the sign in which the motion arrives at it.
+    """Return a motion's poses (K, 7), each quaternion with the sign with which the motion arrives at it.
 
-    That is the hemisphere of the one before, unless a curve makes a large rotation on its way.
+    That is the hemisphere of the preceding quaternion, unless a curve makes a large rotation in between.
     """
     if motion.interpolation not in CURVED:
         return motion.poses

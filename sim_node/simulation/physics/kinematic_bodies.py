@@ -1,4 +1,4 @@
-"""Bodies that keep their velocity whatever acts on them: conveyors, moving walls, turning tables."""
+"""Kinematic bodies, which keep their velocity whatever acts on them: conveyors, moving walls, turntables."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
-# To the solver of contacts they are this much heavier than all that is in the world. From 1e3 to 1e5 a parcel on a belt
-# is within 0.3 mm of where friction takes it; from 1e6 on rounding turns it.
+# For the contact solver, they are heavier by this factor than everything in the world. With 1e3 to 1e5, a parcel on a
+# belt is within 0.3 mm of where friction takes it; from 1e6 on, rounding makes it rotate.
 HEAVIER = 1e4
 LEAST_MASS = 1e-3  # kg
-# qpos of three slides and a ball: [x y z qx qy qz qw], of which MuJoCo has w first.
+# Order of [x y z qx qy qz qw] in qpos of three slides and a ball, where MuJoCo has w first.
 _XYZW = np.array([0, 1, 2, 4, 5, 6, 3])
 
 
 def make_heavy(model: MjModel, layout: Layout) -> None:
-    """Give kinematic bodies an inertia that no contact moves, in a model whose constants are set."""
+    """Give kinematic bodies an armature that no contact can accelerate, in a model whose constants are set."""
     dofs = kinematic_dofs(model, layout)
     if not dofs.size:
         return
-    # By the mean inertia the solver knows when it has converged: theirs would end it at once.
+    # The solver's convergence tolerance scales with the mean inertia: with theirs, it would stop immediately.
     mean = float(model.stat.meaninertia)
     model.dof_armature[dofs] = HEAVIER * max(LEAST_MASS, float(model.body_mass.sum()))
     mujoco.mj_setConst(model, mujoco.MjData(model))
@@ -36,7 +36,7 @@ def make_heavy(model: MjModel, layout: Layout) -> None:
 
 
 def kinematic_dofs(model: MjModel, layout: Layout) -> IntArray:
-    """Return the places (6 K,) of the velocities of kinematic bodies."""
+    """Return the indices (6 K,) of the velocities of kinematic bodies in qvel."""
     return np.asarray((model.jnt_dofadr[_first_joints(model, layout)][:, None] + np.arange(6)).ravel())
 
 
@@ -49,14 +49,14 @@ def _first_joints(model: MjModel, layout: Layout) -> IntArray:
 def open_kinematic_bodies(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> KinematicBodies | None:
-    """Return what moves the kinematic bodies of a world."""
+    """Return the force element that moves the kinematic bodies of a world; None if there are none."""
     if not any(body.kinematic for body in world.bodies):
         return None
     return KinematicBodies(layout, compiled.model, data)
 
 
 class KinematicBodies:
-    """All kinematic bodies of a world. Their state is that of their joints, so a velocity set in a run is kept, too."""
+    """All kinematic bodies of a world. Their state is that of their joints, so velocities set during a run are kept."""
 
     def __init__(self, layout: Layout, model: MjModel, data: MjData) -> None:
         self._data, self._timestep = data, float(model.opt.timestep)
@@ -69,11 +69,11 @@ class KinematicBodies:
         """Do nothing: they start as their joints do."""
 
     def act(self) -> None:
-        """Note where they are and how they move."""
+        """Store poses and twists from before the timestep."""
         self._poses, self._twists = self._data.qpos[self._q], self._data.qvel[self._qd]
 
     def settle(self) -> None:
-        """Put them where that leads in a timestep: along a line, turning about an axis that keeps its direction."""
+        """Set the poses to those that constant twists lead to in a timestep, and restore the twists."""
         poses, twists, timestep = self._poses, self._twists, self._timestep
         poses[:, :3] += twists[:, :3] * timestep
         turned = quaternions.multiply(poses[:, 3:], quaternions.exp(twists[:, 3:] * timestep))

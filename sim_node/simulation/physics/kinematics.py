@@ -1,4 +1,4 @@
-"""Poses and motion of frames from MuJoCo's kinematics of bodies: compiled passes over frames."""
+"""Compiled loops over frames: their poses and motion from MuJoCo's kinematics of bodies."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 # The types are numba's, inferred.
@@ -27,12 +27,12 @@ def write_link_poses(xpos, xquat, links, mounts, poses):
     Args:
         xpos: Positions (B, 3) of MuJoCo's bodies in the fixed frame, m, as mj_kinematics leaves them.
         xquat: Their orientations (B, 4), w x y z.
-        links: Of each link (L, 3): its row, the body that it is, and the body that its parent frame is fixed to.
-        mounts: The pose (L, 7) of that parent frame in that body.
-        poses: The table (N, 7), [x y z qx qy qz qw]; other rows stay as they are.
+        links: For each link (L, 3), its row, its MuJoCo body, and the MuJoCo body that its parent frame is fixed to.
+        mounts: Pose (L, 7) of that parent frame in that body.
+        poses: The table (N, 7) [x y z qx qy qz qw]. Other rows are not changed.
 
     Returns:
-        Whether the poses of all links are finite; without effect, where they are not.
+        Whether the poses of all links are finite. Poses that are not finite are not written.
     """
     for k in range(links.shape[0]):
         x, y, z, qx, qy, qz, qw = _of_body(xpos, xquat, links[k, 1])
@@ -67,7 +67,7 @@ def write_frame_motion(
         twist[row, 0], twist[row, 1], twist[row, 2] = vx, vy, vz
         twist[row, 3], twist[row, 4], twist[row, 5] = wx, wy, wz
 
-        # The spatial acceleration at the frame's origin, and w x v more of the point that moves with the body.
+        # The acceleration of the point that moves with the body is the spatial one at the frame's origin, plus w x v.
         rx, ry, rz = cacc[body, 0], cacc[body, 1], cacc[body, 2]
         tx, ty, tz = cross(rx, ry, rz, lx, ly, lz)
         cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
@@ -79,6 +79,6 @@ def write_frame_motion(
 
 @kernel()
 def _of_body(xpos, xquat, body):
-    """Return the pose of a body of MuJoCo in the fixed frame."""
+    """Return the pose of a MuJoCo body in the fixed frame."""
     x, y, z = xpos[body, 0], xpos[body, 1], xpos[body, 2]
     return x, y, z, xquat[body, 1], xquat[body, 2], xquat[body, 3], xquat[body, 0]

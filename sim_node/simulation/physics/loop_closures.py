@@ -1,4 +1,4 @@
-"""Loop closures as MuJoCo's equality constraints between sites on bodies, held closed. A new kind is one entry."""
+"""Loop closures as MuJoCo equality constraints between sites on bodies. A new kind is one `@loop_closure` entry."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from sim_node.world.loops import LoopClosure
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, quoted
 
-# Distance between the two points that hold a hinge, m.
+# Distance between the two points on the axis that constrain a hinge, m.
 HINGE_LENGTH = 0.1
-# As stiff as MuJoCo allows: the time constant of an error in timesteps, and the impedance.
+# Time constant of constraint errors, in timesteps, and impedance: as stiff as MuJoCo allows.
 TIMESTEPS, MET = 2.0, 0.9999
-# A body that is lighter than the other by more than this is a slider.
+# A body whose inverse weight is larger than the other's by more than this factor is a slider.
 SLIDER = 1e3
 DRIFT = "loop_drift"
-# Rows of the types of equality constraints that LoopDrift is for. Welds are not: sliders, which weigh hardly anything,
-# hang on them, and slide without opening them.
+# Number of rows of each type of equality constraint that LoopDrift handles. Welds are left out: they hold sliders,
+# which have almost no mass and slide without opening them.
 _ROWS = {"CONNECT": 3, "TENDON": 1}
 
 Nodes = dict[int, mujoco.MjsBody]
@@ -40,16 +40,17 @@ Adder = Callable[[mujoco.MjSpec, LoopClosure, Pair, FloatArray], None]
 LOOP_CLOSURES: Registry[str, Adder] = Registry(
     "loop closure", shipped=("sim_node.simulation.physics.loop_closures",), group="sim_node.loop_closures"
 )
-# Decorator that registers a function for a kind; its arguments include the bodies and the ends' poses (2, 7) in them.
+# Decorator that registers a function for a kind. Its arguments include the two bodies and the poses (2, 7) of the ends
+# in them.
 loop_closure = LOOP_CLOSURES.add
 
 
 def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
-    """Add a world's loop closures to its model. Raises WorldError for a kind without a constraint here."""
+    """Add a world's loop closures to its model. Raises WorldError for a kind that is not registered."""
     if world.loop_closures and spec.option.integrator != mujoco.mjtIntegrator.mjINT_RK4:
-        # Islands have copies of the rows that LoopDrift writes.
+        # With islands, MuJoCo would solve copies of the rows that LoopDrift writes.
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
-        # Like the implicit integrators, implicit damping adds up the forces on sliders again; see integrator_of.
+        # Like the implicit integrators, implicit damping sums the forces on sliders again; see integrator_of.
         if has_sliders(world):
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     for held in world.loop_closures:
@@ -67,7 +68,7 @@ def _fault(held: LoopClosure, message: str) -> WorldError:
 
 
 def has_sliders(world: World) -> bool:
-    """Return whether loops of sliding mates hold bodies of hardly any mass, see `assembly.motion`."""
+    """Return whether loop closures hold sliders, which have almost no mass; see `assembly.motion`."""
     return any(held.kind == "lock" for held in world.loop_closures)
 
 
@@ -80,7 +81,7 @@ def set_distances(model: mujoco.MjModel, world: World) -> None:
 
 
 def set_weights(model: mujoco.MjModel, world: World) -> None:
-    """Hold sliders, which weigh hardly anything, as stiffly as what they are locked to.
+    """Make the constraints of sliders, which have almost no mass, as stiff as those of the bodies they are locked to.
 
     MuJoCo softens a constraint in proportion to the mean inverse weight of its bodies.
     """
@@ -110,7 +111,7 @@ def _connect(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatAr
 
 @loop_closure("hinge")
 def _pin(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
-    """Hold two points of the axis."""
+    """Constrain two points on the axis."""
     for k, along in enumerate((-HINGE_LENGTH / 2.0, HINGE_LENGTH / 2.0)):
         name = f"{held.name}#{k}"
         points = poses.compose(ends, (0.0, 0.0, along, 0.0, 0.0, 0.0, 1.0))
@@ -150,7 +151,7 @@ def equate(
 
 
 def impedance(value: float) -> FloatArray:
-    """Return MuJoCo's solimp of an impedance that does not depend on the depth."""
+    """Return MuJoCo's solimp for a constant impedance."""
     return np.array((value, value, 0.001, 0.5, 2.0))
 
 
@@ -158,7 +159,7 @@ def impedance(value: float) -> FloatArray:
 def open_loops(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> LoopDrift | None:
-    """Return what keeps the loops of a world closed; None if there are none, or rk4 does."""
+    """Return the force element that keeps the loops of a world closed; None if there are none, or with rk4."""
     if not world.loop_closures or compiled.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
         return None
     if all(held.kind == "lock" for held in world.loop_closures):
@@ -167,21 +168,21 @@ def open_loops(
 
 
 class LoopDrift:
-    """The reference accelerations of all loop closures. Its state is what the last timesteps added to their errors.
+    """Sets the reference accelerations of all loop closures, to keep loops closed with first-order integrators.
 
-    They keep loops closed under integrators of first order.
-
-    MuJoCo's equality constraints leave out how the constraint's direction changes within a timestep h: a loop that
-    moves opens by about h^2 / 2 times the acceleration along the constraint, and MuJoCo's springs, which must be
-    slower than two timesteps, close it only to some multiple of that. Here the reference acceleration brings the
-    error r back to zero within one timestep, and takes away beforehand what the next one will add, extrapolated
-    from what the last two added:
+    MuJoCo's equality constraints neglect the change of the constraint's direction within a timestep h: a moving loop
+    opens by about h^2 / 2 times the acceleration along the constraint, and MuJoCo's springs, whose time constant must
+    be at least two timesteps, close it only to a multiple of that. Here, the reference acceleration corrects the error
+    r within one timestep, and compensates in advance the error c that the next timestep will add, extrapolated from
+    the errors that the last two added:
 
         aref = -v / h - (r + c) / h^2,    c = 2 c' - c''
 
-    What is left is of fourth order in h. c is limited, so that a loop that cannot close does not build up a force.
-    Of the error of a distance that takes another value, only a share h / T is brought back within a timestep. The
-    stages of Runge-Kutta need none of this.
+    The remaining error is of fourth order in h. c is limited, so that a loop that cannot close does not build up a
+    force. If a distance constraint has a relaxation time T, only a fraction h / T of its error is corrected within a
+    timestep. Runge-Kutta needs no correction.
+
+    The state is the error that each of the last timesteps added.
     """
 
     def __init__(self, world: World, model: MjModel, data: MjData, columns: Columns) -> None:
@@ -205,11 +206,11 @@ class LoopDrift:
         self._drift = columns.add(Column(DRIFT, tuple(rows), (4,), unit="m, rad, s", meaning=meaning))
 
     def reset(self, seed: int) -> None:
-        """Forget the last timesteps."""
+        """Forget the errors of the last timesteps."""
         self._drift[:] = np.nan
 
     def act(self) -> None:
-        """Set the reference accelerations, when MuJoCo's rows are known."""
+        """Set the reference accelerations, once MuJoCo's constraint rows are known."""
         data = self._data
         kernels.close_loops(
             *(self._first, self._share, self._drift, self._timestep, data.time, data.ne),

@@ -9,7 +9,7 @@ import math
 
 from sim_node.spatial.geometry.kernel import kernel
 
-# The largest acceleration along a constraint that is taken away beforehand, m/s^2 or rad/s^2.
+# Maximum acceleration along a constraint that is compensated in advance, m/s^2 or rad/s^2.
 MOST = 1e4
 
 
@@ -18,12 +18,13 @@ def close_loops(first, share, drift, timestep, time, count, ids, errors, rates, 
     """Write the reference accelerations of equality constraints that are loop closures; see `LoopDrift`.
 
     Args:
-        first: The first row of `drift` of each equality constraint, or -1.
-        share: Of an error, what is brought back to zero within a timestep, of each equality constraint.
-        drift: Added last, added before, taken away and the time of that (R, 4).
-        timestep: s.
-        time: s.
-        count: Number of rows of equality constraints, which MuJoCo has first.
+        first: First row in `drift` of each equality constraint, or -1 if it is not a loop closure.
+        share: Fraction of the error that is corrected within a timestep, for each equality constraint.
+        drift: Memory (R, 4): error added in the last timestep, error added in the one before, compensation, and the
+            time for which it was computed.
+        timestep: Timestep, s.
+        time: Current time, s.
+        count: Number of rows of equality constraints, which come first in MuJoCo's rows.
         ids: efc_id.
         errors: efc_pos.
         rates: efc_vel.
@@ -37,7 +38,7 @@ def close_loops(first, share, drift, timestep, time, count, ids, errors, rates, 
         if first[of] < 0:
             continue
         at = first[of] + k
-        # The same state may be evaluated several times.
+        # Update the memory only once: the same state may be evaluated several times.
         if drift[at, 3] != time:
             follows = abs(time - drift[at, 3] - timestep) < 0.5 * timestep
             drift[at, 1] = drift[at, 0] if follows else math.nan

@@ -1,4 +1,4 @@
-"""The velocities of bodies that become one: those that conserve their momentum, as after a plastic impact."""
+"""Velocities of bodies that are joined while they move: those that conserve momentum, as in a plastic impact."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from sim_node.spatial.geometry.arrays import FloatArray
 def merged_velocities(
     before: tuple[mujoco.MjModel, mujoco.MjData], after: tuple[mujoco.MjModel, mujoco.MjData], body: str
 ) -> tuple[slice, FloatArray] | None:
-    """Return the velocities of the tree of a body that conserve the momentum of all its bodies.
+    """Return the velocities of a body's kinematic tree that conserve the momentum of all its bodies.
 
-    The impulse between bodies that are joined does no work on the motion that is left to them. The generalised momentum
-    of the tree is therefore M v = sum J^T h, where h is the momentum of each body with the velocity that it had before
+    The impulse between joined bodies does no work on the remaining degrees of freedom. The generalised momentum of the
+    tree is therefore M v = sum J^T h, where h is the momentum of each body with its velocity before the change
     (Featherstone, Rigid Body Dynamics Algorithms, section 11.7).
 
     Args:
-        before: The model before, and its data with positions, centres of mass and velocities evaluated.
+        before: The model before the change, and its data with positions, centres of mass and velocities evaluated.
         after: The model in which the body has joined its tree, and its data, evaluated likewise.
         body: The body.
 
     Returns:
-        The place of the tree's velocities in qvel, and these. None if the tree cannot move.
+        The slice of qvel with the tree's velocities, and their values. None if the tree cannot move.
     """
     (old, then), (new, now) = before, after
     root = int(new.body_rootid[new.body(body).id])

@@ -1,4 +1,4 @@
-"""Poses of shapes that follow keyframes: bodies without joints, below frames with motions."""
+"""Mocap bodies: the poses of bodies without joints that are below frames with keyframes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def place_mocap(data: MjData, poses: FloatArray) -> None:
 
 
 class MocapBodies:
-    """The poses (K, 7) in the fixed frame of keyframed frames, at any step of the world.
+    """Evaluates the poses (K, 7) of keyframed frames in the fixed frame, at any step of the world.
 
-    It evaluates the rows of the column `pose` of these frames and of their ancestors.
+    It evaluates the rows of these frames and of their ancestors in the column `pose`.
     """
 
     def __init__(self, rows: tuple[int, ...], world: World, layout: Layout, columns: Columns) -> None:
@@ -51,15 +51,15 @@ class MocapBodies:
         self._rows: IntArray = np.array([place[row] for row in rows], dtype=np.int64)
 
     def at(self, step: int) -> FloatArray:
-        """Return their poses at a step (K, 7)."""
+        """Return the poses (K, 7) at a step."""
         time_ns = self._time.start_ns + step * self._time.step_ns
         self._poses[self._moving] = self._instants(np.array([time_ns]))[0]
         return self._frames.in_root(self._poses)[self._rows]
 
     def path(self, step: int, parts: int) -> FloatArray:
-        """Return their poses at the ends of equal parts of the step that begins then (parts, K, 7).
+        """Return the poses (parts, K, 7) at the ends of equal parts of the interval from a step to the next.
 
-        In between they are interpolated linearly, rotations by slerp.
+        Between the two steps, positions are interpolated linearly and rotations by slerp.
         """
         begins, here = self._next
         if begins != step:

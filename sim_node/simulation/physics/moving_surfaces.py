@@ -1,4 +1,4 @@
-"""Surfaces that run around their shapes, as belts and tracks do: what touches them is taken along by friction."""
+"""Surfaces that move around their shapes, such as belts and tracks: friction carries along what touches them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_node.world.model import World
 from sim_node.world.surfaces import SurfaceVelocity
 
 _FRICTIONLESS = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
-# Rows of a contact after its first, and what each has of the two directions of friction.
+# Friction rows of a contact, as offsets from its first row, with the components of each along the two tangents.
 _FIRST, _SECOND = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 _ELLIPTIC = ((1, _FIRST), (2, _SECOND))
 _PYRAMIDAL = ((0, _FIRST), (1, -_FIRST), (2, _SECOND), (3, -_SECOND))
@@ -27,7 +27,7 @@ _PYRAMIDAL = ((0, _FIRST), (1, -_FIRST), (2, _SECOND), (3, -_SECOND))
 def open_moving_surfaces(
     world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
 ) -> MovingSurfaces | None:
-    """Return what moves the surfaces of a world; None if none moves."""
+    """Return the force element of a world's moving surfaces; None if there are none."""
     found = list(moving_surfaces(world))
     return MovingSurfaces(found, driven_joints(world), compiled.model, data) if found else None
 
@@ -35,9 +35,9 @@ def open_moving_surfaces(
 class MovingSurfaces:
     """All moving surfaces of a world.
 
-    MuJoCo's solver brings the velocity of a contact to zero along the directions of friction, as far as friction can.
-    Between the halves of a timestep, the reference acceleration of the contact's rows is made that of the velocity
-    relative to the surface. The force is then that of the same contact seen from the surface, to rounding.
+    MuJoCo's solver brings the tangential velocity of a contact to zero, within the limits of friction. Between mj_step1
+    and mj_step2, the reference acceleration of the contact's rows is changed to that of the velocity relative to the
+    moving surface. Up to rounding, the force is then that of the same contact seen from the surface.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class MovingSurfaces:
         data: mujoco.MjData,
     ) -> None:
         self._data = data
-        # Islands have copies of the rows that are written here.
+        # With islands, MuJoCo would solve copies of the rows that are written here.
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
         self._rows = _ELLIPTIC if model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC else _PYRAMIDAL
         self._scaled = self._rows is _PYRAMIDAL
-        self._of_geom = np.full(model.ngeom + 1, -1)  # the last one is that of what is no geometry
+        self._of_geom = np.full(model.ngeom + 1, -1)  # the last entry is for contacts with something other than a geom
         self._bodies = np.array([model.body(name).id if name else 0 for name, *_ in surfaces])
         for row, (body, (_, index, *_)) in enumerate(zip(self._bodies.tolist(), surfaces, strict=True)):
             self._of_geom[model.body_geomadr[body] + index] = row
@@ -73,7 +73,7 @@ class MovingSurfaces:
         self.act_on(self._data)
 
     def act_on(self, data: mujoco.MjData) -> None:
-        """Move them in other data of the model, such as a copy that is integrated ahead."""
+        """Move the surfaces in other data of the same model, such as a copy that is integrated ahead."""
         contacts = data.contact
         address, touched = contacts.efc_address, self._of_geom[contacts.geom]
         some = np.flatnonzero((touched.max(axis=1) >= 0) & (address >= 0))
@@ -84,14 +84,14 @@ class MovingSurfaces:
             return
         speeds = np.array(self._speeds)
         speeds[self._driven] += self._radii * data.qvel[self._dofs]
-        axes = np.zeros((len(speeds) + 1, 3))  # the last one is that of what does not move
+        axes = np.zeros((len(speeds) + 1, 3))  # the last row is for geoms whose surface does not move
         matrices = data.xmat[self._bodies].reshape(-1, 3, 3)
         axes[:-1] = (matrices @ self._axes[:, :, None])[:, :, 0] * speeds[:, None]
-        # The normal leads from the first geometry to the second: out of the one, into the other, whose velocity is
-        # taken off the relative one. Along the direction t, the velocity axis x n is the axis times n x t.
+        # The normal points from the first geom to the second: out of the one, into the other, whose velocity is
+        # subtracted in the relative velocity. The component of axis x n along a tangent t is axis . (n x t).
         frames = contacts.frame[some].reshape(-1, 3, 3)
         both = axes[touched[some]].sum(axis=1)[:, None]
-        # With the directions t1 and t2, n x t1 is t2, and n x t2 is -t1.
+        # With tangents t1 and t2, n x t1 = t2 and n x t2 = -t1.
         across = (both @ frames[:, 1:].transpose(0, 2, 1))[:, 0]
         along = np.stack([-across[:, 1], across[:, 0]], axis=1)
         if self._scaled:
@@ -102,4 +102,4 @@ class MovingSurfaces:
             reference[at] -= damping[at] * (along @ parts)
 
     def add_efforts(self) -> None:
-        """Do nothing: its forces are those of contacts."""
+        """Do nothing: the forces are those of contacts."""

@@ -1,4 +1,4 @@
-"""From a world's bodies and models to a MuJoCo model: joints as slides, hinges and balls, shapes as geoms."""
+"""Conversion of a world's bodies and models to a MuJoCo model: joints to slides, hinges and balls, shapes to geoms."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _GEOMS = {
 }
 # MuJoCo uses half lengths; radii are unchanged.
 _HALVED = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
-# Of one MuJoCo body.
+# Maximum degrees of freedom of a MuJoCo body.
 MAX_DOFS = 6
 
 # By default MuJoCo appends its warnings to a file in the working directory.
@@ -68,7 +68,7 @@ mujoco.set_mju_user_warning(logging.getLogger("sim_node.simulation.physics").inf
 
 
 def compile_model(world: World, layout: Layout) -> Compiled:
-    """Compile the model of a checked world, with its initial state."""
+    """Compile the MuJoCo model of a checked world, with its initial state."""
     spec = mujoco.MjSpec()
     _set_options(spec, world)
     nodes = {0: spec.worldbody}
@@ -79,7 +79,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     free: set[str] = set()
     heavy, light = with_mass(world), list[Body]()
     touching: list[tuple[mujoco.MjsGeom, Surface | None]] = []
-    # Carriers come first: a model's links lie below the row that it is attached to.
+    # Sorted so that parents come first: a model's links are below the row that it is attached to.
     attached = [(layout.frames.index(model.parent), model) for model in world.models]
     rows: list[tuple[int, Body | Model]] = [*layout.bodies, *attached]
     for row, part in sorted(rows, key=lambda each: each[0]):
@@ -135,7 +135,7 @@ def _set_options(spec: mujoco.MjSpec, world: World) -> None:
     set_solver(spec, physics, has_surfaces=decide)
     if not physics.contact:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    # A diverging run is reported, not reset automatically.
+    # Divergence is reported as an error: MuJoCo must not reset the state.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
@@ -156,7 +156,7 @@ def _integrator(world: World) -> str:
 
 
 def _refuse_undefined(compiled: Compiled, light: list[Body]) -> None:
-    """Raise WorldError for bodies without mass if what they carry does not define how they move."""
+    """Raise WorldError for massless bodies whose motion is not defined by the bodies that they carry."""
     model = compiled.model
     ids = [model.body(body.name).id for body in light]
     undefined = {int(model.jnt_bodyid[joint]) for joint in undefined_joints(model, compiled.qpos, ids)}
@@ -176,8 +176,8 @@ def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
 
 
 def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[int, FloatArray]]:
-    """Return for each row what it is fixed to (the row of an anchor, 0 for the fixed frame) and its pose in that."""
-    # Frames that something else than bodies moves.
+    """Return the anchor that each row is fixed to (the row of the anchor, 0 for the fixed frame) and its pose in it."""
+    # Frames that are not moved by bodies.
     keyframed = {row for row, _ in (*layout.moving, *layout.of(Base))}
     found: dict[int, tuple[int, FloatArray]] = {0: (0, np.array(poses.IDENTITY))}
     for row, parent in enumerate(layout.frames.parents.tolist()):
@@ -190,13 +190,13 @@ def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[i
 
 
 def _mount(layout: Layout, offsets: dict[int, tuple[int, FloatArray]], row: int, body: Body) -> tuple[int, FloatArray]:
-    """Return the row of the body (or the fixed frame) that a body is attached to, and its joint frame's pose there."""
+    """Return the row of the body (0: fixed frame) that a body is attached to, and the joint frame's pose in that."""
     anchor, mount = offsets[int(layout.frames.parents[row])]
     return anchor, mount if body.type.parts else poses.compose(mount, layout.poses[row])
 
 
 def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: bool) -> mujoco.MjsBody:
-    """Add a body on its joint. MuJoCo allows six degrees of freedom per body: more need a carrier in between."""
+    """Add a body with its joint. More than MuJoCo's six degrees of freedom per body need a carrier body in between."""
     node = above.add_body(name=body.name, pos=mount[:3], quat=_wxyz(mount[3:]))
     if is_free:
         node.add_freejoint(name=f"{body.name}#0")
@@ -217,7 +217,7 @@ def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: 
 def _add_masses(
     spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body
 ) -> Iterator[tuple[mujoco.MjsGeom, Surface | None]]:
-    """Add inertia and shapes of a body. Yield the geometries that make contact, and their surfaces."""
+    """Add the inertia and shapes of a body. Yield its colliding geoms and their surfaces."""
     inertial = body.inertial
     if inertial is not None:
         i = inertial.inertia
@@ -261,12 +261,12 @@ def _compiled(
     offsets: dict[int, tuple[int, FloatArray]],
     followed: tuple[int, ...],
 ) -> Compiled:
-    # What MuJoCo refuses only of models in a world.
+    # Report errors that MuJoCo finds in a model only when it is part of a world.
     refused = refusals(world.models[0].source) if world.models else nullcontext()
     with warnings.catch_warnings(record=True) as noted, refused:
         warnings.simplefilter("always")
         model = spec.compile()
-    for each in noted if not world.models else ():  # those about models were reported when they were read
+    for each in noted if not world.models else ():  # warnings about models were reported when they were read
         message = f"MuJoCo warns: {' '.join(str(each.message).split())}"
         warnings.warn(WorldWarning(str(Problem(Where(world.source), "bodies", message))), stacklevel=2)
     start = InitialState(np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na))
@@ -276,7 +276,7 @@ def _compiled(
         if body.type.parts:
             _start_body(model, body, world.physics.armature, start, is_free=body.name in free)
     if not all(map(np.array_equal, derived_from, compiled_with)):
-        # What the model derives from its arrays: without it armature is left out for bodies that float free.
+        # Update derived constants: otherwise, MuJoCo ignores the armature of free-floating bodies.
         mujoco.mj_setConst(model, mujoco.MjData(model))
     make_heavy(model, layout)
     set_distances(model, world)
@@ -314,9 +314,9 @@ def _compiled(
 
 
 def _start_body(model: mujoco.MjModel, body: Body, armature: float, start: InitialState, *, is_free: bool) -> None:
-    """Write a body's initial state, and damping, armature and springs of its joints to the model."""
+    """Write a body's initial state to `start`, and the damping, armature and springs of its joints to the model."""
     first, joint = model.joint(f"{body.name}#0").id, body.type
-    # The numbers of a body's joints lie one after the other, those of the carriers before it too.
+    # The joints of a body, including those of its carrier bodies, are contiguous in MuJoCo's arrays.
     q_at, qd_at = int(model.jnt_qposadr[first]), int(model.jnt_dofadr[first])
     q, qd = slice(q_at, q_at + joint.q_size), slice(qd_at, qd_at + joint.qd_size)
     start.qpos[q] = _in_mujoco(joint, joint.neutral() if body.q is None else body.q)
@@ -330,7 +330,7 @@ def _start_body(model: mujoco.MjModel, body: Body, armature: float, start: Initi
         at = 0
         for index, part in enumerate(joint.parts, start=first):
             stiff = body.spring_stiff[at : at + part.qd_size]
-            # One for all axes of a ball; physics/forces.py does those that differ.
+            # MuJoCo has one stiffness for all axes of a ball; see physics/forces.py for unequal ones.
             model.jnt_stiffness[index] = stiff[0] if np.ptp(stiff) == 0.0 else 0.0
             at += part.qd_size
 
@@ -346,16 +346,16 @@ def _in_mujoco(joint: JointType, q: FloatArray) -> FloatArray:
 
 
 def _wxyz(quaternion: FloatArray) -> FloatArray:
-    """Return [x y z w] in MuJoCo's order."""
+    """Return a quaternion [x y z w] in MuJoCo's order [w x y z]."""
     return np.asarray(quaternion[[3, 0, 1, 2]])
 
 
 def _attach(
     spec: mujoco.MjSpec, model: Model, above: mujoco.MjsBody, mount: FloatArray, *, has_contact: bool = True
 ) -> None:
-    """Attach a model to a body, at a pose (7,) in it; options are those of the world. Raises WorldError.
+    """Attach a model to a body at a pose (7,), with the options of the world. Raises WorldError if MuJoCo rejects it.
 
-    Without contact, none of its shapes touches anything.
+    If `has_contact` is False, its shapes do not collide.
     """
     with refusals(model.source):
         child = spec_of(model.source)
@@ -375,11 +375,9 @@ def _attach(
 def _start_models(
     model: mujoco.MjModel, world: World, layout: Layout, offsets: dict[int, tuple[int, FloatArray]], start: InitialState
 ) -> None:
-    """Write the initial state of a world's models of a compiled model.
+    """Write the initial state of a world's models to `start`.
 
-    Args:
-        offsets: The pose of each frame in the body that carries it, by row; free joints are relative to the fixed
-            frame.
+    offsets: by row, the anchor and the pose in it of each frame; free joints are relative to the fixed frame.
     """
     for each in world.models:
         _, mount = offsets[layout.frames.index(each.parent)]

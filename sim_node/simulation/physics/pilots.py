@@ -1,4 +1,4 @@
-"""Pilots: the built-in controller and its missions for the vehicles of a world, in banks of one rate."""
+"""Pilots: the built-in controller and its missions for the vehicles of a world, in banks with one rate each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
 _EPSILON_S = 1e-9
 
 
-# The state of all pilots, a row for each vehicle that one flies: name, size of a row, type, unit and meaning.
+# State columns with a row for each piloted vehicle: name, size of a row, type, unit and meaning.
 _STATE = (
     ("integral", 3, np.float64, "m/s²", "integral of each controller"),
     ("mission", MEMORY, np.float64, "", "phase, waypoint, times, begin of leg"),
@@ -44,10 +44,13 @@ _STATE = (
 
 
 class PilotBank:
-    """Pilots of neighbouring vehicles that command together, every `every` timesteps.
+    """Pilots of consecutive vehicles with the same rate, run together.
 
-    rows: their vehicles in the order of the world; rotors: their rotors in the order of all rotors. count: number of
-    vehicles.
+    Attributes:
+        every: Period in timesteps.
+        count: Number of vehicles.
+        rows: The vehicles, as a slice of those of the world.
+        rotors: Their rotors, as a slice of all rotors.
     """
 
     def __init__(self, world: World, layout: Layout, compiled: Compiled, rows: range, every: int) -> None:
@@ -71,20 +74,20 @@ class PilotBank:
         self._limits = np.array([[pilot.speed, pilot.yaw_rate, pilot.acceleration] for pilot in pilots])
 
     def remember_in(self, state: Sequence[Array], rows: slice, now: Callable[[], float]) -> None:
-        """Use rows of the state of all pilots. now: returns the run's time, s."""
+        """Keep the state in some rows of that of all pilots. now: returns the time of the run, s."""
         own = (array[rows] for array in state)
         self._controller.integrals, self._memory, self._commands, self._modes, self._held = own
         self._now = now
 
     def commanding(self, states: FloatArray, commands: FloatArray) -> Callable[[], None]:
-        """Return what writes the commands (R,) of the vehicles' rotors from their states (V, 13)."""
+        """Return the function that computes the motor commands (R,) of the vehicles from their states (V, 13)."""
         follow = bound(
             fly_missions,
             *(states, self._pilots, self._first, self._waypoints, self._period),
             *(self._memory, self._setpoints, self._running),
         )
         fly = self._controller.flying(states, self._setpoints, self._running, commands)
-        modes = self._modes.data.cast("B")  # looked at without numpy's overhead
+        modes = self._modes.data.cast("B")  # compared without numpy's overhead
         on_missions = bytes(modes.nbytes)
 
         def command() -> None:
@@ -101,9 +104,9 @@ class PilotBank:
 
 
 def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[PilotBank, ...]:
-    """Return the banks of a world's pilots, each of neighbours of a group with the same rate: their rows are slices.
+    """Return the banks of a world's pilots: consecutive vehicles with the same rate and in the same group of bodies.
 
-    Raises WorldError for vehicles whose rotors cannot command them.
+    Raises WorldError for vehicles whose rotors cannot control or lift them.
     """
     refuse_any(fault for vehicle in world.vehicles if vehicle.pilot for fault in _misfits(vehicle, compiled, world))
     timestep = float(compiled.model.opt.timestep)
@@ -125,7 +128,7 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
 def declare_pilots(
     banks: tuple[PilotBank, ...], names: list[str], columns: Columns, now: Callable[[], float]
 ) -> tuple[list[Array], dict[str, PilotRecord]]:
-    """Declare the state of pilots, and give each bank its rows of it. Return it, and access to each pilot by name."""
+    """Declare the state of pilots, and assign its rows to the banks. Return the arrays, and pilot records by name."""
     flown = tuple(name for bank in banks for name in names[bank.rows])
     state = [
         columns.add(Column(f"pilot/{name}", flown, (size,) if size else (), dtype, unit, meaning))
@@ -158,14 +161,14 @@ def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:
 
 
 def mission_of(vehicle: Multirotor, layout: Layout, compiled: Compiled) -> FloatArray:
-    """Return the take-off and the waypoints (W, 7) of a vehicle's pilot, as in fly_missions; (0, 7) without one."""
+    """Return the take-off and waypoints (W, 7) of a vehicle's pilot, as for fly_missions; (0, 7) without a pilot."""
     if vehicle.pilot is None:
         return np.zeros((0, 7))
     return _waypoint_rows(vehicle, vehicle.pilot, layout, compiled)
 
 
 def _timesteps(vehicle: Multirotor, timestep: float) -> int:
-    """Return the period of a vehicle's pilot in timesteps; 0 if no pilot flies it, or an autopilot does."""
+    """Return the period of a vehicle's pilot in timesteps; 0 if it has no pilot, or an autopilot flies it."""
     pilot = vehicle.pilot
     return 0 if pilot is None or vehicle.autopilot is not None else max(round(1.0 / (pilot.rate * timestep)), 1)
 
@@ -194,7 +197,7 @@ def _pilot_row(pilot: Pilot) -> tuple[float, ...]:
 def _waypoint_rows(vehicle: Multirotor, pilot: Pilot, layout: Layout, compiled: Compiled) -> FloatArray:
     """Return the take-off and the waypoints (W, 7) of a mission, in the fixed frame."""
     row, body = next((row, body) for row, body in layout.bodies if body.name == vehicle.body)
-    # The parent is static.
+    # The parent is static, so its pose in its carrier is its pose in the fixed frame.
     parent = np.array(compiled.offsets[int(layout.frames.parents[row])])
     start = poses.compose(parent, poses.compose(body.pose, body.start()))
     heading = float(quaternions.to_rpy(parent[3:])[2])

@@ -1,4 +1,4 @@
-"""Places of bodies and joints in MuJoCo's arrays, to get and set their values."""
+"""Access to bodies and joints in MuJoCo's arrays, to get and set their values."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
 
 _KINDS = tuple(Q_SIZES)
-# x y z w of what MuJoCo keeps as w x y z.
+# Indices of x y z w in MuJoCo's quaternions w x y z.
 _XYZW = np.array([1, 2, 3, 0])
 
 
 class PlacedBody:
     """A body in MuJoCo's arrays.
 
-    now: returns a copy of the present state, to evaluate without changing what the next step starts from.
+    now: returns a copy of the current state, which can be evaluated without affecting the next step.
     """
 
     def __init__(
@@ -50,20 +50,20 @@ class PlacedBody:
         return np.concatenate([now.xpos[self._id], now.xquat[self._id][_XYZW]])
 
     def set_pose(self, pose: FloatArray) -> None:
-        """Set the pose. Raises ValueError if its joint cannot reach all poses, or the pose is invalid."""
+        """Set the pose. Raises ValueError if the joint does not have six degrees of freedom, or the pose is invalid."""
         self._need_free("pose")
         dof = int(self._model.jnt_dofadr[self._joints[0]])
         with coupled(self._model, self._data, range(dof, dof + 6)):
             self.write_pose(pose)
 
     def write_pose(self, pose: FloatArray) -> None:
-        """Set the pose of a body that floats free, by itself. Raises ValueError for an invalid pose."""
+        """Set the pose of a free-floating body without moving coupled ones. Raises ValueError for an invalid pose."""
         turn = _unit(self._name, "pose", pose[3:])
         q_at, qpos = int(self._model.jnt_qposadr[self._joints[0]]), self._data.qpos
         if self._kinds == ["free"]:
             qpos[q_at : q_at + 3], qpos[q_at + 3 : q_at + 7][_XYZW] = pose[:3], turn
             return
-        # Three slides from its joint frame, then a ball about a point of it.
+        # Three slides along axes of the joint frame, then a ball about the anchor.
         now, model, body = self._kinematics(), self._model, self._id
         above = int(model.body_parentid[body])
         mount = quaternions.multiply(now.xquat[above][_XYZW], model.body_quat[body][_XYZW])
@@ -80,7 +80,7 @@ class PlacedBody:
         return np.asarray(self._jacobian() @ self._data.qvel)
 
     def set_twist(self, twist: FloatArray) -> None:
-        """Set the twist. Raises ValueError if its joint cannot produce all twists."""
+        """Set the twist. Raises ValueError if the joint does not have six degrees of freedom."""
         self._need_free("twist")
         dof = int(self._model.jnt_dofadr[self._joints[0]])
         jacobian, own = self._jacobian(), slice(dof, dof + 6)
@@ -89,7 +89,7 @@ class PlacedBody:
         self._data.qvel[own] = np.linalg.solve(jacobian[:, own], twist - jacobian @ others)
 
     def wrench(self) -> FloatArray:
-        """Return its row of the column `wrench`. Raises ValueError for a body that no force moves."""
+        """Return its row of the column `wrench`. Raises ValueError for a body that no force can move."""
         body = self._id
         while body and not self._model.body_dofnum[body]:
             body = int(self._model.body_parentid[body])
@@ -131,10 +131,15 @@ class PlacedBody:
 
 
 class PlacedJoint:
-    """A joint in MuJoCo's arrays: its elements of qpos and qvel, the offset of its positions, and its actuators.
+    """A joint in MuJoCo's arrays.
 
-    turns: where quaternions [x y z w] begin in its position. drives: by type of actuator. evaluate: computes all forces
-    of the present state in `data`.
+    Attributes:
+        drives: Targets of its actuators, by type.
+        position_places: Indices (q_size,) of its position in qpos.
+        velocity_places: Indices (qd_size,) of its velocity in qvel.
+        q_size: Length of its position.
+        qd_size: Length of its velocity.
+        origin: Offset (q_size,) of its elements in qpos from its position.
     """
 
     def __init__(
@@ -148,7 +153,7 @@ class PlacedJoint:
     ) -> None:
         self.drives, self._evaluate = drives, evaluate
         self._name, self._model, self._data = name, model, data
-        # Indices of its numbers in qpos (q_size,) and qvel (qd_size,).
+        # _turns: where quaternions [x y z w] start in the position.
         self.position_places, self.velocity_places, self._turns = _places(model, joints)
         self.q_size, self.qd_size = len(self.position_places), len(self.velocity_places)
         self.origin = np.zeros(self.q_size)
@@ -158,14 +163,14 @@ class PlacedJoint:
         return np.asarray(self._data.qpos[self.position_places] - self.origin)
 
     def set_position(self, position: FloatArray, *others: tuple[JointRecord, FloatArray]) -> None:
-        """Set the position, and those of other joints at once. Joints that are coupled with them follow."""
+        """Set the position, together with those of other joints. Coupled joints follow."""
         places = ((self, position), *others)
         with coupled(self._model, self._data, [dof for joint, _ in places for dof in joint.velocity_places]):
             for joint, value in places:
                 joint.write_position(value)
 
     def write_position(self, position: FloatArray) -> None:
-        """Set the position by itself. Raises ValueError for a quaternion that is not of unit length."""
+        """Set the position without moving coupled joints. Raises ValueError for a quaternion without unit norm."""
         position = np.array(position)
         for at in self._turns:
             position[at : at + 4] = _unit(self._name, "position", position[at : at + 4])
@@ -212,8 +217,8 @@ def joints_of(
         compiled: The model.
         layout: The layout of the world's frames.
         data: The run's data.
-        evaluate: Computes all forces of the present state in `data`.
-        columns: The columns of the run, for targets of actuators.
+        evaluate: Computes all forces of the current state in `data`.
+        columns: The columns of the run, for the targets of actuators.
     """
     model = compiled.model
     drives = drives_of(model, data, columns)
@@ -223,7 +228,7 @@ def joints_of(
 
     found = {}
     for _, link in layout.links:
-        # A body that floats free has one joint of MuJoCo for all of its own.
+        # A free-floating body has a single MuJoCo joint for all of its joint parts.
         ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name) for joint in link.joints]
         ids = [joint for joint in ids if joint >= 0]
         if isinstance(link, ModelLink):
@@ -238,9 +243,9 @@ def joints_of(
 def joint_reader(
     model: mujoco.MjModel, data: mujoco.MjData, evaluate: Callable[[], None], names: Sequence[str]
 ) -> Callable[[], FloatArray]:
-    """Return a function for (3, J): positions, velocities and actuator efforts of hinges and slides.
+    """Return a function that reads an array (3, J): positions, velocities and actuator efforts of hinges and slides.
 
-    names: as `joints_below` of world/layout.py returns them; evaluate: computes the forces of the present state.
+    names: J joints, as returned by `joints_below` of world/layout.py. evaluate: computes forces of the current state.
     """
 
     def id_of(name: str) -> int:
@@ -260,7 +265,7 @@ def joint_reader(
 
 
 def _places(model: mujoco.MjModel, joints: list[int]) -> tuple[IntArray, IntArray, list[int]]:
-    """Return the places of MuJoCo joints in qpos and qvel, one after the other, and where quaternions begin."""
+    """Return the indices of MuJoCo joints in qpos and qvel, and where quaternions start among those in qpos."""
     q: list[int] = []
     qd: list[int] = []
     turns: list[int] = []

@@ -1,8 +1,8 @@
 """The process that renders camera images, started by `cameras` with `command`.
 
-It imports only numpy and MuJoCo. A byte on its standard input names a slot of the shared memory that holds a request;
-the same byte on its standard output reports that the images are ready. The byte RELOAD is followed by a line with the
-next model, memory and lenses, and answered by a line as at the start. It ends when its input is closed.
+It imports only numpy and MuJoCo. A byte on its standard input is the number of a slot in shared memory that holds a
+request; the same byte on its standard output reports that the images are ready. The byte RELOAD is followed by a line
+with the next model, memory and lenses, and answered by a line as at the start. The process ends when its input closes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Maximum number of shapes in a scene; further ones are not rendered.
-# The custom number of a model that says at which distance fog hides everything, m.
+# Custom numeric field of a model: the distance at which fog hides everything, m.
 VISIBILITY = "sim_node/visibility"
+# Maximum number of shapes in a scene; further ones are not rendered.
 MAX_SHAPES = 20_000
 READY = b"ready\n"
 RELOAD = 255
@@ -28,10 +28,15 @@ RELOAD = 255
 
 @dataclass(frozen=True)
 class Slots:
-    """Places of requests and images in the shared memory.
+    """Layout of requests and images in the shared memory: first the numbers of all slots, then the pixels of all slots.
 
-    Each of `count` slots has numbers float64 (a group of lenses by index, a pose [x y z qx qy qz qw] for each lens,
-    qpos, mocap_pos, mocap_quat), then pixels bytes: the images one after another.
+    The numbers of a request are the index of a group of lenses, a pose [x y z qx qy qz qw] for each lens, qpos,
+    mocap_pos and mocap_quat. The pixels are the images of the group, one after another.
+
+    Attributes:
+        count: Number of slots.
+        numbers: Number of float64 values in a slot.
+        pixels: Number of bytes of pixels in a slot.
     """
 
     count: int
@@ -52,27 +57,27 @@ class Slots:
 
 
 def command(order: dict[str, Any]) -> list[str]:
-    """Return the command line of the process. With `-m` it would import the whole room first."""
+    """Return the command line of the process. With `-m`, Python would import the whole package first."""
     program = f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"
     return [sys.executable, "-c", program, json.dumps(order)]
 
 
 def main() -> None:
-    """Render until the input is closed. The first line of output is `ready`, or why nothing can be rendered."""
+    """Render until the input is closed. The first line of output is `ready`, or the reason why rendering failed."""
     order = json.loads(sys.argv[1])
     try:
         renderer = OffscreenRenderer(order["model"], order["groups"])
     except Exception as error:
         order["failed"].append(f"{os.environ.get('MUJOCO_GL', 'default')}: {_in_short(error)}")
         if order["backends"]:
-            # A process cannot switch to another OpenGL library.
+            # A process cannot switch to another OpenGL library, so start again.
             environment = {**os.environ, "MUJOCO_GL": order["backends"].pop(0)}
             os.execve(sys.executable, command(order), environment)
         os.write(1, f"{'; '.join(order['failed'])}\n".encode())
         return
     slots = Slots(*order["slots"])
     numbers, pixels = slots.views(mmap.mmap(order["memory"], slots.size))
-    # Output of libraries goes to standard error.
+    # Redirect the output of libraries to standard error.
     done = os.dup(1)
     os.dup2(2, 1)
     os.write(done, READY)
@@ -95,7 +100,7 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Return the rest of a line on the standard input."""
+    """Return the rest of a line from standard input."""
     line = b""
     while not line.endswith(b"\n"):
         part = os.read(0, 65536)
@@ -106,7 +111,7 @@ def _line() -> bytes:
 
 
 class OffscreenRenderer:
-    """Renders a model's shapes off screen. groups: of lenses, each a mapping of the fields of a Lens."""
+    """Renders a model's shapes off screen. groups: the lenses of each group, as mappings of the fields of a Lens."""
 
     def __init__(self, model_path: str, groups: list[list[dict[str, Any]]]) -> None:
         import mujoco
@@ -120,13 +125,13 @@ class OffscreenRenderer:
         self.load(model_path, groups)
 
     def load(self, model_path: str, groups: list[list[dict[str, Any]]]) -> None:
-        """Render another model for other lenses from now on, whose images are not larger than those of the first."""
+        """Switch to another model and other lenses, whose images must not be larger than those of the first."""
         mujoco = self._mujoco
         self._groups = groups
         self._model = model = mujoco.MjModel.from_binary_path(model_path)
         self._data = mujoco.MjData(model)
         at = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, VISIBILITY)
-        if at >= 0:  # MuJoCo's fog is in extents of the model
+        if at >= 0:  # MuJoCo's fog distances are in units of the model's extent
             visibility = float(model.numeric_data[model.numeric_adr[at]])
             model.vis.map.fogstart, model.vis.map.fogend = 0.0, visibility / model.stat.extent
         if self._gl is None:
@@ -136,7 +141,7 @@ class OffscreenRenderer:
             self._of_colours.free()
             self._of_depth.free()
         self._of_colours = self._context(model.vis.quality.offsamples)
-        # One sample in the middle of each pixel: of several, OpenGL keeps the depth of the first, which lies aside.
+        # No multisampling: OpenGL would keep the depth of the first sample, which is not at the centre of the pixel.
         self._of_depth = self._context(0)
         self._scene = mujoco.MjvScene(model, MAX_SHAPES)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = at >= 0
@@ -145,7 +150,7 @@ class OffscreenRenderer:
         self._camera.type = mujoco.mjtCamera.mjCAMERA_USER
 
     def render(self, numbers: npt.NDArray[np.float64], pixels: npt.NDArray[np.uint8]) -> None:
-        """Render the request in a slot's numbers to its pixels."""
+        """Render the request in a slot's `numbers` to its `pixels`."""
         mujoco, model, data = self._mujoco, self._model, self._data
         lenses = self._groups[int(numbers[0])]
         poses = numbers[1 : 1 + 7 * len(lenses)].reshape(-1, 7)

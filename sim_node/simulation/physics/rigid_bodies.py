@@ -40,23 +40,23 @@ if TYPE_CHECKING:
     from sim_node.simulation.sensors.truth import FrameState
 
 
-# Timesteps between two checks for signals, and of the state.
+# Maximum number of timesteps between checks for a pending signal and for a finite state.
 IN_ONE_GO = 1000
-# How fast those that diverged were before, compared with the fastest.
+# A velocity counts as diverging if, in the timestep before, it was at least this fraction of the largest one.
 DIVERGING = 1e-3
-# Of these in a message.
+# Maximum number of diverging bodies that a message names.
 MAX_NAMED = 5
-# Timesteps between two looks whether all bodies that can sleep do.
+# Timesteps between checks whether all bodies that can sleep are asleep.
 UNTIL_REST = 20
-# From so many joints on, contacts are not searched for while none can be found; below, that costs as much.
+# Minimum number of joints from which `Clearance` is used to skip collision detection; below it, nothing is gained.
 MIN_BODIES = 32
-# A state: the time, that of the bodies, and that of wrenches and force elements.
+# A state: the time, the state of the bodies, and the state of wrenches and force elements.
 _State = tuple[float, list[bytes], list[bytes]]
 
 
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBodyEngine | None:
-    """Return the engine of a world's bodies. Raises WorldError if MuJoCo is missing or refuses the world."""
+    """Return the engine for a world's bodies. Raises WorldError if MuJoCo is missing or rejects the world."""
     shaped = world.ground is not None or any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
         return None
@@ -76,7 +76,7 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
 
 
 class RigidBodyEngine:
-    """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
+    """Integrates the bodies of a world with a fixed timestep. Its state is that of MuJoCo.
 
     Args:
         compiled: MuJoCo's model of the world, with the rows of its links and frames.
@@ -112,14 +112,14 @@ class RigidBodyEngine:
         self._frames = layout.frames
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
-        # A copy of the state, to be evaluated or integrated, so that the run's own state is not changed.
+        # Scratch data for evaluating or integrating a copy of the state without changing the run's own.
         self._ahead = mujoco.MjData(self.model)
         placed = self._ahead.xpos, self._ahead.xquat
-        # For the poses that were written last, mostly the run's own.
+        # Bound to the poses that were written last, usually the run's own.
         self._bind_poses = partial(bound, write_link_poses, *placed, compiled.links, compiled.mounts)
         self._poses: FloatArray | None = None
         self._kinematics = partial(mujoco.mj_kinematics, self.model, self._ahead)
-        # The positions, as bytes: numpy's own copy would take three times as long.
+        # Positions as bytes: a numpy copy takes three times as long.
         parts = [part for part in ("qpos", "mocap_pos", "mocap_quat") if getattr(self.data, part).size]
         self._positions = [[memoryview(getattr(d, p)).cast("B") for d in (self._ahead, self.data)] for p in parts]
         self._substeps = world.physics.substeps(world.time.step_ns)
@@ -131,7 +131,7 @@ class RigidBodyEngine:
         self.wind = WindField(world.wind, self.model.opt.timestep)
         self.wind.declare(columns)
         self._kinematic = kinematic_dofs(self.model, layout)
-        # Without degrees of freedom there is nothing to step, and no force acts.
+        # Without degrees of freedom, there is nothing to integrate and no force acts.
         self._moves = self.model.nv > 0
         self._force_elements: Mapping[str, ForceElement] = {}
         declared: list[str] = []
@@ -139,24 +139,24 @@ class RigidBodyEngine:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
         self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
         self._act_all = FORCE_ELEMENTS.caller({name: each.act for name, each in self._force_elements.items()})
-        # What is called after each timestep.
+        # Called after each timestep.
         settling = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
         self._settle_all = FORCE_ELEMENTS.caller(settling) if settling else None
-        # What looks on, after how many timesteps each, and whether it does: not at timesteps that are undone.
+        # Observers by name, each with its period in timesteps. They are not called in timesteps that will be undone.
         self._observers: dict[str, tuple[int, Callable[[int], None]]] = {}
         self.observed, self._next_look = True, 0
         wrench, parts = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
-        # MuJoCo's own functions take several times as long for the state of a few bodies.
+        # For a few bodies, this is several times as fast as MuJoCo's own functions for the state.
         self._motion = columns.checkpoint(parts)
         self._checkpoint = columns.checkpoint((*declared, "wrench") if self._force_elements else ())
-        # As bytes: between two timesteps numpy's own copy would take three times as long.
+        # Wrenches as bytes: a numpy copy between timesteps takes three times as long.
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self._step = mujoco.mj_step if self._in_two_halves else whole_step(self.model)
         self._can_sleep = bool(self.model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
-        # The state, without the time, that timesteps leave as it is, since all bodies sleep.
+        # The state, without the time, that timesteps do not change because all bodies are asleep.
         self._at_rest: list[bytes] | None = None
         self._clearance, self._groups = None, None
         if self._force_elements and self._in_two_halves and self.model.njnt >= MIN_BODIES:
@@ -178,12 +178,14 @@ class RigidBodyEngine:
         }
 
     def observe_timesteps(self, name: str, function: Callable[[int], None] | None, every: int = 1) -> None:
-        """Call a function after some of the timesteps, in the order of names. It must not change the state.
+        """Call a function every few timesteps. It must not change the state.
+
+        Functions that are due at the same timestep are called in the order of their names.
 
         Args:
-            name: By which it is replaced.
-            function: Takes the number of timesteps since the start of the run; None ends the one of this name.
-            every: Of which timesteps, counted from the start of the run, it is called after the multiples.
+            name: Name of the observer; an existing one with this name is replaced.
+            function: Called with the number of timesteps since the start of the run; None removes the observer.
+            every: Period in timesteps, counted from the start of the run.
         """
         self._observers.pop(name, None)
         if function is not None:
@@ -206,7 +208,7 @@ class RigidBodyEngine:
 
     def reset(self, seed: int) -> None:
         """Go back to the initial state. Wind and force elements draw their random numbers from `seed`."""
-        # The state whose motion and forces `data` holds, with that of the force elements.
+        # The state, including that of the force elements, for which `data` holds the motion and forces.
         self._evaluated: _State | None = None
         self._mujoco.mj_resetData(self.model, self.data)
         for part in ("qpos", "qvel", "ctrl", "act"):
@@ -221,7 +223,7 @@ class RigidBodyEngine:
                 force_element.reset(seed)
 
     def resume(self, step: int) -> None:
-        """Go to a step of the run: keyframed bodies go to where they are then.
+        """Go to a step of the run and move keyframed bodies to their poses at that step.
 
         Args:
             step: Steps since the start of the run.
@@ -230,7 +232,7 @@ class RigidBodyEngine:
         self._follow(step)
 
     def release(self, successors: Mapping[str, Engine]) -> None:
-        """Hand over the process that renders images, and break the cycles of references that hold the model.
+        """Hand over the render process, and break the reference cycles that keep the model alive.
 
         Args:
             successors: The engines of the next generation, by name.
@@ -242,10 +244,10 @@ class RigidBodyEngine:
         self.bodies, self.joints, self.vehicles, self.signals = {}, {}, {}, {}
 
     def merge(self, before: Engine, body: str) -> None:
-        """Let a body that was fixed to another one move with it, so that their momentum is conserved.
+        """Give a body that is now fixed to another one their common motion, conserving their momentum.
 
         Args:
-            before: The engine of the last generation, at the same instant.
+            before: The engine of the previous generation, at the same instant.
             body: The body.
         """
         from sim_node.simulation.physics.merging import merged_velocities
@@ -257,17 +259,17 @@ class RigidBodyEngine:
             self.data.qvel[place] = velocities
 
     def moving_now(self) -> tuple[MjModel, MjData]:
-        """Return the model and a copy of the present state, with positions, inertia and velocities evaluated."""
+        """Return the model and a copy of the current state, with positions, inertia and velocities evaluated."""
         now = self._now()
         self._mujoco.mj_fwdPosition(self.model, now)
         self._mujoco.mj_comVel(self.model, now)
         return self.model, now
 
     def step(self, steps: int) -> None:
-        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock.
+        """Advance by whole steps of the world. MuJoCo releases the GIL while it integrates.
 
         Raises:
-            Diverged: The state is not finite any more. The run is at the timestep at which it became so.
+            Diverged: The state is no longer finite. The run stays at the timestep at which that happened.
         """
         if not self._moves:
             self._evaluated = None
@@ -283,7 +285,7 @@ class RigidBodyEngine:
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the pose of each link that joints move, in its parent frame, to its row of poses (N, 7).
 
-        Between two steps a copy of the bodies is integrated from the last step.
+        Between two steps, a copy of the state is integrated from the last step.
 
         Raises:
             Diverged: The state is not finite.
@@ -348,7 +350,7 @@ class RigidBodyEngine:
         self._mujoco.mj_forward(self.model, now)
         self._mujoco.mj_energyPos(self.model, now)
         self._mujoco.mj_energyVel(self.model, now)
-        # Without what makes kinematic bodies heavy to the solver.
+        # Subtract the energy of the armature that makes kinematic bodies heavy for the solver.
         heavy = self.model.dof_armature[self._kinematic] @ now.qvel[self._kinematic] ** 2 / 2.0
         return float(now.energy.sum() - heavy)
 
@@ -362,9 +364,8 @@ class RigidBodyEngine:
             timesteps -= some
 
     def _advance_some(self, timesteps: int, now: _State | None = None) -> None:
-        """Advance. now: the present state as `_state_now` returns it, if it is known."""
-        # The first half of a timestep is done already if the state of the bodies was evaluated: commands and wrenches
-        # act in the second one.
+        """Advance. now: the current state as returned by `_state_now`, if known."""
+        # If the state of the bodies has been evaluated, mj_step1 is done: commands and wrenches act in mj_step2.
         evaluated = self._evaluated
         is_half_done = now is not None and evaluated is not None and now[:2] == evaluated[:2]
         self._evaluated = None
@@ -378,7 +379,7 @@ class RigidBodyEngine:
         until_look = self._until_look()
         sleeps = self._can_sleep
         rests = sleeps and now is not None and not self.data.ntree_awake and now[1] == self._at_rest
-        while timesteps > 0:  # nothing settles where no force acts
+        while timesteps > 0:  # without force elements, there is nothing to settle
             some = min(timesteps, until_look)
             if rests:
                 self._let_pass(some)
@@ -395,23 +396,24 @@ class RigidBodyEngine:
                 until_look = self._look()
 
     def _let_pass(self, timesteps: int) -> None:
-        """Let time pass, added up as MuJoCo does, while nothing else changes."""
+        """Advance only the time, summed timestep by timestep as MuJoCo does."""
         now, timestep = self.data.time, self.model.opt.timestep
         for _ in range(timesteps):
             now += timestep
         self.data.time = now
 
     def _go_to_divergence(self, before: _State, timesteps: int) -> NDArray[np.bool_]:
-        """Advance again, one by one, to the timestep at which the state is not finite any more.
+        """Repeat the timesteps one at a time, up to the one at which the state is no longer finite.
 
         Returns:
-            Which velocities (nv,) diverged: what touches or couples with them is often not finite at once, but slower.
+            Mask (nv,) of the velocities that diverged. What touches them or is coupled with them often becomes
+            non-finite at the same timestep, but was slower before.
         """
         self.data.time, motion, forces = before
         self._motion.restore(motion)
         self._checkpoint.restore(forces)
         speeds = np.zeros(self.model.nv)
-        self.observed = False  # once is enough
+        self.observed = False  # they were called the first time
         for _ in range(timesteps):
             speeds[:] = np.abs(self.data.qvel)
             self._advance_some(1)
@@ -421,7 +423,7 @@ class RigidBodyEngine:
         return np.asarray(~np.isfinite(self.data.qvel) & (speeds >= DIVERGING * speeds.max()))
 
     def _diverged(self, dofs: NDArray[np.bool_]) -> Diverged:
-        """Return the error for velocities (nv,) that are not finite any more."""
+        """Return the error for a mask (nv,) of velocities that are no longer finite."""
         bodies = dict.fromkeys(self.model.dof_bodyid[dofs].tolist())
         names = dict.fromkeys(str(self.model.body(body).name).partition("#")[0] for body in bodies)
         first, more = list(names)[:MAX_NAMED], len(names) - MAX_NAMED
@@ -432,11 +434,11 @@ class RigidBodyEngine:
         )
 
     def _step_in_two_halves(self, timesteps: int, *, is_half_done: bool) -> None:
-        """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
+        """Apply force elements between mj_step1 and mj_step2, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, settle, gusts, until_look = self._act, self._settle_all, self.wind.gusts, self._until_look()
         clearance, groups = self._clearance, self._groups
-        if until_look <= timesteps:  # what looks on wants to know of all bodies
+        if until_look <= timesteps:  # observers need the data of all bodies
             groups = None
         for _ in range(timesteps):
             is_clear = not is_half_done and clearance is not None and clearance.holds()
@@ -458,7 +460,7 @@ class RigidBodyEngine:
                 self.wind.advance()
 
     def _step_1_apart(self, model: MjModel, data: MjData) -> None:
-        """Evaluate positions and velocities without a search for contacts."""
+        """Evaluate positions and velocities without collision detection."""
         flags = model.opt.disableflags
         model.opt.disableflags = flags | self._mujoco.mjtDisableBit.mjDSBL_CONTACT
         try:
@@ -483,7 +485,7 @@ class RigidBodyEngine:
             self.wind.advance()
 
     def _until_look(self) -> int:
-        """Return after how many timesteps something looks on next."""
+        """Return the number of timesteps until an observer is due."""
         if not (self._observers and self.observed):
             return IN_ONE_GO + 1
         done = self.timesteps
@@ -492,8 +494,8 @@ class RigidBodyEngine:
         return until
 
     def _look(self) -> int:
-        """Let look on what does at this timestep; return after how many something does next."""
-        done, until = self._next_look, IN_ONE_GO + 1  # not `timesteps`, which takes as long as a look
+        """Call the observers that are due, and return the number of timesteps until the next one is."""
+        done, until = self._next_look, IN_ONE_GO + 1  # `timesteps` would take as long as an observer
         for every, look in self._observers.values():
             if not (past := done % every):
                 look(done)
@@ -510,7 +512,7 @@ class RigidBodyEngine:
         self._follow(done)
 
     def _done(self) -> int:
-        """Return the number of steps of the world since the run's start, by MuJoCo's time."""
+        """Return the number of steps of the world since the start of the run, computed from MuJoCo's time."""
         return round(float(self.data.time / (self.model.opt.timestep * self._substeps)))
 
     def _follow(self, step: int) -> None:
@@ -518,14 +520,14 @@ class RigidBodyEngine:
             place_mocap(self.data, self._mocap_bodies.at(step))
 
     def _act(self) -> None:
-        """Apply all forces of the next timestep, by the positions and velocities in `data`."""
+        """Apply all forces of the next timestep, computed from the positions and velocities in `data`."""
         self._applied[:] = self._wrench
         self._act_all()
 
     def _evaluate(self) -> None:
-        """Compute all motion and forces of the present state, and restore what the next step starts from.
+        """Compute all motion and forces of the current state, without affecting the next step.
 
-        Sensors and autopilots call it at the same instant: for one state, commands included, it is computed once.
+        Sensors and autopilots call it at the same instant: it is computed once for each state, including commands.
         """
         model, data = self.model, self.data
         now = self._state_now()
@@ -548,7 +550,7 @@ class RigidBodyEngine:
         return self.data.time, self._motion.save(), self._checkpoint.save()
 
     def _now(self) -> MjData:
-        """Return a copy of the present state: evaluating it must not change what the next step starts from."""
+        """Return a copy of the current state, which can be evaluated without affecting the next step."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
         self._mujoco.mj_setState(self.model, self._ahead, self._buffer, self._full_state)
         return self._ahead
@@ -568,7 +570,7 @@ class RigidBodyEngine:
                 self._checkpoint.restore(drives)
 
     def _step_ahead(self, data: MjData, timesteps: int) -> None:
-        """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""
+        """Integrate a copy. Implicit drives act on it; other forces and wrenches are held constant."""
         if timesteps and not (self._solved and self._in_two_halves):
             self._step(self.model, data, timesteps)
             return

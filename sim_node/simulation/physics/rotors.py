@@ -11,16 +11,16 @@ from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import axes
 from sim_node.world.vehicles import SPINS, Rotor
 
-# Columns of the table of rotors: the coefficients of thrust and of drag.
+# Columns of the rotor table that depend on the propeller: thrust and drag coefficients.
 _BLADES = (6, 8)
 
 
 def rotor_rows(rotors: tuple[Rotor, ...], centre: FloatArray, timestep: float) -> FloatArray:
-    """Return the table (R, 17) of `push`: each rotor's position from the body's centre of mass, and its parameters.
+    """Return the rotor table (R, 17) for `push`: positions relative to the body's centre of mass, and parameters.
 
-    [x y z, axis x y z, thrust coefficient, torque over thrust against its spin, drag coefficient, minimum and span of
-    its speed, then for speeding up and for slowing down: what is left of a change of speed after a timestep, and on the
-    mean during it of the change and of its square].
+    The columns are [x y z, axis x y z, thrust coefficient, ratio of torque to thrust (signed against the spin), drag
+    coefficient, minimum speed, speed range], then three for speeding up and three for slowing down: the fraction of a
+    speed error that is left after a timestep, its mean during the timestep, and the mean of its square.
     """
     rows = np.zeros((len(rotors), 17))
     for row, rotor in zip(rows, rotors, strict=True):
@@ -43,10 +43,11 @@ def observe(
     bodies: IntArray,
     states: FloatArray,
 ) -> None:
-    """Write states (V, 13) of vehicles from MuJoCo's arrays of bodies (B, ...); bodies (V, 2): theirs, their roots.
+    """Write the states (V, 13) of vehicles from MuJoCo's body arrays (B, ...).
 
     A row is [x y z qx qy qz qw vx vy vz wx wy wz]: the centre of mass and the body's attitude in the world, and their
-    velocities along the world's axes. MuJoCo's cvel is about the centre of mass of the root's whole tree.
+    velocities along the world's axes. bodies (V, 2): ids of each vehicle's body and of its root. MuJoCo's cvel is about
+    the centre of mass of the root's whole tree.
     """
     for v in range(bodies.shape[0]):
         b, root = bodies[v, 0], bodies[v, 1]
@@ -80,9 +81,9 @@ def push(
     speeds: FloatArray,
     wrenches: FloatArray,
 ) -> None:
-    """Advance rotors at speeds (R,) by a timestep under commands (R,), and add their wrenches to wrenches (B, 6).
+    """Advance rotor speeds (R,) by a timestep under commands (R,), and add the resulting wrenches to wrenches (B, 6).
 
-    It observes the vehicles first. air (V, 3): velocity of the air at each, m/s. drags (V, 6): linear and quadratic
+    Calls `observe` first. air (V, 3): velocity of the air at each vehicle, m/s. drags (V, 6): linear and quadratic drag
     along the body's axes. The rotors of vehicle v are rows first[v] to first[v + 1] of the table (R, 17) of rotor_rows.
 
     A speed follows its command as a first-order lag, exactly: w = c + (w0 - c) exp(-t/T). Thrust is the mean of k w^2
@@ -140,15 +141,15 @@ def push(
 
 
 class RotorFailures:
-    """What stands between the commands of rotors and their motors, and between their speeds and the air.
+    """Failures of motors, which change their commands, and of propellers, which change their coefficients.
 
-    It is no state of the rotors: a reset or another generation begins with sound ones.
+    They are not part of the state: after a reset, or in the next generation, all rotors are intact.
 
     Args:
         rotors: The table (R, 17) of all rotors, which is changed in place; see `rotor_rows`.
 
     Attributes:
-        commands: What motors follow while a rotor fails (R,).
+        commands: Commands (R,) that the motors follow while a rotor fails.
     """
 
     def __init__(self, rotors: FloatArray) -> None:
@@ -158,20 +159,20 @@ class RotorFailures:
         self._some = False
 
     def set(self, rotor: int, *, gain: float = 1.0, stuck: float = np.nan, blades: float = 1.0) -> None:
-        """Let a rotor fail, or be sound again, in place of what was set before.
+        """Set the failure of a rotor, replacing the previous one; the defaults make it intact.
 
         Args:
-            rotor: Its row.
-            gain: What the motor's command is multiplied by; 0 for one that is off.
-            stuck: The command that the motor follows whatever it is sent; NaN for none.
-            blades: The part of thrust, torque and drag that is left of the propeller.
+            rotor: Row of the rotor.
+            gain: Factor on the motor's command; 0 for a motor that is off.
+            stuck: Command that the motor follows regardless of what it is sent; NaN for none.
+            blades: Remaining fraction of the propeller's thrust, torque and drag.
         """
         self._gains[rotor], self._stuck[rotor] = gain, stuck
         self._rotors[rotor, _BLADES] = blades * self._blades[rotor]
         self._some = True
 
     def change(self, commands: FloatArray, rotors: slice) -> bool:
-        """Return whether any rotor fails, and if so write `commands`, of those (R,) given, for some of the rotors."""
+        """Return whether any rotor fails. If so, write `commands` of some rotors from the given ones (R,)."""
         if self._some:
             followed, stuck = self.commands[rotors], self._stuck[rotors]
             np.multiply(commands[rotors], self._gains[rotors], out=followed)
@@ -179,7 +180,7 @@ class RotorFailures:
         return self._some
 
     def clear(self) -> None:
-        """Let all rotors be sound."""
+        """Make all rotors intact."""
         self._gains[:], self._stuck[:] = 1.0, np.nan
         self._rotors[:, _BLADES] = self._blades
         self._some = False

@@ -1,4 +1,4 @@
-"""MuJoCo's Runge-Kutta timesteps, corrected where bodies turn about changing axes."""
+"""MuJoCo's Runge-Kutta timesteps, corrected for rotations about changing axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def whole_step(model: MjModel) -> Callable[[MjModel, MjData, int], None]:
-    """Return what advances by Runge-Kutta timesteps.
+    """Return a function that advances by Runge-Kutta timesteps.
 
     Args:
         model: MuJoCo's model of the world.
@@ -26,7 +26,7 @@ def whole_step(model: MjModel) -> Callable[[MjModel, MjData, int], None]:
     import mujoco
 
     turning = _turning(model)
-    if not turning or mujoco.mj_versionString() >= "4":  # MuJoCo 4 corrects turns itself
+    if not turning or mujoco.mj_versionString() >= "4":  # MuJoCo 4 corrects rotations itself
         step: Callable[[MjModel, MjData, int], None] = mujoco.mj_step
         return step
     from sim_node.simulation.physics.turn_kernels import correct_turns
@@ -35,7 +35,7 @@ def whole_step(model: MjModel) -> Callable[[MjModel, MjData, int], None]:
 
 
 def _turning(model: MjModel) -> list[tuple[int, int]]:
-    """Return where the quaternion of each ball and free joint begins in qpos, and its angular velocity in qvel."""
+    """Return the index of each ball and free joint's quaternion in qpos, and of its angular velocity in qvel."""
     offsets = {0: 3, 1: 0}  # mjJNT_FREE: after the linear part; mjJNT_BALL
     return [
         (int(model.jnt_qposadr[joint]) + offsets[kind], int(model.jnt_dofadr[joint]) + offsets[kind])
@@ -53,7 +53,7 @@ def _step_turning(
     data: MjData,
     timesteps: int,
 ) -> None:
-    """Advance by Runge-Kutta timesteps, each of which is corrected for turns about changing axes."""
+    """Advance by Runge-Kutta timesteps, each corrected for rotations about changing axes."""
     qpos, qvel, timestep = data.qpos, data.qvel, float(model.opt.timestep)
     for _ in range(timesteps):
         before[:] = qvel

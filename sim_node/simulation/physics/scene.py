@@ -11,25 +11,25 @@ from sim_node.world.model import World
 from sim_node.world.scene import Ground, Heightmap, Light, Sky
 from sim_node.world.surfaces import Surface
 
-# Names in the specification, by which those who draw find them.
+# Names in the specification, by which renderers find these elements.
 GROUND, LIGHT, SKY, AMBIENT = "sim_node/world_ground", "sim_node/light", "sim_node/sky", "sim_node/ambient"
 ZENITH, HORIZON = [0.36, 0.56, 0.82], [0.86, 0.91, 0.96]
 # A flat heightmap still needs a height, m. Below the lowest sample a heightmap is solid to this depth, m.
 _FLAT, _DEPTH = 1e-3, 10.0
 # Edge of a side of the sky, in pixels.
 _SKY = 128
-# How bright what faces the sun is at most, for light grounds to keep their shade, and the least light in its shadow.
+# Maximum brightness of surfaces that face the sun, to keep bright grounds shaded, and minimum ambient light.
 _BRIGHT, _DIM = 1.15, 0.15
 _LIGHTS = {
     "directional": mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-    # MuJoCo draws no point lights: a cone to all sides is one.
+    # MuJoCo draws no point lights: a spotlight with a cutoff of 180 degrees replaces them.
     "point": mujoco.mjtLightType.mjLIGHT_SPOT,
     "spot": mujoco.mjtLightType.mjLIGHT_SPOT,
 }
 
 
 def add_ground(spec: mujoco.MjSpec, ground: Ground) -> tuple[mujoco.MjsGeom, Surface | None]:
-    """Add the ground to the fixed frame. Return its geometry and its surface."""
+    """Add the ground to the fixed frame. Return its geom and its surface."""
     shape = ground.shape
     if ground.heightmap is None:
         geom = spec.worldbody.add_geom(name=GROUND, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
@@ -42,14 +42,14 @@ def add_ground(spec: mujoco.MjSpec, ground: Ground) -> tuple[mujoco.MjsGeom, Sur
         set_surface(geom, ground.surface)
     set_material(spec, geom, shape)
     if ground.heightmap is not None and shape.material is not None and shape.material.texture is not None:
-        # The texture of a heightmap spans all of it.
+        # Texture coordinates of a height field run once over its whole extent.
         spec.material(geom.material).texrepeat = ground.heightmap.size / shape.material.texture_size
         spec.material(geom.material).texuniform = False
     return geom, ground.surface
 
 
 def _add_heightmap(spec: mujoco.MjSpec, heightmap: Heightmap, height: float) -> mujoco.MjsGeom:
-    """Add a height field: MuJoCo has rows along y, columns along x, and heights from 0 to 1 of its elevation."""
+    """Add a height field. In MuJoCo, rows run along y, columns along x, and heights are fractions of the elevation."""
     grid = heightmap.grid()
     low, high = float(grid.min()), float(grid.max())
     field = spec.add_hfield(name=GROUND, nrow=grid.shape[0], ncol=grid.shape[1])
@@ -61,7 +61,7 @@ def _add_heightmap(spec: mujoco.MjSpec, heightmap: Heightmap, height: float) -> 
 
 
 def add_lights_and_sky(spec: mujoco.MjSpec, world: World) -> None:
-    """Add what a world gives of lights and sky; what it does not give gets a default where pictures are drawn."""
+    """Add the lights and the sky that a world defines. Renderers add defaults for those that it does not."""
     for number, light in enumerate(world.lights):
         _add_light(spec, light, f"{LIGHT}/{number}")
     if world.sky is not None:
@@ -69,7 +69,7 @@ def add_lights_and_sky(spec: mujoco.MjSpec, world: World) -> None:
 
 
 def add_sky(spec: mujoco.MjSpec, sky: Sky) -> None:
-    """Add the background: a gradient from the zenith to the horizon, whose colour goes on below it."""
+    """Add the sky: a gradient from the zenith to the horizon, with the horizon's colour below it."""
     zenith = np.array(ZENITH if sky.zenith is None else sky.zenith)
     horizon = np.array(HORIZON if sky.horizon is None else sky.horizon)
     across, up = np.meshgrid(np.linspace(-1.0, 1.0, _SKY), np.linspace(1.0, -1.0, _SKY))
@@ -86,19 +86,19 @@ def add_sky(spec: mujoco.MjSpec, sky: Sky) -> None:
         spec.visual.rgba.fog = [*horizon, 1.0]
         spec.add_numeric(name=VISIBILITY, data=[sky.visibility], size=1)
     if sky.ambient is not None:
-        # MuJoCo has the light from everywhere in the headlight, which those who draw set.
+        # MuJoCo's ambient light is part of the headlight, which renderers set.
         spec.add_numeric(name=AMBIENT, data=[sky.ambient], size=1)
 
 
 def own_lights(spec: mujoco.MjSpec) -> list[mujoco.MjsLight]:
-    """Return the lights that the world gives."""
+    """Return the lights that the world defines."""
     return [light for light in spec.lights if light.name.startswith(LIGHT)]
 
 
 def set_headlight(spec: mujoco.MjSpec, ambient: list[float], diffuse: list[float]) -> None:
-    """Set the light from everywhere and that at the camera: what the world gives, else `ambient` and `diffuse` (3,).
+    """Set the ambient light and the light at the camera: those of the world, or else `ambient` and `diffuse` (3,).
 
-    A world with lights of its own has none at the camera, and less from everywhere where these are bright.
+    A world with lights of its own has no light at the camera, and less ambient light if directional ones are bright.
     """
     given = next((numeric.data[0] for numeric in spec.numerics if numeric.name == AMBIENT), None)
     light, own = spec.visual.headlight, own_lights(spec)

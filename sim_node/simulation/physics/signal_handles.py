@@ -91,25 +91,25 @@ class OfBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
-    """Which of several actuators is engaged: engaged, rows of the column, by the numbers of the actuators."""
+    """A signal that selects which of several actuators is engaged. rows: rows of `array` by number of the actuator."""
 
     signal: NamedSignal
     array: FloatArray
     rows: Mapping[int, int]
 
     def get(self) -> float:
-        """Return the number of the one that is engaged; 0 for none."""
+        """Return the number of the actuator that is engaged; 0 for none."""
         return float(next((number for number, row in self.rows.items() if self.array[row] > 0.0), 0))
 
     def fault(self, value: float) -> str:
-        """Return that there is no such number; empty if there is. 0 may be none of them."""
+        """Return a message if there is no actuator with this number; empty if there is. 0 is always allowed."""
         if value in self.rows or value == 0.0:
             return ""
         allowed = ", ".join(map(str, sorted({*self.rows, 0})))
         return f"there is no {value:g} of {self.signal.of!r}; allowed: {allowed}"
 
     def put(self, value: float) -> None:
-        """Engage one, and release the others."""
+        """Engage one actuator, and disengage the others."""
         for number, row in self.rows.items():
             self.array[row] = float(number == value)
 
@@ -130,7 +130,7 @@ class SignalHandle(NamedHandle[SignalRecord]):
 
     @property
     def quantity(self) -> str:
-        """position, velocity, target, force, ..., as worlds have it."""
+        """The quantity as in world files: position, velocity, target, force, ..."""
         return self._present.signal.quantity
 
     @property
@@ -138,7 +138,7 @@ class SignalHandle(NamedHandle[SignalRecord]):
         """Its value, in the unit of the quantity: m or rad, m/s or rad/s, N or N m, or 0 to 1.
 
         Setting it raises ValueError for an output, and for a number that is not finite or out of range. An engagement
-        follows in the time that its actuator takes.
+        is reached after the time that its actuator takes.
         """
         return self._present.get()
 

@@ -1,4 +1,4 @@
-"""Where bases and vehicles stand at the start of a run: at rest on what they touch, which gives way under them."""
+"""Initial positions of bases and vehicles that stand on something: at rest, with their contacts under load."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bases import Base
 from sim_node.world.model import World
 
-# How long it may take to come to rest, s; how far from the start, m and rad; and the acceleration that may be left.
+# Maximum time to come to rest, s; maximum displacement from the start, m and rad; and maximum remaining acceleration.
 DURATION, MAX_SHIFT, REST = 2.0, 5e-3, 1e-3
-# Timesteps between two looks.
+# Timesteps between checks whether everything is at rest.
 _CHUNK = 10
-# Of the degrees of freedom of a free joint: height, roll and pitch.
+# Degrees of freedom of a free joint that may settle: height, roll and pitch.
 _STANDING = np.array([2, 3, 4])
 
 
 def standing(compiled: Compiled, world: World) -> FloatArray:
-    """Return the initial positions (nq,) with which bases and vehicles that stand on something stand at rest.
+    """Return the initial positions (nq,) at which bases and vehicles that stand on something are at rest.
 
-    A contact has no force before something is pressed into it. At the positions of the world's file, what stands on its
-    wheels or legs would begin in free fall and rebound, and its sensors would measure that. Its height and tilt, and
-    joints with springs, are those of rest instead. What does not come to rest there begins where the world has it.
+    A contact exerts no force before it is penetrated. At the positions of the world's file, anything on wheels or legs
+    would start in free fall and rebound, and its sensors would measure that. Its height, roll and pitch, and joints
+    with springs, are set to their rest positions instead. What does not come to rest nearby starts as the world states.
     """
     model, qpos = compiled.model, np.array(compiled.qpos)
     names = [base.body for base in world.of(Base) if base.drive != "kinematic"]
@@ -43,7 +43,7 @@ def standing(compiled: Compiled, world: World) -> FloatArray:
     for _ in range(round(DURATION / model.opt.timestep / _CHUNK)):
         for _ in range(_CHUNK):
             mujoco.mj_step(model, data)
-            if not np.abs(data.qpos).max() < mujoco.mjMAXVAL:  # it diverges
+            if not np.abs(data.qpos).max() < mujoco.mjMAXVAL:  # the simulation diverges
                 return qpos
             data.qpos[:] = _moved(model, qpos, data.qpos, free)
             data.qvel[~free] = 0.0
@@ -60,7 +60,7 @@ def standing(compiled: Compiled, world: World) -> FloatArray:
 
 
 def _root(model: mujoco.MjModel, name: str) -> int:
-    """Return what a body is fixed to or jointed with, if that floats free; else 0."""
+    """Return the root body of a body's kinematic tree if it floats free, else 0."""
     root = int(model.body_rootid[model.body(name).id])
     joint = int(model.body_jntadr[root])
     return root if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0
@@ -74,7 +74,7 @@ def _way(model: mujoco.MjModel, before: FloatArray, after: FloatArray) -> FloatA
 
 
 def _moved(model: mujoco.MjModel, before: FloatArray, after: FloatArray, free: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return positions that are displaced towards others in some degrees of freedom (nv,)."""
+    """Return positions `before` moved to `after` in the degrees of freedom that are `free` (nv,)."""
     found = np.array(before)
     mujoco.mj_integratePos(model, found, _way(model, before, after) * free, 1.0)
     return found

@@ -15,19 +15,19 @@ from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
 
 _BITS = 0xFFFF_FFFF
-# Weight of an impedance that counts only beside its like.
+# solmix of shapes whose impedance matters only in contacts with each other.
 _HARDLY = 1e-9
-# Textures on planes, heightmaps and meshes lie flat; those on other shapes are on the sides of a cube around them.
+# Geoms with 2D textures; other shapes have cube textures.
 _FLAT = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_MESH)
 
 
 def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> None:
-    """Set the options of the constraint solver. Without any, those of MuJoCo remain.
+    """Set the options of the constraint solver. Options that the world does not state keep MuJoCo's defaults.
 
     Args:
         spec: The specification.
         physics: The world's physics.
-        has_surfaces: Whether a shape gives friction or restitution. Then cones are elliptic by default.
+        has_surfaces: Whether a shape defines friction or restitution, which makes cones elliptic by default.
     """
     cone, impratio = physics.cone, physics.impratio
     if cone is None and has_surfaces:
@@ -45,7 +45,7 @@ def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> 
 
 
 def _set_flag(option: mujoco.MjOption, name: str, *, is_on: bool) -> None:
-    """Set a flag, which MuJoCo has among those that disable or, in some versions, among those that enable."""
+    """Set a flag. In MuJoCo it is a disable flag or, depending on the version, an enable flag."""
     disable, enable = mujoco.mjtDisableBit, mujoco.mjtEnableBit
     kinds = (disable, "mjDSBL", "disableflags", False), (enable, "mjENBL", "enableflags", True)
     for bits, prefix, flags, enables in kinds:
@@ -58,10 +58,10 @@ def _set_flag(option: mujoco.MjOption, name: str, *, is_on: bool) -> None:
 
 
 def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:
-    """Set friction and restitution of a geometry.
+    """Set the friction and restitution of a geom.
 
-    Its priority lets it decide contacts with shapes that give neither. Between two that do, MuJoCo takes the larger
-    friction and, as solref is negative, the larger stiffness and damping.
+    Its priority overrides shapes that define neither. Between two shapes that do, MuJoCo takes the larger friction and,
+    because solref is negative, the larger stiffness and damping.
     """
     if not surface.decides:
         return
@@ -71,19 +71,19 @@ def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:
         geom.solref = solref(surface.restitution, surface.contact_time)
         geom.solimp = (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)
     else:
-        # MuJoCo mixes impedances by weight: that of a shape with restitution counts.
+        # MuJoCo mixes impedances by weight: let that of a shape with restitution prevail.
         geom.solmix = _HARDLY
 
 
 def friction_of(surface: Surface | ContactMaterial) -> tuple[list[float], int]:
-    """Return sliding, torsional and rolling friction, and in how many dimensions there is some."""
+    """Return sliding, torsional and rolling friction, and the number of contact dimensions (condim)."""
     given = (surface.sliding, surface.torsional, surface.rolling)
     friction = [default if own is None else own for own, default in zip(given, DEFAULT_FRICTION, strict=True)]
     return friction, 6 if surface.rolling is not None else 4 if surface.torsional is not None else 3
 
 
 def set_purpose(geom: mujoco.MjsGeom, only: str) -> None:
-    """Let a geometry make no contact, or hide it."""
+    """Disable the contacts of a geom that is only visual, or hide one that is only for collision."""
     if only == "visual":
         geom.contype = geom.conaffinity = 0
         geom.mass = 0.0
@@ -92,14 +92,14 @@ def set_purpose(geom: mujoco.MjsGeom, only: str) -> None:
 
 
 def set_layers(spec: mujoco.MjSpec, geoms: Iterable[tuple[mujoco.MjsGeom, Surface | None]]) -> None:
-    """Set the masks of geometries by their layers. Without layers, those of MuJoCo remain.
+    """Set the collision masks of geoms from their layers. Without layers, MuJoCo's default masks remain.
 
     Args:
-        spec: The specification, in which models are attached: bits that their geometries use are left to them.
-        geoms: Each geometry of the world that makes contact, and its surface.
+        spec: The specification, with models attached. Bits that their geoms use are reserved for them.
+        geoms: Each colliding geom of the world, and its surface.
 
     Raises:
-        ValueError: MuJoCo has not enough bits.
+        ValueError: MuJoCo does not have enough bits.
     """
     filters = [(geom, filter_of(surface)) for geom, surface in geoms]
     if all(each == DEFAULT for _, each in filters):
@@ -113,7 +113,7 @@ def set_layers(spec: mujoco.MjSpec, geoms: Iterable[tuple[mujoco.MjsGeom, Surfac
 
 
 def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> None:
-    """Give a geometry the material of its shape, which has its colour."""
+    """Assign the material of a shape, with the shape's colour, to its geom."""
     material = shape.material
     if material is None:
         return
@@ -123,7 +123,7 @@ def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> 
     elif material.texture is None:
         made.rgba = geom.rgba
     if material.roughness is not None:
-        # MuJoCo's own renderer has Phong's highlights: none on a matt surface.
+        # MuJoCo's own renderer uses Phong highlights, which rough surfaces do not have.
         made.roughness, made.shininess, made.specular = material.roughness, *[1.0 - material.roughness] * 2
     if material.texture is not None:
         is_flat = geom.type in _FLAT
@@ -132,6 +132,6 @@ def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> 
         )
         made.texuniform = is_flat and geom.type != mujoco.mjtGeom.mjGEOM_MESH
         if made.texuniform:
-            # MuJoCo repeats a texture every 2 / texrepeat metres, from its middle at the origin of the plane.
+            # MuJoCo repeats a texture every 2 / texrepeat metres, centred on the origin of the plane.
             made.texrepeat = [2.0 / material.texture_size] * 2
     geom.material = made.name

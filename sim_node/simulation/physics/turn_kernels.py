@@ -18,15 +18,15 @@ from sim_node.spatial.geometry.kernel import kernel
 
 @kernel(nogil=True)
 def correct_turns(places, before, qpos, qvel, timestep):
-    """Turn quaternions on by the missing term.
+    """Rotate quaternions by the missing term.
 
     Args:
-        places: Where the quaternion [w x y z] of each ball or free joint begins in qpos, and its angular velocity in
-            qvel (J, 2).
-        before: qvel before the timestep (nv,).
-        qpos: Positions after it, in place (nq,).
-        qvel: Velocities after it (nv,).
-        timestep: s.
+        places: Indices (J, 2) of each ball or free joint's quaternion [w x y z] in qpos, and of its angular velocity in
+            qvel.
+        before: qvel (nv,) before the timestep.
+        qpos: qpos (nq,) after the timestep, changed in place.
+        qvel: qvel (nv,) after the timestep.
+        timestep: Timestep, s.
     """
     scale = timestep * timestep / 24.0  # of half the angle
     for row in range(len(places)):

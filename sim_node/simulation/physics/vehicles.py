@@ -1,4 +1,4 @@
-"""Vehicles: from the commands of pilots, or those from outside, to the rotors' wrenches on bodies."""
+"""Vehicles: motor commands of pilots or external controllers become wrenches of rotors on bodies."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ def open_vehicles(
 
 
 class Vehicles:
-    """All vehicles of a world at once; each rotor has a row in the columns `motor_command` and `rotor_speed`.
+    """All vehicles of a world, in one force element. Each rotor has a row in `motor_command` and `rotor_speed`.
 
-    act: lets the pilots command that are due, and applies the wrenches of rotors. vehicles: records of the vehicles, by
-    name, in the order of the world.
+    Attributes:
+        act: Runs the pilots that are due, and applies the wrenches of the rotors.
+        vehicles: Records of the vehicles by name, in the order of the world.
     """
 
     def __init__(
         self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
     ) -> None:
-        # Imported here: worlds without vehicles do not need compiled kernels.
+        # Imported here because worlds without vehicles do not need compiled kernels.
         from sim_node.simulation.physics.pilots import airframe_of, declare_pilots, mission_of, pilot_banks
         from sim_node.simulation.physics.rotors import RotorFailures, rotor_rows
 
@@ -66,7 +67,7 @@ class Vehicles:
             state, hands = declare_pilots(banks, [vehicle.name for vehicle in world.vehicles], columns, now)
             timesteps = Column("pilot/timesteps", ("pilots",), dtype=np.int64, meaning="timesteps since the start")
             count = columns.add(timesteps)
-            self._timesteps = count.data  # counted without numpy's overhead
+            self._timesteps = count.data  # a memoryview, without numpy's overhead
             self._memory += [*state, count]
         self._banks, self._ids, self._first, self._drags, self._rotors = banks, ids, first, drags, rotors
         self._commands, self._speeds, self._failures = commands, speeds, RotorFailures(rotors)
@@ -98,11 +99,11 @@ class Vehicles:
             self._timesteps[0] += 1
 
     def part(self, data: MjData, bodies: range) -> Callable[[], None] | None:
-        """Return what acts on the vehicles among some bodies; None if other vehicles stand between them.
+        """Return the function that acts on the vehicles among some bodies; None if these are not consecutive.
 
         Args:
-            data: Data of these bodies alone: they are its bodies from 1 on.
-            bodies: Their numbers among MuJoCo's bodies of the world.
+            data: Data of a model of these bodies alone, with ids from 1.
+            bodies: Their ids in the model of the world.
         """
         rows = [row for row, body in enumerate(self._ids) if body in bodies]
         if rows and rows != [*range(rows[0], rows[-1] + 1)]:
@@ -111,7 +112,7 @@ class Vehicles:
         return self._acting(data, own, range(rows[0], rows[-1] + 1) if rows else range(0), counts=False)
 
     def _acting(self, data: MjData, bodies: IntArray, vehicles: range, *, counts: bool) -> Callable[[], None]:
-        """Return what acts on some vehicles, the bodies (V, 2) of data; see `observe`."""
+        """Return the function that acts on some vehicles. bodies (V, 2): ids in `data`, as in `observe`."""
         from sim_node.simulation.physics.rotors import observe, push
         from sim_node.spatial.geometry.kernel import bound
 
@@ -130,7 +131,7 @@ class Vehicles:
         push_sound, push_failing = (
             bound(push, *pushed, each, self._speeds, data.xfrc_applied) for each in (commands, failures.commands)
         )
-        # Not self: a cycle would hold the model.
+        # Do not capture self: the reference cycle would keep the model alive.
         done, sheared = self._timesteps if pilots else memoryview(b""), self._sheared
 
         def act() -> None:

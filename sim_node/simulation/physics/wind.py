@@ -14,7 +14,7 @@ from sim_node.world.forces import Wind
 if TYPE_CHECKING:
     from sim_node.simulation.physics.gusts import Dryden
 
-# What is added where nothing is: it leaves also the sign of a zero.
+# The neutral element of addition: unlike 0.0, it preserves the sign of a zero.
 _NOTHING = (-0.0, -0.0, -0.0)
 _FILTER = ("along", "across", "across rate", "up", "up rate")
 
@@ -24,13 +24,13 @@ class WindField:
 
     Args:
         wind: The world's wind, or None.
-        timestep: s.
+        timestep: Timestep, s.
 
     Attributes:
-        air: (11,), the argument of force_kernels.air_velocity, updated in place: the velocity at the reference height,
-            its mean, its gust, 1 / the reference height, and the exponent of the profile.
-        current: (3,), a view of the first; if the world's wind has no exponent it is the velocity everywhere.
-        gusts: What moves the air; None where it does not change.
+        air: Argument (11,) of force_kernels.air_velocity, updated in place: velocity at the reference height, its mean,
+            its gust, 1 / reference height, and exponent of the wind profile.
+        current: Velocity (3,) at the reference height, a view of `air`; without an exponent, it applies everywhere.
+        gusts: The turbulence; None without gusts.
     """
 
     def __init__(self, wind: Wind | None, timestep: float) -> None:
@@ -50,10 +50,10 @@ class WindField:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Go back to the run's start.
+        """Go back to the start of the run.
 
         Args:
-            seed: Of the gusts.
+            seed: Seed of the gusts.
         """
         self._added, self._more[:] = _NOTHING, -0.0
         if self.gusts is not None:
@@ -61,16 +61,16 @@ class WindField:
         self._move()
 
     def add(self, velocity: Sequence[float]) -> None:
-        """Add a velocity to the world's wind from now on, in place of the one that was added before.
+        """Add a velocity to the world's wind from now on, replacing the one that was added before.
 
-        It is no state of the wind: a reset or another generation begins without it.
+        It is not part of the state: a reset, or the next generation, starts without it.
 
         Args:
-            velocity: (3,) in the fixed frame, m/s.
+            velocity: Velocity (3,) in the fixed frame, m/s.
         """
         x, y, z = velocity
         more = (x, y, z) if x or y or z else _NOTHING
-        if more == self._added:  # mostly: an effect that lasts adds it before each step
+        if more == self._added:  # the usual case: a lasting effect adds it before each step
             return
         self._added = more
         self._more[:3] = self._more[6:] = more
@@ -78,16 +78,16 @@ class WindField:
         self._move()
 
     def _move(self) -> None:
-        """Set the air to that of the present timestep."""
-        # One call of NumPy: each takes as long as hundreds of sums.
+        """Update the velocity of the air to the current timestep."""
+        # A single NumPy call: its overhead exceeds the cost of hundreds of additions.
         row = self._still if self.gusts is None else self.gusts.table[self.gusts.at]
         np.add(row, self._more, self._moving)
 
     def advance(self, timesteps: int = 1) -> None:
-        """Advance; only gusts change.
+        """Advance the gusts; nothing else changes.
 
         Args:
-            timesteps: By how many timesteps.
+            timesteps: Number of timesteps.
         """
         gusts = self.gusts
         if gusts is not None:
@@ -100,7 +100,7 @@ class WindField:
         """Return the velocity of the air.
 
         Args:
-            positions: In the fixed frame (S, 3), m.
+            positions: Positions (S, 3) in the fixed frame, m.
 
         Returns:
             Velocities (S, 3) in the fixed frame, m/s.

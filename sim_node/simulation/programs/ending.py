@@ -1,4 +1,4 @@
-"""The end of processes that this one has started: they are asked, and made to end where they do not."""
+"""Termination of child processes: they are asked to end, and killed if they do not."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import time
 from contextlib import suppress
 from typing import Any
 
-# Time between two looks at a process that is to end, s.
+# Interval between checks whether a process has ended, s.
 _LOOK_S = 0.05
 _ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
 
 
 def let_go(process: subprocess.Popen[Any], patience_s: float = 0.0) -> None:
-    """Close the streams of a process, wait for its end, and kill it if that does not come.
+    """Close the streams of a process, wait until it ends, and kill it after a time-out.
 
     Args:
-        process: The process. It ends by itself where its input ends, or was asked to.
-        patience_s: How long it may take, s.
+        process: The process, which ends by itself when its input closes or has been asked to end.
+        patience_s: Time-out, s.
     """
     for stream in (process.stdin, process.stdout):
         if stream is not None:
@@ -28,24 +28,24 @@ def let_go(process: subprocess.Popen[Any], patience_s: float = 0.0) -> None:
     try:
         process.wait(patience_s)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        # A second Ctrl-C means that the user does not want to wait.
+        # After a second Ctrl-C, the user does not want to wait.
         process.kill()
         process.wait()
 
 
 def end_session(process: subprocess.Popen[Any], patience_s: float, number: int = signal.SIGINT) -> None:
-    """Ask a process that has a session of its own, and all that it has started there, to end; then make them.
+    """Ask a process with its own session, and all processes of that session, to end; kill them after a time-out.
 
     Args:
         process: The process.
-        patience_s: How long it may take after being asked, s.
-        number: The signal that asks.
+        patience_s: Time-out, s.
+        number: The signal that asks them to end.
     """
     if process.poll() is not None:
         return
     _signal(process, number)
     deadline = time.monotonic() + patience_s
-    # Its number stays its own until it is waited for, so that what it has started can be ended by it.
+    # Do not reap the process yet: its id, which identifies the process group, must not be reused.
     while time.monotonic() < deadline and not os.waitid(os.P_PID, process.pid, _ENDED):
         time.sleep(_LOOK_S)
     _signal(process, signal.SIGKILL)

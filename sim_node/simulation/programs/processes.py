@@ -1,4 +1,4 @@
-"""The processes of a world as programs: their variables expanded, started on demand."""
+"""The processes of a world as programs, with variables expanded, and started on demand."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _at_home(text: str) -> str:
 
 
 def supervised(world: World, start: bool, report: Callable[[str], None]) -> Supervisor:
-    """Start the processes of a world if the user wants it, else report that there are some.
+    """Start the processes of a world if the user wants that, or else report that there are some.
 
     A world file is data: it never starts a program by itself.
 
@@ -93,7 +93,7 @@ def supervised(world: World, start: bool, report: Callable[[str], None]) -> Supe
         A supervisor of the started programs.
 
     Raises:
-        WorldError: One of the processes cannot be started; then none is left running.
+        WorldError: One of the processes cannot be started; none is left running then.
     """
     supervisor = Supervisor(report)
     if not start:
@@ -115,12 +115,13 @@ def follow(supervisor: Supervisor, before: World, world: World) -> None:
     """Start the processes that a change of the world has added, and end those that it has removed.
 
     Args:
-        supervisor: The supervisor of the processes of the world before.
-        before: The world before.
-        world: The world now.
+        supervisor: The supervisor of the processes of the previous world.
+        before: The previous world.
+        world: The present world.
 
     Raises:
-        WorldError: A process cannot be started, or is another one under the same name; then nothing has changed.
+        WorldError: A process cannot be started, or differs from a running one with the same name; nothing has changed
+            then.
     """
     known = {process.name: process for process in before.processes}
     message = "another process of this name is running; remove that one first, or give this one another name"
@@ -141,11 +142,11 @@ def follow(supervisor: Supervisor, before: World, world: World) -> None:
 
 
 def programs_of(world: World, processes: Sequence[Process] | None = None) -> list[Program]:
-    """Make the programs of a world's processes, without starting them.
+    """Create programs from a world's processes without starting them.
 
     Args:
         world: The world.
-        processes: Its processes to make programs of; None for all.
+        processes: The processes to create programs from; None for all.
 
     Returns:
         A program for each process, in their order.

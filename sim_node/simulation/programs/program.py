@@ -17,7 +17,7 @@ def state_folder() -> Path:
     return (Path(home) if home.startswith("/") else Path.home() / ".local" / "state") / "sim_node"
 
 
-# How many bytes of a log's end are read, and how many lines and characters of them are shown.
+# Maximum number of bytes read from the end of a log, and of lines and characters of these that are shown.
 _READ, LINES_SHOWN, MAX_SHOWN = 4096, 2, 300
 
 

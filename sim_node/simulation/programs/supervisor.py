@@ -1,4 +1,4 @@
-"""Supervision of programs: start them, report how they end, restart them if wanted, and stop all of them at once."""
+"""Supervision of programs: start them, report how they end, restart them if desired, and stop all of them together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from contextlib import suppress
 from sim_node.simulation.programs import guard
 from sim_node.simulation.programs.program import Program, ProgramFault, end_of, opened
 
-# Time between SIGTERM and SIGKILL.
+# Time between SIGTERM and SIGKILL, s.
 PATIENCE_S = 2.0
-# Pause between two starts. It doubles each time, until the program has run for STEADY_S.
+# Initial and maximum pause before a restart, s. It doubles each time, until the program has run for STEADY_S.
 FIRST_PAUSE_S, MAX_PAUSE_S, STEADY_S = 1.0, 30.0, 10.0
 
 
@@ -63,7 +63,7 @@ class Supervisor:
         return running
 
     def end(self, name: str) -> None:
-        """End one program as `ask_to_end` does, without waiting for it. Another one may have its name from now on.
+        """End one program, without waiting for it. Another one may use its name from now on.
 
         Args:
             name: The program.
@@ -77,15 +77,15 @@ class Supervisor:
 
     def ask_to_end(self) -> None:
         """Send all programs SIGTERM, and SIGKILL to those that run on for too long. Do not wait for them."""
-        # A copy: a change of the world may start programs from the thread of the run.
+        # Iterate over a copy: a change of the world may start programs from the thread of the run.
         for running in tuple(self.running.values()):
             running.ask_to_end()
 
     def wait(self, seconds: float) -> None:
-        """Wait until all programs have ended, but not for long.
+        """Wait until all programs have ended, up to a time limit.
 
         Args:
-            seconds: The longest time to wait.
+            seconds: The maximum time to wait, s.
         """
         deadline = time.monotonic() + seconds
         for running in tuple(self.running.values()):
@@ -101,7 +101,7 @@ class Supervisor:
 
 
 class Running:
-    """A program that a thread keeps running.
+    """A program that is started and restarted by a thread.
 
     Attributes:
         program: The program.

@@ -32,11 +32,11 @@ _LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
 
 
 def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = float(_LAPSES[0])) -> FloatArray:
-    """Return the layers (L, 4) of an air: base (m), lapse rate (K/m), and temperature (K) and pressure ratio there.
+    """Return the layers (L, 4) of an atmosphere: base (m), lapse rate (K/m), temperature (K), pressure ratio at base.
 
     Args:
-        at_sea_level: Temperature there, K.
-        gradient: Lapse rate of the lowest layer, K/m. The others have those of the standard atmosphere.
+        at_sea_level: Temperature at sea level, K.
+        gradient: Lapse rate of the lowest layer, K/m. The other layers have those of the standard atmosphere.
     """
     warmth, ratio = [at_sea_level], [1.0]
     lapses = np.array([gradient, *_LAPSES[1:]])
@@ -49,7 +49,7 @@ def layers_of(at_sea_level: float = SEA_LEVEL_TEMPERATURE, gradient: float = flo
     return np.stack([_BASES, lapses, np.array(warmth), np.array(ratio)], axis=1)
 
 
-# Of the standard atmosphere.
+# Layers of the standard atmosphere.
 _LAYERS = layers_of()
 
 
@@ -59,10 +59,10 @@ def pressure(
     """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
 
     The result has the shape of the altitudes. The lowest layer is extrapolated below sea level; above 86 km the
-    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km. layers: of
-    an air with another temperature at sea level.
+    temperature is constant. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    layers: those of an atmosphere with another temperature, as returned by `layers_of`.
     """
-    # Here and not above: what only describes sensors does without numba.
+    # Imported here so that describing sensors does not require numba.
     from sim_node.simulation.sensors.kernels import pressure_ratios
 
     places = np.asarray(altitude, dtype=np.float64)
@@ -82,7 +82,7 @@ def pressure_altitude(pressure: float) -> float:
 
 
 def temperature(altitude: npt.ArrayLike, layers: FloatArray = _LAYERS) -> FloatArray:
-    """Return the temperature (K) at altitudes (m) above mean sea level, and in an air of other `layers`."""
+    """Return the temperature (K) at altitudes (m) above mean sea level, in an atmosphere with these layers."""
     from sim_node.simulation.sensors.kernels import temperatures
 
     places = np.asarray(altitude, dtype=np.float64)
@@ -95,7 +95,7 @@ def density(altitude: npt.ArrayLike) -> FloatArray:
     return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
 
 
-# What the air is at sea level, where it is not that of the standard atmosphere.
+# Parameters of the atmosphere, by default those of the standard one.
 _AT_SEA_LEVEL = parameter(SEA_LEVEL_PRESSURE, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
 _WARMTH = parameter(SEA_LEVEL_TEMPERATURE, "K", "temperature at sea level", low=180.0, high=400.0)
 _GRADIENT = parameter(
@@ -104,7 +104,7 @@ _GRADIENT = parameter(
 
 
 class _Air:
-    """The air of some sensors, which is taken for one where they agree: its layers, by their rows."""
+    """The atmospheres of some sensors: the layers of each different one, with the rows of its sensors."""
 
     def __init__(self, sensors: Sequence[Airspeed | Barometer]) -> None:
         self.sea_level = np.array([each.sea_level_pressure for each in sensors])
@@ -114,7 +114,7 @@ class _Air:
         self._of = [(np.array(rows), layers_of(*kind)) for kind, rows in kinds.items()]
 
     def each(self, of: Callable[..., FloatArray], *values: FloatArray) -> FloatArray:
-        """Return a function of values (S,), of the pressures at sea level, and of the layers of each air."""
+        """Return the results (S,) of a function of values (S,), of pressures at sea level, and of layers."""
         if len(self._of) == 1:
             return of(*values, self.sea_level, self._of[0][1])
         found = np.empty(len(self.sea_level))
@@ -205,7 +205,7 @@ class Barometer(SensorType):
 def altitude_of_origin(world: World) -> float:
     """Return the altitude (m) above mean sea level of the fixed frame's origin; 0 if the world has no place on Earth.
 
-    By EGM96's shipped grid, for a run gives the same bytes on every machine.
+    It uses the shipped EGM96 grid, so that runs give the same bytes on every machine.
     """
     from sim_node.spatial.frames import coarse_geoid_undulation
 
@@ -221,9 +221,9 @@ def impact_pressure(
     sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE,
     layers: FloatArray = _LAYERS,
 ) -> FloatArray:
-    """Return the impact pressure (Pa) of air that is brought to rest from subsonic true airspeeds (m/s).
+    """Return the impact pressure (Pa) of air that is brought to rest isentropically from subsonic airspeeds (m/s).
 
-    altitude: m above mean sea level; the air there is that of `pressure`. Isentropic: Anderson, Fundamentals of
+    altitude: m above mean sea level, which gives the static pressure and temperature. Anderson, Fundamentals of
     Aerodynamics, equation 8.42.
     """
     sound = np.sqrt(_HEAT_RATIO * GAS_CONSTANT * temperature(altitude, layers))

@@ -32,7 +32,7 @@ class Altimeter(SensorType):
     channels: ClassVar = ("height", "vertical_speed")
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """Return a Vector3Stamped each, with z only and along the fixed frame's axes: ROS has no message for these."""
+        """Return a Vector3Stamped for each, with z only, along the fixed frame's axes: ROS has no message for these."""
         vector, header = "geometry_msgs/msg/Vector3Stamped", {"header.frame_id": fixed_frame}
         return (
             Message("height", vector, {**header, "vector.z": channels(0)}),
@@ -41,7 +41,7 @@ class Altimeter(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Altimeter], context: SensorContext) -> Measure:
-        """Return the function for heights and vertical speeds (S, 2), m and m/s."""
+        """Return the function that measures heights and vertical speeds (S, 2), m and m/s."""
         references = np.array([each.reference for each in sensors])
 
         def read(state: FrameState) -> FloatArray:

@@ -21,7 +21,7 @@ from sim_node.simulation.sensors.registry import SENSORS, Disturb, Remembers, Se
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# What is pending: values (S, ...), or images that are being rendered.
+# Pending measurements: values (S, ...), or images that are being rendered.
 P = TypeVar("P", Array, Exposure)
 # Meanings of the state of noise and sensors, by name.
 _MEANINGS = {
@@ -34,7 +34,7 @@ _MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Sensors of one type, rate, latency and shape of measurement, in the order of their world.
+    """Sensors with the same type, rate, latency and shape of measurement, in the order of the world.
 
     Attributes:
         kind: Name of the type, as in world files.
@@ -63,20 +63,20 @@ class Group:
 
 
 class SensorBank(ABC, Generic[P]):
-    """The sensors of a group in a run, and what they have measured that is not published yet.
+    """The sensors of a group in a run, with the measurements that are pending publication.
 
     Args:
         group: The sensors.
         state: The motion of their frames.
-        context: Where they measure.
-        alterations: What may come between sensors and those who read them, by names, of the whole run; a sensor that
-            has one is alone in its bank.
-        dtype: The type of the numbers.
+        context: The frames, world and environment that they measure in.
+        alterations: Alterations of all sensors of the run, by name; a sensor that has one is alone in its bank.
+        dtype: The type of the measured numbers.
 
     Attributes:
-        kind, names: The type of the sensors, and their names.
-        schedule: When they measure, and what is pending.
-        newest: Those of their measurements that were published last; empty at the start.
+        kind: Type of the sensors.
+        names: Names of the sensors.
+        schedule: Schedule of measurements, with those that are pending.
+        newest: The measurements published last; empty at the start.
         dropped: Number of images that were lost or not started.
     """
 
@@ -95,7 +95,7 @@ class SensorBank(ABC, Generic[P]):
 
     @property
     def alteration(self) -> Alteration | None:
-        """What alters the sensor, if one does."""
+        """The alteration of the sensor, if any."""
         return self.alterations.get(self.names[0]) if self.alterations and len(self.names) == 1 else None
 
     def reset(self, seed: int) -> None:
@@ -109,10 +109,10 @@ class SensorBank(ABC, Generic[P]):
 
     @abstractmethod
     def _out(self, step: int, *, wait: bool) -> list[tuple[int, npt.NDArray[Any]]]:
-        """Return stamps and values of what is to be published at a step."""
+        """Return stamps and values of the measurements to publish at a step."""
 
     def publish(self, step: int, *, wait: bool) -> Batch:
-        """Return what is due by a step and was not published yet."""
+        """Return the measurements that are due by a step and have not been published."""
         if not (pending := self.schedule.pending) or pending[0][0] > step:
             return self._nothing
         out = self._out(step, wait=wait)
@@ -126,7 +126,7 @@ class SensorBank(ABC, Generic[P]):
         return _last(self.newest)
 
     def succeed(self, count: int, pending: Sequence[tuple[int, int, P]], newest: Batch) -> None:
-        """Continue the clock of earlier sensors, and publish what they had pending."""
+        """Continue the clock of earlier sensors, with their pending and published measurements."""
         self.schedule.restore(count, pending)
         self.newest = newest
 
@@ -146,14 +146,14 @@ class SensorBank(ABC, Generic[P]):
         )
 
     def save(self, new: bool) -> Sequence[Array]:
-        """Return all that later measurements depend on, those published last, and whether the last step did."""
+        """Return everything that later measurements depend on, the last published ones, and whether they are new."""
         settled = [(step, time_ns, _settled(values)) for step, time_ns, values in self.schedule.pending]
         held = [(step, time_ns, values) for step, time_ns, values in settled if values is not None]
         return (
             np.array([self.schedule.count]),
             np.array([step for step, _, _ in held], np.int64),
             np.array([time_ns for _, time_ns, _ in held], np.int64),
-            # With the row's shape where there are none, too.
+            # Reshape so that an empty array has the right shape, too.
             np.array([values for _, _, values in held], self._dtype).reshape(len(held), *self._row),
             self.newest.stamps_ns,
             np.asarray(self.newest.values, self._dtype),
@@ -162,7 +162,7 @@ class SensorBank(ABC, Generic[P]):
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Continue from the result of `save`; return what the last step published."""
+        """Continue from the result of `save`. Return the measurements that the last step published."""
         count, steps, stamps, values, last_stamps, last_values, new, *own = saved
         newest = Batch(self.kind, self.names, np.array(last_stamps), np.array(last_values))
         held = map(self._held, np.array(values))
@@ -172,7 +172,7 @@ class SensorBank(ABC, Generic[P]):
 
     @abstractmethod
     def _held(self, values: Array) -> P:
-        """Return restored values (S, ...) as they are pending."""
+        """Return restored values (S, ...) in the form of pending ones."""
 
     @abstractmethod
     def _own_columns(self, label: str) -> Sequence[Column]: ...
@@ -189,12 +189,12 @@ def _last(batch: Batch) -> Array | None:
 
 
 def _settled(values: Array | Exposure) -> Array | None:
-    """Return what is pending, waiting for images; None for those that are lost."""
+    """Return pending values, waiting for images; None if the images are lost."""
     return values if isinstance(values, np.ndarray) else values.result()
 
 
 class Bank(SensorBank[Array]):
-    """Sensors of numbers, with their noise and their subscriptions."""
+    """Sensors other than cameras, with their noise and subscriptions."""
 
     def __init__(
         self, group: Group, state: FrameState, context: SensorContext, alterations: Mapping[str, Alteration]
@@ -208,7 +208,7 @@ class Bank(SensorBank[Array]):
         self._subscriptions: list[tuple[int, SensorSubscription]] = []
 
     def subscribe(self, name: str) -> SensorSubscription:
-        """Return a subscription to a sensor, from now on."""
+        """Return a subscription to a sensor, which starts now."""
         subscription = SensorSubscription()
         self._subscriptions.append((self.names.index(name), subscription))
         return subscription
@@ -247,7 +247,7 @@ class Bank(SensorBank[Array]):
         self.schedule.record(time_ns, values, out)
 
     def _altered(self, alteration: Alteration, values: FloatArray) -> tuple[int | None, FloatArray]:
-        """Return the step at which altered values (1, ...) are published, None for never, and the values."""
+        """Return the step at which altered values (1, ...) are published, or None for never, and the values."""
         step, pending = self.schedule.due, self.schedule.pending
         if (later := alteration.later(step)) is None:
             return None, values
@@ -256,7 +256,7 @@ class Bank(SensorBank[Array]):
         return self.schedule.out_after(later), np.asarray(altered, np.float64)[None]
 
     def _check(self, measured: npt.ArrayLike) -> None:
-        """Raise ValueError for measured values of another shape than the noise, which kernels would read beyond."""
+        """Raise ValueError if the shape of measured values does not fit the noise: kernels would read out of bounds."""
         rows, shape = len(self.names), np.shape(measured)
         if len(shape) != 2 or shape[0] != rows:
             raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
@@ -275,11 +275,11 @@ class Bank(SensorBank[Array]):
         return due[-1] if due else _last(self.newest)
 
     def parts(self) -> list[Disturb | Remembers]:
-        """Return its noise and its parts that remember measurements, each with a row per sensor in its state."""
+        """Return the noise, and the parts that depend on earlier measurements; their states have a row per sensor."""
         return [*([] if self._disturb is None else [self._disturb]), *self._memories]
 
     def move_subscriptions(self, others: Mapping[str, Bank]) -> None:
-        """Give the subscriptions to the banks that have the sensors now."""
+        """Move the subscriptions to the banks that the sensors belong to now."""
         for row, subscription in self._subscriptions:
             if (bank := others.get(self.names[row])) is not None:
                 bank._subscriptions.append((bank.names.index(self.names[row]), subscription))
@@ -313,7 +313,7 @@ class Bank(SensorBank[Array]):
 
 @dataclass(frozen=True)
 class _AlteredExposure:
-    """An Exposure whose images are altered: `before` is that of the images before them."""
+    """An Exposure whose images are altered. before: the exposure of the preceding images."""
 
     of: Exposure
     before: Exposure | None
@@ -321,7 +321,7 @@ class _AlteredExposure:
     step: int
 
     def done(self) -> bool:
-        """Return whether `result` returns at once."""
+        """Return whether `result` would return immediately."""
         return self.of.done() and (self.before is None or self.before.done())
 
     def result(self) -> npt.NDArray[Any] | None:
@@ -334,7 +334,7 @@ class _AlteredExposure:
 
 
 class CameraBank(SensorBank[Exposure]):
-    """Cameras, whose images may not be rendered yet when they are due. They are published in order."""
+    """Cameras. Their images may still be rendering when they are due, and are published in order."""
 
     def __init__(
         self, group: Group, state: FrameState, context: SensorContext, alterations: Mapping[str, Alteration]
@@ -345,7 +345,7 @@ class CameraBank(SensorBank[Exposure]):
         self._expose = group.type.expose(cameras, context)
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
-        """Start rendering at the present step."""
+        """Start rendering at the current step."""
         schedule, alteration, step = self.schedule, self.alteration, self.schedule.due
         later = 0 if alteration is None else alteration.later(step)
         exposure = None

@@ -25,7 +25,7 @@ from sim_node.world.problems import quoted
 
 # sensor_msgs/BatteryState.
 _DISCHARGING, _NOT_CHARGING = 2, 3
-# Below it a battery is empty, V.
+# Voltage below which a battery is empty, V.
 _EMPTY = 1e-3
 _HOUR = 3600.0
 
@@ -59,7 +59,7 @@ class Battery(SensorType):
     def in_world(self, mounting: Sensor, world: World) -> Battery:
         """Return the sensor with the names of its joints. Raises ValueError for an unknown joint."""
         known, prefix = driven_joints(world), mounting.name.rpartition("/")[0]
-        # A file that is included under a prefix has named them without it.
+        # An included file names them without its prefix.
         joints = tuple(name if name in known else prefixed(prefix, name) for name in self.joints)
         for name, joint in zip(self.joints, joints, strict=True):
             if joint not in known:
@@ -87,7 +87,7 @@ class Battery(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Battery], context: SensorContext) -> Measure:
-        """Return the function for voltages, currents, charges, their shares and states (S, 5)."""
+        """Return the function that measures voltage, current, charge, percentage and status (S, 5)."""
         return _Discharge(sensors, context)
 
 
@@ -137,7 +137,7 @@ class _Discharge:
         return np.stack([self._voltage, -self._current, self._charge, share, status], axis=1)
 
     def _discharge(self) -> None:
-        """Take a timestep."""
+        """Advance by a timestep."""
         has = self._began & (np.abs(self._voltage) >= _EMPTY) & (self._charge >= 0.0)
         wanted = np.divide(self._load, self._voltage, out=np.zeros_like(self._load), where=has)
         self._current += np.where(has, self._keep * (wanted - self._current), 0.0)

@@ -59,18 +59,18 @@ def _file(pixels: npt.NDArray[Any], kind: str, **options: Any) -> bytes:
 
 
 MAX_PIXELS = 8192
-# Begins the images of S cameras from the state of their frames, waiting or not; None where that is not possible.
+# Starts rendering the images of S cameras from the state of their frames, waiting or not; None if that is impossible.
 Expose = Callable[[FrameState, bool], "Exposure | None"]
 
 
 def _transports(name: str) -> Any:
-    """Declare which transports of image_transport there are besides `raw`."""
+    """Declare which image_transport plugins are published besides `raw`."""
     return given(ListOf(Word((name,))), f"further transports: {name}", default=())
 
 
 @dataclass(frozen=True)
 class ReadyExposure:
-    """An Exposure that is ready."""
+    """An Exposure whose images are available."""
 
     images: npt.NDArray[Any]
 
@@ -120,7 +120,7 @@ class CameraType(SensorType):
         return self.lens().shape
 
     def in_world(self, mounting: Sensor, world: World) -> CameraType:
-        """Return the camera, if its lens can be drawn. Raises ValueError otherwise."""
+        """Return the camera itself. Raises ValueError if its lens cannot be rendered."""
         self.optics()
         return self
 
@@ -131,7 +131,7 @@ class CameraType(SensorType):
         return optics(self.distortion, self.width, self.height, float(self.matrix()[0, 0]))
 
     def rectify(self, image: npt.NDArray[Any]) -> bytes:
-        """Return the image without distortion, as image_proc computes it from the distorted one.
+        """Return the rectified image, as image_proc computes it from the distorted one.
 
         Args:
             image: The image (height, width, ...).
@@ -143,13 +143,13 @@ class CameraType(SensorType):
         return (image if lens is None else lens.rectify.take(image)).tobytes()
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Press an image for the further transport.
+        """Compress an image for the additional transport.
 
         Args:
             image: The image (height, width, ...).
 
         Returns:
-            Its bytes.
+            The compressed bytes.
         """
         raise NotImplementedError
 
@@ -162,7 +162,7 @@ class CameraType(SensorType):
         return np.array([[focal, 0, 0.5 * (self.width - 1)], [0, focal, 0.5 * (self.height - 1)], [0, 0, 1]])
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """Return an Image and a CameraInfo: P is K with the column of the baseline; and the further images."""
+        """Return an Image, a CameraInfo, whose P is K with the column of the baseline, and the additional images."""
         lens, matrix, seen_from = self.lens(), self.matrix(), frame + OPTICAL
         size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
         images = np.zeros(lens.shape, lens.dtype)
@@ -184,7 +184,7 @@ class CameraType(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Any], context: SensorContext) -> NoReturn:
-        """Raise TypeError: images are not available at once, see `expose`."""
+        """Raise TypeError: images are not available immediately; see `expose`."""
         raise TypeError("images are exposed, not measured")
 
     @classmethod
@@ -204,9 +204,9 @@ class CameraType(SensorType):
 
 
 def _rendered(sensors: Sequence[CameraType]) -> tuple[list[Lens], list[Sampling]]:
-    """Return the lenses of images that are rendered, all of one size, and what takes each camera's image from its own.
+    """Return the lenses of the images to render, all of one size, and the sampling of each camera's image from them.
 
-    Those of cameras without distortion are the cameras' own, and nothing has to be taken.
+    Without any distortion, these are the cameras' own lenses, and there are no samplings.
     """
     found = [each.optics() for each in sensors]
     if not any(found):
@@ -239,13 +239,13 @@ class Camera(CameraType):
     pressed: ClassVar = JPEG
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Press an image.
+        """Compress an image.
 
         Args:
             image: The image (height, width, 3).
 
         Returns:
-            It as JPEG.
+            The image as JPEG.
         """
         return jpeg(image)
 
@@ -274,6 +274,6 @@ class DepthCamera(CameraType):
             image: The image (height, width), m.
 
         Returns:
-            Its bytes.
+            The compressed bytes.
         """
         return compressed_depth(image)

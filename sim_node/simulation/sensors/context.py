@@ -15,7 +15,7 @@ from sim_node.world.model import World
 
 
 class Echoes(NamedTuple):
-    """Hits of rays: distances in m, infinite where nothing is in reach, and the brightness of the colour, 0 to 1."""
+    """Hits of rays: distances in m, infinite where nothing is in reach, and brightness of the hit colours, 0 to 1."""
 
     distances: FloatArray
     brightness: FloatArray
@@ -25,7 +25,8 @@ class Echoes(NamedTuple):
 class Lens:
     """Resolution, horizontal field of view (rad) and clipping planes (m) of a camera.
 
-    It renders colours, (height, width, 3) in bytes, or depth: float32, m along its x axis, inf where nothing is.
+    It renders colours (height, width, 3), uint8; or depths (height, width), float32, m along its x axis, inf where
+    there is nothing.
     """
 
     width: int
@@ -50,7 +51,7 @@ class Exposure(Protocol):
     """Images that are being rendered."""
 
     def done(self) -> bool:
-        """Return whether `result` returns at once."""
+        """Return whether `result` would return immediately."""
 
     def result(self) -> npt.NDArray[Any] | None:
         """Wait for the images (S, *shape of their lenses) and return them; None if they were lost."""
@@ -60,17 +61,17 @@ class Cameras(Protocol):
     """Cameras with lenses of one shape, whose images are rendered together."""
 
     def render(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
-        """Start rendering from poses (S, 7), FLU axes, at the present step; None where that is not possible.
+        """Start rendering from poses (S, 7), FLU axes, at the current step. Return None if that is impossible.
 
-        If too many images are being rendered it waits, or, with `wait` False, returns None. A failure that makes images
-        impossible for the rest of a run is reported once, as a WorldWarning.
+        If too many images are being rendered, it waits or, if `wait` is False, returns None. A failure that makes
+        rendering impossible for the rest of a run is reported once, as a WorldWarning.
         """
 
 
 class Environment:
-    """A world at the present step of a run; vectors are along the fixed frame's axes. This one is open air.
+    """What sensors perceive at the current step of a run, along the fixed frame's axes. The base class is open air.
 
-    Frames are given by their names in the world; rays from a frame ignore the shapes of its own body.
+    Frames are given by their names in the world. Rays from a frame ignore the shapes of its own body.
     """
 
     def wind(self, positions: FloatArray) -> FloatArray:
@@ -88,9 +89,9 @@ class Environment:
         """Return the first hits of rays.
 
         Args:
-            frames: The frame of each sensor (S,), whose own body its rays ignore.
-            origins: Where its rays begin (S, 3), m.
-            directions: Unit vectors (S, R, 3).
+            frames: The frame (S,) of each sensor, whose own body its rays ignore.
+            origins: Origins (S, 3) of the rays, m.
+            directions: Unit vectors (S, R, 3) of the rays.
             reach: The longest distance, m.
 
         Returns:
@@ -103,7 +104,7 @@ class Environment:
 
         Args:
             frames: The frames (S,).
-            about: The points (S, 3) that torques are about, m.
+            about: Reference points (S, 3) of the torques, m.
 
         Returns:
             Wrenches (S, 6) [force, torque], N and N m.
@@ -111,11 +112,11 @@ class Environment:
         return np.zeros((len(about), 6))
 
     def touches(self, frames: Sequence[str], targets: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
-        """Return which bodies of frames are in contact.
+        """Return which frames' bodies are in contact with their targets.
 
         Args:
             frames: The frames (S,).
-            targets: For each, the frames whose bodies count; any body if there are none.
+            targets: For each frame, the frames whose bodies count; any body if there are none.
 
         Returns:
             Whether each (S,) is in contact with a body that counts.
@@ -123,13 +124,13 @@ class Environment:
         return np.zeros(len(targets), dtype=np.bool_)
 
     def poses(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """Return a function for the poses of bodies in the fixed frame.
+        """Return a function that reads the poses of bodies in the fixed frame.
 
         Args:
             names: N bodies, or links of models.
 
         Returns:
-            Returns (N, 7).
+            A function that returns poses (N, 7), m.
         """
         still = np.tile(poses.IDENTITY, (len(names), 1))
         return lambda: still
@@ -139,7 +140,7 @@ class Environment:
 
         Args:
             frames: The frames (S,).
-            about: The points (S, 3) that torques are about, m.
+            about: Reference points (S, 3) of the torques, m.
 
         Returns:
             Wrenches (S, 6) [force, torque], N and N m.
@@ -153,7 +154,7 @@ class Environment:
             lenses: Their lenses.
 
         Returns:
-            The cameras; None where nothing can be seen.
+            The cameras; None if there is nothing to see.
         """
         return None
 
@@ -161,13 +162,14 @@ class Environment:
         """End the processes that render images. The next image starts them again."""
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """Return a function for the states of joints.
+        """Return a function that reads the states of joints.
 
         Args:
-            names: J hinges and slides, as joints_below names them.
+            names: J hinges and slides, named as by joints_below.
 
         Returns:
-            Returns (3, J): positions in rad or m, velocities, and efforts of actuators in N m or N.
+            A function that returns an array (3, J): positions in rad or m, velocities, and actuator efforts in N m or
+            N.
         """
         still = np.zeros((3, len(names)))
         return lambda: still
@@ -178,7 +180,7 @@ OPEN_AIR = Environment()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensorContext:
-    """Where sensors of one type measure.
+    """The frames, world and environment in which sensors of one type measure.
 
     Attributes:
         world: The world.

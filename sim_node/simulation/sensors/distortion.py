@@ -1,6 +1,6 @@
 """Distortion of lenses, as sensor_msgs/CameraInfo and OpenCV name it, and images through such lenses.
 
-A camera renders an image without distortion that is large enough, and takes each pixel from where its ray is in that.
+A camera renders a sufficiently large image without distortion, and samples each distorted pixel from it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, given
 from sim_node.world.quantities import ListOf, Number, Word
 
-# The number of coefficients by the model: k1, k2, t1, t2, k3 (Brown-Conrady), and k1 to k4 of Kannala and Brandt.
+# Number of coefficients by model: k1, k2, t1, t2, k3 (Brown-Conrady), and k1 to k4 (Kannala and Brandt).
 MODELS = {"plumb_bob": 5, "equidistant": 4}
-# Of the image that is rendered, in each direction (pixels), and of its field of view on each side (rad).
+# Maximum size of the rendered image in each direction, pixels, and maximum angle from the axis, rad.
 MAX_RENDERED, MAX_ANGLE = 8192, 1.5
 _STEPS, _EXACT = 50, 1e-12
 
@@ -37,22 +37,22 @@ class Distortion:
 
     @property
     def is_none(self) -> bool:
-        """Whether images are as without distortion."""
+        """Whether there is no distortion."""
         return self.model == "plumb_bob" and not any(self.coefficients)
 
     @property
     def padded(self) -> tuple[float, ...]:
-        """All coefficients of the model."""
+        """All coefficients of the model, with zeros for missing ones."""
         return (*self.coefficients, *[0.0] * (MODELS[self.model] - len(self.coefficients)))
 
     def distorted(self, points: FloatArray) -> FloatArray:
-        """Return where rays meet the image.
+        """Return the distorted image points of rays.
 
         Args:
-            points: Where they would without distortion (..., 2), focal lengths right of and below the axis.
+            points: Undistorted points (..., 2), in focal lengths to the right of and below the axis.
 
         Returns:
-            Points (..., 2) likewise.
+            Distorted points (..., 2), likewise.
         """
         x, y = points[..., 0], points[..., 1]
         if self.model == "equidistant":
@@ -68,16 +68,16 @@ class Distortion:
         return np.stack([x * radial + aside, y * radial + below], axis=-1)
 
     def undistorted(self, points: FloatArray) -> FloatArray:
-        """Return where rays would meet the image without distortion: the inverse of `distorted`, near the axis.
+        """Return the undistorted image points of rays: the inverse of `distorted`, near the axis.
 
         Args:
-            points: Where they meet it (..., 2), focal lengths.
+            points: Distorted points (..., 2), in focal lengths to the right of and below the axis.
 
         Returns:
-            Points (..., 2) likewise.
+            Undistorted points (..., 2), likewise.
 
         Raises:
-            ValueError: There is none for some point: the image is folded there, or the ray is not ahead of the lens.
+            ValueError: A point has no inverse: the distortion folds the image there, or the ray is too far off axis.
         """
         if self.model == "equidistant":
             radius = np.hypot(points[..., 0], points[..., 1])
@@ -93,7 +93,7 @@ class Distortion:
         wanted = points.reshape(-1, 2)
         found: FloatArray = wanted.copy()
         left = np.arange(len(wanted))
-        with np.errstate(all="ignore"):  # points that no ray meets go anywhere
+        with np.errstate(all="ignore"):  # points without an inverse may diverge
             for _ in range(_STEPS):
                 error = self.distorted(found[left]) - wanted[left]
                 off = ~(np.abs(error) < _EXACT).all(axis=-1)
@@ -122,7 +122,7 @@ class Distortion:
         return 1.0 + square * (3.0 * k1 + square * (5.0 * k2 + square * (7.0 * k3 + square * 9.0 * k4)))
 
     def _slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the derivatives (...) of plumb_bob: of x by x, of each by the other, and of y by y."""
+        """Return the derivatives (...) of plumb_bob: dx/dx, dx/dy = dy/dx, and dy/dy."""
         x, y = points[..., 0], points[..., 1]
         k1, k2, t1, t2, k3 = self.padded
         square = x * x + y * y
@@ -134,7 +134,7 @@ class Distortion:
 
 
 def _newton(start: FloatArray, error: Any, slope: Any) -> FloatArray:
-    """Return the zeros of a monotonic function by Newton's method. Raises ValueError where there are none."""
+    """Return the zeros of monotonic functions by Newton's method. Raises ValueError if there are none."""
     found = start
     for _ in range(_STEPS):
         off = error(found)
@@ -148,13 +148,13 @@ def _newton(start: FloatArray, error: Any, slope: Any) -> FloatArray:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Takes the pixels of an image from places in another one.
+    """Samples an image at given places.
 
     Attributes:
-        rows: Row of the upper left pixel of each place (H, W).
-        columns: Its column.
-        weights: Of it and the pixels right of, below, and diagonally below it (4, H, W), from the place between them.
-        outside: Which places are not in the other image (H, W).
+        rows: Row (H, W) of the pixel at the upper left of each place.
+        columns: Column (H, W) of that pixel.
+        weights: Bilinear weights (4, H, W) of that pixel and those to the right, below, and below right.
+        outside: Whether each place (H, W) is outside of the image.
     """
 
     rows: npt.NDArray[np.intp]
@@ -166,7 +166,7 @@ class Sampling:
     def at(cls, places: FloatArray, width: int, height: int) -> Sampling:
         """Return the sampling of an image at places (H, W, 2): columns and rows, pixels."""
         x, y = places[..., 0], places[..., 1]
-        # Up to half a pixel beyond the centre of the last one is still of the image.
+        # Pixels extend to half a pixel beyond their centres.
         outside = (x < -0.5) | (x > width - 0.5) | (y < -0.5) | (y > height - 0.5)
         x, y = np.clip(x, 0.0, width - 1.0), np.clip(y, 0.0, height - 1.0)
         columns = np.clip(np.floor(x).astype(np.intp), 0, max(width - 2, 0))
@@ -176,14 +176,14 @@ class Sampling:
         return cls(rows, columns, np.stack(weights).astype(np.float32), outside)
 
     def take(self, image: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the image at the places.
+        """Return the image sampled at the places.
 
         Args:
-            image: Colours (height, width, 3) in bytes, which are interpolated, or depths (height, width), of which the
-                nearest is taken, since nothing is between two surfaces.
+            image: Colours (height, width, 3), uint8, which are interpolated; or depths (height, width), of which the
+                nearest is taken, because there is nothing between two surfaces.
 
         Returns:
-            The image (H, W, ...): black, or infinitely deep, outside.
+            The sampled image (H, W, ...): outside of the image, black or an infinite depth.
         """
         last_row, last_column = image.shape[0] - 1, image.shape[1] - 1
         below, right = np.minimum(self.rows + 1, last_row), np.minimum(self.columns + 1, last_column)
@@ -205,9 +205,9 @@ class Optics:
     """A lens with distortion.
 
     Attributes:
-        margins: Pixels that the rendered image has more on the left and right, and above and below.
-        places: Where each pixel is without distortion (H, W, 2): columns and rows in the image without margins.
-        rectify: Takes the image without distortion from the distorted one.
+        margins: Additional pixels of the rendered image on the left and right each, and above and below each.
+        places: Undistorted place (H, W, 2) of each pixel: column and row in the image without margins.
+        rectify: Samples the distorted image to rectify it.
     """
 
     margins: tuple[int, int]
@@ -217,19 +217,20 @@ class Optics:
 
 @lru_cache(32)
 def optics(distortion: Distortion, width: int, height: int, focal: float) -> Optics:
-    """Return a lens for images of a size.
+    """Return a lens with distortion.
 
     Args:
-        distortion: Its distortion.
-        width: Pixels.
-        height: Pixels.
-        focal: Its focal length, pixels. The axis is in the middle of the image.
+        distortion: The distortion.
+        width: Width of the image, pixels.
+        height: Height of the image, pixels.
+        focal: Focal length, pixels. The axis is in the middle of the image.
 
     Returns:
         The lens.
 
     Raises:
-        ValueError: The model has fewer coefficients, the image is folded, or the rendered one would be too large.
+        ValueError: There are too many coefficients, the distortion folds the image, or the image to render would be too
+            large.
     """
     count = len(distortion.coefficients)
     if count > MODELS[distortion.model]:
@@ -239,7 +240,7 @@ def optics(distortion: Distortion, width: int, height: int, focal: float) -> Opt
     pixels = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1).astype(float)
     ahead = (pixels - centre) / focal
     try:
-        # Lenses that fold do so at the edge: most are refused for its sake, without the rest.
+        # Check the edges first: lenses that fold the image mostly do so there.
         distortion.undistorted(np.concatenate([ahead[0], ahead[-1], ahead[:, 0], ahead[:, -1]]))
         without = distortion.undistorted(ahead)
     except ValueError as wrong:
@@ -255,18 +256,18 @@ def optics(distortion: Distortion, width: int, height: int, focal: float) -> Opt
 
 @dataclass(frozen=True)
 class DistortedExposure:
-    """Images through lenses, from those that are being rendered without distortion.
+    """An Exposure of distorted images, sampled from images that are rendered without distortion.
 
     Attributes:
-        of: What is being rendered, with margins.
-        samplings: What takes each camera's image from it.
+        of: The images that are being rendered, with margins.
+        samplings: The sampling of each camera's image.
     """
 
     of: Exposure
     samplings: Sequence[Sampling]
 
     def done(self) -> bool:
-        """Return whether `result` returns at once."""
+        """Return whether `result` would return immediately."""
         return self.of.done()
 
     def result(self) -> npt.NDArray[Any] | None:

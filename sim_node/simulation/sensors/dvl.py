@@ -17,7 +17,7 @@ from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
-# So many beams must find the ground for three components of a velocity.
+# Minimum number of beams that must find the ground for a three-dimensional velocity.
 LEAST_BEAMS = 3
 # sensor_msgs/Range.
 _ULTRASOUND = 0
@@ -75,9 +75,9 @@ class Dvl(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Dvl], context: SensorContext) -> Measure:
-        """Return the function for velocities and distances (S, 4)."""
+        """Return the function that measures velocities and distances (S, 4)."""
         most = max(each.beams for each in sensors)
-        # A beam that a sensor does not have is its first one, and is not counted.
+        # Sensors with fewer beams repeat their first one, which is not counted again.
         fans = np.array([[*each.fan(), *[each.fan()[0]] * (most - each.beams)] for each in sensors])
         counted = np.array([[beam < each.beams for beam in range(most)] for each in sensors])
         slants = np.array([math.cos(each.tilt) for each in sensors])
@@ -90,7 +90,7 @@ class Dvl(SensorType):
             count = found.sum(axis=1)
             total = np.where(found, distances, 0.0).sum(axis=1)
             depth = np.where(count > 0, slants * total / np.maximum(count, 1), np.inf)
-            # Three slanted beams or more have one solution, which is the velocity itself.
+            # With three or more slanted beams, there is a unique solution, which is the velocity itself.
             velocity = np.where((count >= LEAST_BEAMS)[:, None], state.to_frame(state.twist[:, :3]), np.nan)
             return np.concatenate([velocity, depth[:, None]], axis=1)
 
@@ -98,7 +98,7 @@ class Dvl(SensorType):
 
     @classmethod
     def report(cls, sensors: Sequence[Dvl], context: SensorContext) -> Report:
-        """Return the function that makes distances inf where no beam found the ground, which noise makes NaN."""
+        """Return the function that sets distances to inf where no beam found the ground, as noise makes these NaN."""
 
         def publish(measured: FloatArray) -> FloatArray:
             published = np.array(measured)

@@ -1,5 +1,5 @@
-"""Constants of geopotential height, which is what the layers of the atmosphere are measured in."""
+"""Constants of geopotential height, in which the layers of the atmosphere are defined."""
 
 EARTH_RADIUS = 6356766.0  # m: U.S. Standard Atmosphere, 1976, section 1.2.4
-# Below this altitude (m) the air is taken not to become denser.
+# Altitude (m) below which the density of the air is assumed to be constant.
 LOWEST = -100_000.0

@@ -71,7 +71,7 @@ class Gps(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Gps], context: SensorContext) -> Measure:
-        """Return the function for positions and velocities (S, 6), m and m/s along ENU, to which the noise is added."""
+        """Return the function that measures positions and velocities (S, 6) along ENU, m and m/s, before noise."""
         return position_and_velocity
 
     @classmethod

@@ -43,7 +43,7 @@ class Imu(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Imu], context: SensorContext) -> Measure:
-        """Return the function for [angular rate, specific force] (S, 6), rad/s and m/s²."""
+        """Return the function that measures [angular rate, specific force] (S, 6), rad/s and m/s²."""
         from sim_node.simulation.sensors.kernels import rate_and_force
 
         return lambda state: rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)

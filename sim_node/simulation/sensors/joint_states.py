@@ -42,7 +42,7 @@ class JointStates(SensorType):
     def in_world(self, mounting: Sensor, world: World) -> JointStates:
         """Return the sensor with the names of all joints that it measures. Raises ValueError for an unknown joint."""
         below = joints_below(world, mounting.parent)
-        # A file that is included under a prefix has named them without it.
+        # An included file names them without its prefix.
         prefix = mounting.name.rpartition("/")[0]
         joints = tuple(name if name in below else prefixed(prefix, name) for name in self.joints)
         for name, joint in zip(self.joints, joints, strict=True):
@@ -54,7 +54,7 @@ class JointStates(SensorType):
         return replace(self, joints=joints or below)
 
     def shape(self) -> tuple[int, ...]:
-        """Return (3 J,): position, velocity and effort of J joints."""
+        """Return (3 J,): positions, velocities and efforts of J joints."""
         return (3 * len(self.joints),)
 
     def quantities(self) -> Quantities:
@@ -74,11 +74,11 @@ class JointStates(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[JointStates], context: SensorContext) -> Measure:
-        """Return the function for the states (S, 3 J) of the joints."""
+        """Return the function that measures the states (S, 3 J) of the joints."""
         joints = context.environment.joints([name for each in sensors for name in each.joints])
 
         def read(state: FrameState) -> FloatArray:
-            # From (quantity, sensor, joint) to a row for each sensor.
+            # Reorder (quantity, sensor, joint) to a row for each sensor.
             published: FloatArray = joints().reshape(3, len(sensors), -1).transpose(1, 0, 2)
             return published.reshape(len(sensors), -1)
 

@@ -34,7 +34,7 @@ def _into(pose, row, x, y, z):
 def rate_and_force(pose, twist, acceleration, gravity):
     """Return [angular rate, specific force] (S, 6) along each frame's axes: acceleration minus gravity."""
     measured = np.empty((pose.shape[0], 6))
-    # Not into slices: the compiler would take ten times as long, for an error about shapes that do not fit.
+    # Assign elements, not slices: the compiler would take ten times as long, for the code that checks shapes.
     for row in range(pose.shape[0]):
         measured[row, 0], measured[row, 1], measured[row, 2] = _into(
             pose, row, twist[row, 3], twist[row, 4], twist[row, 5]
@@ -118,7 +118,7 @@ def temperatures(altitudes, layers):
 
 @kernel(_NEW_ROW(_ROW, _ROWS, types.float64))
 def pressure_ratios(altitudes, layers, constant):
-    """Return pressures (K,) relative to that at sea level, as `temperatures`; constant: g / R, K/m."""
+    """Return pressures (K,) relative to that at sea level; arguments as in `temperatures`. constant: g / R, K/m."""
     ratios = np.empty(len(altitudes))
     for k in range(len(altitudes)):
         layer, above = _layer_of(altitudes[k], layers)

@@ -17,7 +17,7 @@ from sim_node.world.declared import declared
 
 MAX_SAMPLES, MAX_RINGS = 1 << 15, 1 << 10
 TURN = 3.1416
-# Of a point: x, y, z, intensity as float32, its ring as uint16, and two bytes so that the next one is aligned.
+# Layout of a point: x, y, z and intensity as float32, ring as uint16, and two bytes of padding.
 _POINT = np.dtype({"names": ["point", "ring"], "formats": [("<f4", 4), "<u2"], "offsets": [0, 16], "itemsize": 20})
 # sensor_msgs/PointField: name, offset, type.
 _UINT16, _FLOAT32 = 4, 7
@@ -50,7 +50,7 @@ class Lidar2d(SensorType):
     channels: ClassVar = ("range",)
 
     def shape(self) -> tuple[int, ...]:
-        """Return (samples,): a range per ray."""
+        """Return (samples,): a range for each ray."""
         return (self.samples,)
 
     def fan(self) -> FloatArray:
@@ -73,7 +73,7 @@ class Lidar2d(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Measure:
-        """Return the function for distances (S, samples), m."""
+        """Return the function that measures distances (S, samples), m."""
         cast = rays.caster(np.array([each.fan() for each in sensors]), sensors, context)
         return lambda state: cast(state).distances
 
@@ -142,7 +142,7 @@ class Lidar3d(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Measure:
-        """Return the function for distances (m) and brightness (S, 2 * rings * samples)."""
+        """Return the function that measures distances (m) and brightness (S, 2 * rings * samples)."""
         cast = rays.caster(np.array([each.fan() for each in sensors]), sensors, context)
 
         return lambda state: np.concatenate(cast(state), axis=1)

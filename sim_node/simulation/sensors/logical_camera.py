@@ -54,7 +54,7 @@ class LogicalCamera(SensorType):
         return (len(self.bodies), 7)
 
     def quantities(self) -> Quantities:
-        """Return that it has no noise."""
+        """Return no quantities: it has no noise."""
         return ()
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
@@ -64,7 +64,7 @@ class LogicalCamera(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[LogicalCamera], context: SensorContext) -> Measure:
-        """Return the function for the poses (S, 7 N)."""
+        """Return the function that measures the poses (S, 7 N)."""
         where = context.environment.poses([name for each in sensors for name in each.bodies])
         near, far = (np.array([[getattr(each, key)] for each in sensors]) for key in ("near", "far"))
         across = np.tan([[0.5 * each.horizontal_fov] for each in sensors])
@@ -80,5 +80,5 @@ class LogicalCamera(SensorType):
 
     @classmethod
     def report(cls, sensors: Sequence[LogicalCamera], context: SensorContext) -> Report:
-        """Return the function for the poses (S, N, 7)."""
+        """Return the function that reshapes the poses to (S, N, 7)."""
         return lambda measured: measured.reshape(len(sensors), len(sensors[0].bodies), 7)

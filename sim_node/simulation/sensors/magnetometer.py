@@ -19,14 +19,14 @@ from sim_node.world.model import Origin
 from sim_node.world.quantities import ListOf, Number
 
 FIRST_YEAR, LAST_YEAR = 2025.0, 2030.0
-# Between the places whose difference is the field's gradient.
+# Distance between the places whose difference gives the gradient of the field, m.
 _STEP = 1_000.0
 
 
 def field(latitude: float, longitude: float, altitude: float, year: float) -> FloatArray:
     """Return Earth's magnetic field (3,) along east, north, up, T.
 
-    latitude, longitude in degrees, altitude in metres above the WGS84 ellipsoid, year in decimals, 2025 to 2030.
+    latitude and longitude in degrees, altitude in metres above the WGS84 ellipsoid, decimal year from 2025 to 2030.
     WMM2025 by pygeomag: Chulliat et al., The US/UK World Magnetic Model for 2025-2030, NOAA NCEI, 2024; the field of
     core and lithosphere to degree 12, accurate to about 150 nT. Raises ImportError without pygeomag.
     """
@@ -41,15 +41,15 @@ class StraightField(NamedTuple):
     gradient: FloatArray
 
     def at(self, positions: FloatArray) -> FloatArray:
-        """Return the field (..., 3) at positions (..., 3) relative to that place, m."""
+        """Return the field (..., 3), T, at positions (..., 3) relative to that place, m."""
         return np.asarray(self.centre + positions @ self.gradient.T)
 
 
 def field_around(origin: Origin, year: float) -> StraightField:
-    """Return the field as a function of positions, both along `origin`'s ENU axes.
+    """Return the field as a function of position, both along `origin`'s ENU axes.
 
-    It is linear, by the field and its gradient at the origin, since the model takes 0.2 ms per place. The error grows
-    with the square of the distance: below 1 nT within 10 km, below 100 nT within 100 km.
+    It is linearised about the origin, because the model takes 0.2 ms per place. The error grows with the square of the
+    distance: below 1 nT within 10 km, below 100 nT within 100 km.
     """
     here = (origin.latitude, origin.longitude, origin.altitude)
     centre = field(*here, year)
@@ -101,7 +101,7 @@ class Magnetometer(SensorType):
 
     @property
     def needs_origin(self) -> bool:
-        """Unless its field is given."""
+        """Whether the world must have an `origin`: unless the field is given."""
         return not self.field
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
@@ -114,7 +114,7 @@ class Magnetometer(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Magnetometer], context: SensorContext) -> Measure:
-        """Return the function for the field at the frames (S, 3), T; one model per year."""
+        """Return the function that measures the field (S, 3) at the frames, T; one model is evaluated per year."""
         from sim_node.simulation.sensors.kernels import straight_field
 
         origin, of_year = context.world.origin, dict[float, StraightField]()

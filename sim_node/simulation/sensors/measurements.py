@@ -1,4 +1,4 @@
-"""Measurements: the schedule of sensors, and what the sensors of a run published."""
+"""Measurements that the sensors of a run have published, and the schedule of sensors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sim_node.world.problems import quoted
 
 
 class Measurement(NamedTuple):
-    """What one sensor published.
+    """Published measurements of one sensor.
 
-    Where the type's `shape` is (D,), its `channels` name the D numbers.
+    If the type's `shape` is (D,), its `channels` name the D numbers.
 
     Attributes:
         stamps_ns: Times of measurement (K,), ns of simulation time.
@@ -33,7 +33,7 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What the S sensors of a group published.
+    """Published measurements of the S sensors of a group.
 
     Attributes:
         kind: Name of their type, as in world files.
@@ -50,17 +50,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurements(Mapping[str, Measurement]):
-    """What the sensors published in the last step of a run, however long it was: a mapping from names to Measurement.
+    """Measurements published in the last call of `step`, however long it was: a mapping from names to Measurement.
 
-    Every sensor has an entry, which is often empty. Two of these are equal only if they are the same object.
+    Every sensor has an entry, which is often empty. Two instances are equal only if they are the same object.
 
     Attributes:
-        batches: What each group of sensors published.
+        batches: The measurements of each group of sensors.
     """
 
     batches: tuple[Batch, ...] = ()
 
-    # A mapping would compare arrays.
+    # The equality of mappings would compare arrays.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -73,7 +73,7 @@ class Measurements(Mapping[str, Measurement]):
         return sum(len(batch.names) for batch in self.batches)
 
     def __getitem__(self, name: str) -> Measurement:
-        """Return what one sensor published.
+        """Return the measurements of one sensor.
 
         Args:
             name: The sensor's name, which is also its frame's.
@@ -110,14 +110,14 @@ class SensorSubscription:
         self._held.append((out, values))
 
     def latest(self, step: int) -> FloatArray | None:
-        """Return the last measurement published by a step and not returned before; None without one."""
+        """Return the latest measurement that is published by a step, or None if it was returned before."""
         latest = None
         while self._held and self._held[0][0] <= step:
             latest = self._held.popleft()[1]
         return latest
 
     def clear(self) -> None:
-        """Drop all measurements: the run went to another time."""
+        """Drop all measurements, because the run went to another time."""
         self._held.clear()
 
 
@@ -128,18 +128,18 @@ class Schedule(Generic[T]):
     """The steps at which sensors of one rate measure, and those at which they publish.
 
     Args:
-        rate: Hz of simulation time, at most one measurement per step.
-        latency: s from measurement to publication.
-        step_ns: Length of a step.
+        rate: Measurements per second of simulation time, Hz; at most one per step.
+        latency: Time from measurement to publication, s.
+        step_ns: Length of a step, ns.
 
     Attributes:
-        due: The step of the next measurement, beginning with step 0.
+        due: The step of the next measurement, starting with step 0.
         count: Number of measurements.
-        pending: Step of publication, time of measurement (ns) and values of each one not published yet.
+        pending: Step of publication, time of measurement (ns) and values of each measurement not published yet.
     """
 
     def __init__(self, rate: float, latency: float, step_ns: int) -> None:
-        # Exact decimals, so that 0.1 Hz is every tenth second without drift.
+        # Exact decimals, so that 0.1 Hz is every ten seconds without drift.
         period = Fraction(10**9, step_ns) / Fraction(str(rate))
         self._period = period.numerator, period.denominator
         self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
@@ -156,20 +156,20 @@ class Schedule(Generic[T]):
         self.skip()
 
     def out_after(self, later: int) -> int:
-        """Return the step at which the measurement of step `due` will be published, some steps later than usual.
+        """Return the step at which the measurement of step `due` will be published if delayed by some steps.
 
-        No measurement overtakes another one.
+        Measurements do not overtake each other.
         """
         return max(self.next_out + later, self.pending[-1][0] if self.pending else 0)
 
     def skip(self) -> None:
-        """Advance `due`, without a measurement."""
+        """Advance `due` without a measurement."""
         self._go_to(self.count + 1)
 
     def out(self, step: int, is_ready: Callable[[T], bool] | None = None) -> list[tuple[int, T]]:
         """Return stamps and values that are published by `step` and were not returned before.
 
-        is_ready: Whether values can be published; if not, those after them are not, either.
+        is_ready: Returns whether values can be published; if not, later ones are not published either.
         """
         pending, found = self.pending, []
         while pending and pending[0][0] <= step and (is_ready is None or is_ready(pending[0][2])):
@@ -177,12 +177,12 @@ class Schedule(Generic[T]):
         return found
 
     def restore(self, count: int, pending: Iterable[tuple[int, int, T]]) -> None:
-        """Continue after so many measurements, of which some are pending."""
+        """Continue after a number of measurements, some of which are pending."""
         self.pending: deque[tuple[int, int, T]] = deque(pending)
         self._go_to(count)
 
     def begin_at(self, step: int) -> None:
-        """Let the next measurement be the first one at or after a step."""
+        """Set the next measurement to the first one at or after a step."""
         steps, measurements = self._period
         self._go_to((step - 1) * measurements // steps + 1)
 

@@ -15,7 +15,7 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
-# Measurements whose noise is drawn at once, so that the cost of a numpy call is spread over them.
+# Number of measurements whose noise is drawn at once, to amortise the cost of numpy calls.
 BLOCK = 256
 
 
@@ -56,7 +56,7 @@ class Noise:
         return white + self.bias_instability**2 + self.turn_on_bias**2 + self.resolution**2 / 12.0
 
 
-# The variance of what is not measured, in messages without a value for that: as robot_localization and others read it.
+# Variance of quantities that are not measured, for messages that cannot state that; understood by robot_localization.
 UNKNOWN_VARIANCE = 1e6
 
 
@@ -65,7 +65,7 @@ def covariance(rate: float, *noises: Noise) -> FloatArray:
     return np.diag([noise.variance(rate) for noise in noises])
 
 
-# The measured quantities: the noise of each and its number of axes; misalignment applies to those with three.
+# The noise and the number of axes of each measured quantity. Misalignment applies to those with three axes.
 Quantities = Sequence[tuple[Noise, int]]
 
 
@@ -82,7 +82,7 @@ class NoiseBank:
     """
 
     def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
-        # Here and not above: what only describes sensors does without numba.
+        # Imported here so that describing sensors does not require numba.
         from sim_node.simulation.sensors.kernels import disturb, draw_errors
         from sim_node.spatial.geometry.kernel import bound
 
@@ -91,7 +91,7 @@ class NoiseBank:
         self._generators = generators
         self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
         self._walk = _table(sensors, lambda noise: noise.random_walk * math.sqrt(dt))
-        # Discretised exactly: the variance of the bias is bias_instability² at any rate, from the first measurement on.
+        # Exact discretisation: the variance of the bias is bias_instability² at any rate from the first measurement on.
         self._memory = _table(sensors, lambda noise: math.exp(-dt / noise.correlation_time))
         self._kick = _table(
             sensors, lambda noise: noise.bias_instability * math.sqrt(-math.expm1(-2.0 * dt / noise.correlation_time))
@@ -101,13 +101,13 @@ class NoiseBank:
 
         once = np.array([generator.standard_normal((4, self._white.shape[1])) for generator in generators])
         self._response = _response(sensors, once[:, 0], once[:, 1])
-        # (S, C): the bias that walks, from the one at turn-on, and the one that comes and goes.
+        # Biases (S, C): the random walk, which starts at the turn-on bias, and the Gauss-Markov process.
         self._bias = once[:, 2] * _table(sensors, lambda noise: noise.turn_on_bias)
         self._drift = once[:, 3] * _table(sensors, lambda noise: noise.bias_instability)
         self._errors = np.empty((BLOCK, *self._white.shape))
         self._next, reading = BLOCK, np.zeros(1, np.int64)
         self._truth, self._measured = np.empty((2, *self._white.shape))
-        self._reading = reading.data  # set without numpy's overhead
+        self._reading = reading.data  # a memoryview, without numpy's overhead
         tables = self._errors, reading, self._saturation, self._resolution
         self._disturb = bound(disturb, self._response, self._truth, *tables, self._measured)
         self._note_begin()
@@ -149,11 +149,11 @@ class NoiseBank:
         return np.array([self.read(truth) for _ in range(measurements)]).reshape(measurements, *self._white.shape)
 
     def state(self) -> dict[str, Array]:
-        """Return all that later measurements depend on besides the bank's arguments.
+        """Return everything that later measurements depend on besides the bank's arguments.
 
-        That is the state at the start of its block of errors, and how many of them are used.
+        That is the state at the start of the current block of errors, and the number of errors used.
         """
-        if self._next == BLOCK:  # the next measurements are of a block that is not drawn yet
+        if self._next == BLOCK:  # the next block has not been drawn yet
             self._note_begin()
         stream, bias, drift = self._begin
         return {"next": np.full(len(stream), self._next), "stream": stream, "bias": bias, "drift": drift}
@@ -174,9 +174,9 @@ class NoiseBank:
             self._next = reading
 
     def aligned(self) -> dict[str, Array]:
-        """Return a state from which the same measurements follow, at the start of a block of errors.
+        """Return a state at the start of a block of errors, from which the same measurements follow.
 
-        Rows of such states of several banks may be put together.
+        Rows of such states of several banks can be combined.
         """
         if (used := self._next) == BLOCK:
             return self.state()
@@ -207,7 +207,7 @@ class NoiseBank:
 
 
 def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
-    """Return the position of a stream (11,): counter, key, what it drew ahead, and how much of that is used."""
+    """Return the position (11,) of a stream: counter, key, buffered words, and number of these that are used."""
     state: Any = generator.bit_generator.state
     inner = state["state"]
     return np.concatenate(
@@ -216,7 +216,7 @@ def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
 
 
 def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
-    """Set a stream to the position of another. Normal variates use whole words, so none is left over."""
+    """Set a stream to the position of another. Normal variates use whole words, so no partial word is buffered."""
     generator.bit_generator.state = {
         "bit_generator": "Philox",
         "state": {"counter": words[:4], "key": words[4:6]},
@@ -228,7 +228,7 @@ def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) ->
 
 
 def _table(sensors: Sequence[Quantities], value: Callable[[Noise], float]) -> FloatArray:
-    """Return a number per channel (S, C), by the channel's noise."""
+    """Return a parameter (S, C) of the noise of each channel."""
     return np.array([[value(noise) for noise, axes in quantities for _ in range(axes)] for quantities in sensors])
 
 

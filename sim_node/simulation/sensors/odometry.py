@@ -18,7 +18,7 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
-# Of a pose and a twist.
+# Channels of a pose and a twist.
 _UNITS = (*["m"] * 3, *[""] * 4, *["m/s"] * 3, *["rad/s"] * 3)
 
 
@@ -44,7 +44,7 @@ class Odometry(SensorType):
     units: ClassVar = (*_UNITS, *["m²"] * 3, *["rad²"] * 3)
 
     def quantities(self) -> Quantities:
-        """Return the twist, and the time between two measurements, which has no noise."""
+        """Return the noise of the twist, and none for the time between two measurements."""
         return (*SensorType.quantities(self), (Noise(), 1))
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
@@ -61,12 +61,12 @@ class Odometry(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Odometry], context: SensorContext) -> Measure:
-        """Return the function for mean twists along the frames' axes and their durations (S, 7), m/s, rad/s, s."""
+        """Return the function that measures mean twists along the frames' axes, and their durations (S, 7)."""
         return _Twists(len(sensors))
 
     @classmethod
     def report(cls, sensors: Sequence[Odometry], context: SensorContext) -> Report:
-        """Return the function for poses, twists and variances (S, 19)."""
+        """Return the function that computes poses, twists and variances (S, 19)."""
         return _DeadReckoning(sensors)
 
 
@@ -74,7 +74,7 @@ class _Twists:
     """[linear, angular, seconds] (S, 7): the mean twists from the poses of the last measurement to the present ones."""
 
     def __init__(self, sensors: int) -> None:
-        # Here and not above: what only describes sensors does without numba.
+        # Imported here so that describing sensors does not require numba.
         from sim_node.simulation.sensors.odometry_kernels import mean_twists
 
         self._mean_twists = mean_twists
@@ -168,7 +168,7 @@ class GroundTruth(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
-        """Return the function for [pose, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
+        """Return the function that measures [pose, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
         from sim_node.simulation.sensors.kernels import poses_and_twists
 
         return lambda state: poses_and_twists(state.pose, state.twist)

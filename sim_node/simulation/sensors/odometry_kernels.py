@@ -15,12 +15,12 @@ from numba import types
 from sim_node.spatial.geometry.kernel import kernel
 from sim_node.spatial.geometry.pose_kernels import as_pose, axes, compose, cross, exp, log, relative, write_pose
 
-# Columns of the table of noises (S, 6, NOISES): variances of what is white, and of what is drawn once per run (bias at
-# turn-on, scale, misalignment); then, of the bias that walks and the one that comes and goes, what is kept of it from
-# one reading to the next, the variance of its kick, and that at the start.
+# Columns of the noise table (S, 6, NOISES): variances of white noise, and of errors drawn once per run (turn-on bias,
+# scale, misalignment); then, for the random-walk and the Gauss-Markov bias, the factor by which it decays from one
+# reading to the next, the variance of its increment, and its initial variance.
 WHITE, ONCE, KEEP, KICK, START, NOISES = 0, 1, 4, 6, 8, 10
-# What is known of the error of a pose (S, PARTS), row by row: eta (6, 6), its covariance; cross (2, 6, 6), with the two
-# biases that vary; varying (2, 6), their variances; sums (6, 18), of F times what each error drawn once multiplies.
+# Error statistics of a pose (S, PARTS): eta (6, 6), its covariance; cross (2, 6, 6), its covariances with the two
+# varying biases; varying (2, 6), the variances of these; sums (6, 18), of F times the factor of each error drawn once.
 ETA, CROSS, VARYING, SUMS, PARTS = 0, 36, 108, 120, 228
 
 _IN = types.Array(types.float64, 2, "C", readonly=True)
@@ -71,7 +71,7 @@ def _adjoint(pose, scale, out):
 
 @kernel()
 def _add_errors(gain, twist, noises, parts):
-    """Count the errors of a reading: the F of its interval (6, 6), its twist (7,), noises (6, NOISES)."""
+    """Add the errors of a reading. gain (6, 6): F of its interval; twist (7,); noises (6, NOISES)."""
     eta, mixed, varying, sums = _split(parts)
     for i in range(6):
         for j in range(6):
@@ -101,7 +101,7 @@ def _add_errors(gain, twist, noises, parts):
 
 @kernel()
 def _write_variances(lever, noises, parts, variances):
-    """Write the diagonal (6,) of D (covariance of eta, with what is drawn once per run) D', where D is `lever`."""
+    """Write the diagonal (6,) of D C D', where D is `lever` and C the covariance of eta, errors drawn once included."""
     eta, _, _, sums = _split(parts)
     for i in range(6):
         variance = 0.0
@@ -120,23 +120,22 @@ def _write_variances(lever, noises, parts, variances):
 def dead_reckon(measured, noises, pose, parts):
     """Return [pose, twist, variances of position and of rotation about the fixed axes] (S, 19) after a reading.
 
-    measured (S, 7): [twist, seconds that it lasted]. noises (S, 6, NOISES), pose (S, 7) and parts (S, PARTS) are as
-    above; the last two go on in place. Pose X is integrated as X exp(twist dt). With e the error of the measured twist
+    measured (S, 7): [twist, duration in s]. noises (S, 6, NOISES), pose (S, 7) and parts (S, PARTS) are as above; the
+    last two are updated in place. Pose X is integrated as X exp(twist dt). With e the error of the measured twist
     [linear, angular], the error eta = log(X_measured inverse(X_true)) grows in each interval by F e, to first order:
 
         F = dt Ad(X in the middle of the interval),   Ad(R, p) = [[R, skew(p) R], [0, R]]
 
     (Barfoot, State Estimation for Robotics, 2017, section 7.3), so that eta = sum of F_k e_k, and the error of a pose
-    at position p is D eta with D = [[1, -skew(p)], [0, 1]]. An error of heading thus carries off only the path that
-    comes after it. On a straight path of length v t this gives across it, where n is the density of white noise of the
-    rate and b its bias,
+    at position p is D eta with D = [[1, -skew(p)], [0, 1]]. A heading error thus affects only the subsequent path. On a
+    straight path of length v t, the lateral variance is, for a yaw rate with white noise of density n and a bias b,
 
         n^2 t v^2 t^2 / 3   and   b^2 t^2 v^2 t^2 / 4.
 
-    Each term of a Noise enters as NoiseBank draws it: white noise by F W F'; a bias that varies (b' = keep b + kick, of
-    variance P) by its covariance C with eta, C' = (C + F P) keep; what is drawn once per run by the sum A of F times
-    what it multiplies. Not counted: saturation and resolution. Right while the error of the orientation is small (0.1
-    rad adds a percent); the twist and the pose are the measured ones, as an odometer has no others.
+    Each term of a Noise is included as NoiseBank draws it: white noise by F W F'; a varying bias (b' = keep b + kick,
+    of variance P) by its covariance C with eta, C' = (C + F P) keep; errors drawn once per run by the sum A of F times
+    their factors. Saturation and resolution are neglected. This is valid while the orientation error is small (0.1 rad
+    adds a percent). Twist and pose are the measured ones, since an odometer has no others.
     """
     published = np.empty((len(measured), 19))
     gain, lever = np.zeros((6, 6)), np.zeros((6, 6))
@@ -150,7 +149,7 @@ def dead_reckon(measured, noises, pose, parts):
         size = math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
         write_pose(pose[s], (x, y, z, qx / size, qy / size, qz / size, qw / size))
         _adjoint((-x, -y, -z, 0.0, 0.0, 0.0, 1.0), 1.0, lever)
-        # Not by slices: the compiler would take twice as long, for an error about shapes that do not fit.
+        # Assign elements, not slices: the compiler would take twice as long, for the code that checks shapes.
         for i in range(7):
             published[s, i] = pose[s, i]
         for i in range(6):

@@ -44,7 +44,7 @@ class OpticalFlow(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[OpticalFlow], context: SensorContext) -> Measure:
-        """Return the function for the flow at the points where the axes of the sensors meet something."""
+        """Return the function that measures the flow at the points where the sensors' axes hit something."""
         nearest, farthest = limits(sensors)
         cast = caster(np.tile(_AHEAD, (len(sensors), 1, 1)), sensors, context)
 

@@ -16,25 +16,25 @@ from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 
 PERFECT = "none"
-# What stands for no unit.
+# The unit of dimensionless parameters.
 _NO_UNIT = {"1": ""}
-# Parameters between which a sensor measures: the second lies beyond the first.
+# Pairs of parameters that bound a range of measurement; the second must exceed the first.
 _RANGES = (("range_min", "range_max"), ("near", "far"))
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class ParameterGroup(PartOf):
-    """A nested dataclass of parameters, or `none` for one that does nothing.
+    """A nested dataclass of parameters, or `none` for one that has no effect.
 
-    unit: stands for "unit" in the units of its parameters. axes: of a noise, the number of values that have it.
+    unit: replaces "unit" in the units of its parameters. axes: for a noise, the number of values that have it.
     """
 
     unit: str = ""
     axes: int = 1
 
     def form(self, about: str) -> Form:
-        """Return the form of the word, or of the mapping."""
+        """Return the form of the word or the mapping."""
         own = {
             key: spec._replace(unit=spec.unit.replace("unit", self.unit)).form()
             for _, key, spec in plan_of(self.kind).fields
@@ -51,15 +51,15 @@ def parameter(
     high: float = math.inf,
     above: float = -math.inf,
 ) -> Any:
-    """Declare a number, as a field of a sensor's dataclass. World files set it by the name of the field.
+    """Declare a number as a field of a sensor's dataclass. World files set it by the name of the field.
 
     Args:
-        default: Its default.
-        unit: Its unit; "1" if it has none.
-        meaning: What it is, in a few words.
-        low: Its least value.
-        high: Its largest value.
-        above: It must be greater than this.
+        default: Default value.
+        unit: Unit; "1" if it has none.
+        meaning: Description in a few words.
+        low: Smallest allowed value.
+        high: Largest allowed value.
+        above: Exclusive lower bound.
 
     Returns:
         The field.
@@ -68,12 +68,12 @@ def parameter(
 
 
 def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
-    """Declare an integer, as a field of a sensor's dataclass."""
+    """Declare an integer as a field of a sensor's dataclass."""
     return given(Whole(low, high), meaning, _NO_UNIT.get(unit, unit), default=default)
 
 
 def listing(meaning: str) -> Any:
-    """Declare a list of names in the world, as a field of a sensor's dataclass; empty by default."""
+    """Declare a list of names in the world as a field of a sensor's dataclass; empty by default."""
     return given(ListOf(FrameName(), 1), meaning, default=())
 
 
@@ -89,8 +89,8 @@ def group(default: object, unit: str, meaning: str, *, axes: int = 1) -> Any:
     Args:
         default: The dataclass with its defaults.
         unit: Replaces "unit" in the units of its parameters.
-        meaning: What it is, in a few words.
-        axes: Of a Noise, the number of measured values that have it, one after the other.
+        meaning: Description in a few words.
+        axes: For a Noise, the number of consecutive measured values that have it.
 
     Returns:
         The field.
@@ -99,13 +99,13 @@ def group(default: object, unit: str, meaning: str, *, axes: int = 1) -> Any:
 
 
 def axes_of(kind: type[Any], noise: type[Any]) -> dict[str, int]:
-    """Return the parameters of a dataclass that are noise, with the number of values that have each."""
+    """Return the parameters of a dataclass that are noise, each with the number of values that have it."""
     groups = ((name, spec.holds) for name, _, spec in plan_of(kind).fields)
     return {name: held.axes for name, held in groups if isinstance(held, ParameterGroup) and held.kind is noise}
 
 
 def units_of(kind: type[Any], noise: type[Any]) -> tuple[str, ...]:
-    """Return the units of the measured values that have the noises of a dataclass, one after the other."""
+    """Return the unit of each measured value that has a noise of a dataclass, in order."""
     groups = (spec.holds for _, _, spec in plan_of(kind).fields)
     of_noise = (held for held in groups if isinstance(held, ParameterGroup) and held.kind is noise)
     return tuple(held.unit for held in of_noise for _ in range(held.axes))
@@ -121,7 +121,7 @@ def _lists(holds: Any, kind: type[Any]) -> bool:
 
 
 def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:
-    """Return the sensor of class `kind` that a mounting describes; its faults are added to `problems`."""
+    """Return the sensor of class `kind` that a mounting describes, adding its faults to `problems`."""
     return _read(kind(), mounting.parameters, "", mounting, problems)
 
 
@@ -149,7 +149,7 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
 
 
 def _converted(value: Any, spec: Declared) -> Any:
-    """Return a parameter of plain data. Raises ValueError."""
+    """Return a parameter read from plain data. Raises ValueError if it is invalid."""
     holds: Any = spec.holds
     if isinstance(holds, ParameterGroup):
         if value == PERFECT:
@@ -197,7 +197,7 @@ def _in_radians(degrees: float) -> str:
 
 
 def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False) -> Problem:
-    """Return a fault at the place of a parameter, where a file has it; else under the sensor's name."""
+    """Return a fault located at a parameter in its file, or else named after the sensor."""
     places = mounting.parameter_places.get(path)
     if places is None:
         return Problem(mounting.place.where, f"{shown_key(mounting.name)}: {path}", message)
@@ -206,7 +206,7 @@ def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False)
 
 
 def fault(mounting: Sensor, path: str, message: str) -> Problem:
-    """Return a fault of a parameter that is in its range but does not fit the world; if not given, of the sensor."""
+    """Return a fault of a parameter that is in range but does not fit the world; of the sensor if it is not given."""
     if path in mounting.parameter_places:
         return _problem(mounting, path, message)
     key = f"{mounting.place.key.removesuffix('.name')}.{path}" if mounting.place.key else f"{mounting.name}: {path}"

@@ -16,7 +16,7 @@ from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
-# Rays of a cone: one ahead, and so many rings of 6, 12, 18 around it.
+# Number of rings of rays (6, 12, 18) around the central ray of a cone.
 RINGS = 3
 # sensor_msgs/Range.
 _INFRARED = 1
@@ -60,7 +60,7 @@ class Rangefinder(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Rangefinder], context: SensorContext) -> Measure:
-        """Return the function for the least distance (S, 1) over all rays, m."""
+        """Return the function that measures the least distance (S, 1) over all rays, m."""
         fans = np.array([each.fan() for each in sensors])
         if not any(each.field_of_view for each in sensors):
             fans = fans[:, :1]

@@ -17,7 +17,7 @@ from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared
 
-# What S sensors' rays hit now, arrays (S, R).
+# Returns the current hits of S sensors' rays, arrays (S, R).
 Cast = Callable[[FrameState], Echoes]
 
 
@@ -29,8 +29,8 @@ def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray
 
 
 def caster(fans: FloatArray, sensors: Sequence[Any], context: SensorContext) -> Cast:
-    """Return the function that casts rays along fans (S, R, 3) of the sensors' own axes, as far as they can reach."""
-    # Here and not above: what only describes sensors does without numba.
+    """Return the function that casts rays in directions (S, R, 3) along the sensors' own axes, up to their range."""
+    # Imported here so that describing sensors does not require numba.
     from sim_node.simulation.sensors.kernels import turn_rays
 
     turned, reach = np.empty(fans.shape), max(each.range_max for each in sensors)
@@ -50,7 +50,7 @@ def limits(sensors: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
 
 
 def classifier(sensors: Sequence[Any]) -> Report:
-    """Return the function that replaces distances out of the sensors' ranges by -inf and inf."""
+    """Return the function that replaces distances outside of the sensors' ranges by -inf and inf."""
     nearest, farthest = limits(sensors)
     return lambda measured: classified(measured, nearest, farthest)
 
@@ -73,7 +73,7 @@ class RangeNoise:
 
 
 class RangeNoiseBank:
-    """The noise of S sensors with R rays each, each from its own stream; a Disturb of the registry."""
+    """The noise of S sensors with R rays each, drawn from a stream for each sensor; a Disturb of the registry."""
 
     def __init__(self, noises: Sequence[RangeNoise], streams: Sequence[np.random.Generator], rays: int) -> None:
         self._noises, self._streams, self._rays = noises, streams, rays

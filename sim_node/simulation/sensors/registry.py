@@ -33,10 +33,10 @@ class Channels:
     The part of the measurement and the part of the field have the same shape.
 
     Attributes:
-        of: Which part of the measurement's array, as a numpy index.
-        within: The initial contents of the field, with the shape and, in fields of bytes (`uint8[] data`), the type
-            that they have there; by default zeros of the shape of `of`.
-        at: Which part of `within` is overwritten, as a numpy index.
+        of: The part of the measurement's array, as a numpy index.
+        within: The initial contents of the field, with its shape and, for fields of bytes (`uint8[] data`), the type
+            of the numbers in it; by default zeros with the shape of `of`.
+        at: The part of `within` that is overwritten, as a numpy index.
     """
 
     of: Index = ...
@@ -62,7 +62,7 @@ class Channels:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A field of bytes that is made of each measurement, and whose length varies, such as a compressed image.
+    """A field of bytes of varying length that is encoded from each measurement, such as a compressed image.
 
     Attributes:
         encode: Returns the bytes for a measurement.
@@ -76,10 +76,10 @@ def channels(first: int, end: int | None = None) -> Channels:
 
     Args:
         first: The first channel.
-        end: The channel after the last; by default only `first` is taken.
+        end: The channel after the last one; by default only `first` is returned.
 
     Returns:
-        The channels, to be the value of a field of a Message.
+        The channels, to be used as the value of a field of a Message.
     """
     return Channels(slice(first, first + 1 if end is None else end))
 
@@ -88,9 +88,9 @@ def channels(first: int, end: int | None = None) -> Channels:
 class Message:
     """A message that a sensor publishes with each measurement.
 
-    A constant is a number, a text, or numbers in a list or an array; lists of messages are lists of mappings like
-    `fields`. A field that is a message of numbers only (a Vector3, a Pose) accepts them as an array. Other fields keep
-    their default, zero or empty; headers have the measurement's stamp and the sensor's frame.
+    A constant is a number, a text, or a list or array of numbers; a list of messages is a list of mappings like
+    `fields`. A field that is a message of numbers only (a Vector3, a Pose) accepts an array. Other fields keep their
+    default, zero or empty; headers get the measurement's stamp and the sensor's frame.
 
     Attributes:
         topic: Name of the topic, below the sensor's name.
@@ -111,15 +111,15 @@ Report = Callable[[FloatArray], FloatArray]
 
 
 class Disturb(Protocol):
-    """Noise of S sensors, added to what they measured (S, C)."""
+    """Noise of S sensors, added to their measurements (S, C)."""
 
     def __call__(self, measured: FloatArray, /) -> FloatArray:
         """Return the measurements (S, C) with the next noise."""
 
     def state(self) -> Mapping[str, Array]:
-        """Return all that the next noise depends on: arrays by name, with a row for each sensor.
+        """Return everything that the next noise depends on: arrays by name, with a row for each sensor.
 
-        They become columns of the run. Names, shapes and types never change.
+        They become columns of the run. Their names, shapes and types never change.
         """
 
     def restore(self, state: Mapping[str, Array]) -> None:
@@ -131,10 +131,10 @@ class Remembers(Protocol):
     """A Measure or Report that depends on previous measurements."""
 
     def reset(self) -> None:
-        """Forget them: a run begins."""
+        """Forget previous measurements, at the start of a run."""
 
     def state(self) -> Mapping[str, Array]:
-        """Return what it depends on, laid out like the state of a Disturb."""
+        """Return what it depends on, in the same form as the state of a Disturb."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue from a state, to the bit."""
@@ -145,8 +145,8 @@ class SensorType(ABC):
     """Base of sensor types: a frozen dataclass of parameters, declared with `parameter` and `group`.
 
     channels: names of the numbers of a measurement. needs_package: a package that must be installed, or empty.
-    units: of the channels, empty for none; None where these are the units of their noises, one after the other.
-    optical: whether it has a second frame, NAME_optical, with the z axis ahead and the x axis to the right (REP 103).
+    units: units of the channels, empty for none; None if they are the units of their noises, in order. optical: whether
+    it has a second frame, NAME_optical, with the z axis forward and the x axis to the right (REP 103).
     """
 
     rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
@@ -174,7 +174,7 @@ class SensorType(ABC):
         return names_in(cls)
 
     def in_world(self, mounting: Sensor, world: World) -> SensorType:
-        """Return the sensor with what depends on the world that it is mounted in.
+        """Return the sensor with parameters that depend on the world completed.
 
         Args:
             mounting: The entry of the world that describes the sensor.
@@ -189,7 +189,7 @@ class SensorType(ABC):
         return self
 
     def quantities(self) -> Quantities:
-        """Return the noise of each measured quantity and its number of axes: those declared, unless overridden."""
+        """Return the noise and the number of axes of each measured quantity: those declared, unless overridden."""
         return tuple((getattr(self, name), axes) for name, axes in axes_of(type(self), Noise).items())
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Succession: the sensors of a changed world go on where those of the same names were."""
+"""Succession: the sensors of a changed world continue from the state of earlier sensors with the same names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from sim_node.simulation.sensors.suite import SensorRecord, Split
 
 
 def splitting(cohorts: Mapping[str, int]) -> Split:
-    """Return what splits groups by the cohorts of their sensors; those that are not named are in cohort 0."""
+    """Return a function that splits groups by the cohorts of their sensors; unnamed sensors are in cohort 0."""
     return lambda groups: _split(groups, [[cohorts.get(name, 0) for name in group.names] for group in groups])
 
 
 def cohorts_of(groups: Sequence[Group]) -> dict[str, int]:
-    """Return the cohorts of sensors that are not in cohort 0: which of the groups alike they are in."""
+    """Return the cohorts of sensors that are not in cohort 0: the index of their group among those that are alike."""
     seen: dict[Any, int] = {}
     found: dict[str, int] = {}
     for group in groups:
@@ -35,9 +35,9 @@ def cohorts_of(groups: Sequence[Group]) -> dict[str, int]:
 
 
 def split_after(records: Mapping[str, SensorRecord]) -> Split:
-    """Return what splits groups so that sensors measure together only if their clocks and queues are the same.
+    """Return a function that splits groups such that sensors measure together only if their clocks and queues agree.
 
-    A sensor that is altered measures alone.
+    An altered sensor measures alone.
 
     Args:
         records: The sensors before the change.
@@ -50,13 +50,13 @@ def split_after(records: Mapping[str, SensorRecord]) -> Split:
 
 
 def succeed(bank: Bank | CameraBank, group: Group, records: Mapping[str, SensorRecord], step: int) -> None:
-    """Let a bank of sensors go on where the sensors of the same names were, or begin now.
+    """Continue a bank of sensors from the earlier sensors with the same names, or start it now.
 
     Args:
         bank: The bank, at the start of the run.
-        group: Its sensors; either all of them have successors or none.
+        group: Its sensors; either all of them have predecessors or none.
         records: The sensors before the change.
-        step: The present step; new sensors measure after it.
+        step: The current step; new sensors measure after it.
     """
     sources = [source for source in _sources(group, records) if source is not None]
     if not sources:
@@ -80,7 +80,7 @@ def succeed(bank: Bank | CameraBank, group: Group, records: Mapping[str, SensorR
 
 
 def _together(parts: Sequence[tuple[Any, int]]) -> Any:
-    """Return rows of values that are pending, or an Exposure of rows of images."""
+    """Return pending values from several banks as one array, or as one Exposure for images."""
     if all(isinstance(values, np.ndarray) for values, _ in parts):
         return np.stack([values[row] for values, row in parts])
     return _Rearranged(tuple(parts))
@@ -88,12 +88,12 @@ def _together(parts: Sequence[tuple[Any, int]]) -> Any:
 
 @dataclass(frozen=True)
 class _Rearranged:
-    """An Exposure of cameras that belonged to other groups when it began: exposures and the row in each."""
+    """An Exposure composed of the exposures of earlier groups, each with the row of a camera in it."""
 
     parts: tuple[tuple[Exposure, int], ...]
 
     def done(self) -> bool:
-        """Return whether `result` returns at once."""
+        """Return whether `result` would return immediately."""
         return all(exposure.done() for exposure, _ in self.parts)
 
     def result(self) -> npt.NDArray[Any] | None:
@@ -104,7 +104,7 @@ class _Rearranged:
 
 
 def _sources(group: Group, records: Mapping[str, SensorRecord]) -> list[SensorRecord | None]:
-    """Return the earlier sensor of each name, if it measured alike."""
+    """Return the earlier sensor with each name, if its type, rate, latency and shape are the same."""
     found = [records.get(name) for name in group.names]
     return [each if each is not None and _key(each.group) == _key(group) else None for each in found]
 
@@ -139,7 +139,7 @@ def _state(part: Disturb | Remembers) -> Mapping[str, Array]:
 
 
 def _restore(part: Disturb | Remembers, rows: Sequence[tuple[Mapping[str, Array], int]]) -> None:
-    """Restore rows of the states of several parts, unless they are of another kind of noise or memory."""
+    """Restore the state of a part from rows of others' states, unless their noise or memory is of another kind."""
     present = part.state()
     if all(state.keys() == present.keys() for state, _ in rows):
         together = {name: np.stack([state[name][row] for state, row in rows]) for name in present}

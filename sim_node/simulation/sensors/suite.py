@@ -31,9 +31,9 @@ class SensorRecord(NamedTuple):
     """Access to one sensor of a run.
 
     Attributes:
-        group: The sensors that measure with it.
-        row: Its place in the group.
-        bank: Holds what the group published last.
+        group: The sensors that measure together with it.
+        row: Its index in the group.
+        bank: The bank of the group, with the measurements published last.
     """
 
     group: Group
@@ -42,7 +42,7 @@ class SensorRecord(NamedTuple):
 
 
 NO_ALTERATIONS: Mapping[str, Alteration] = MappingProxyType({})
-# Splits groups further, so that sensors that did not start together need not measure together.
+# Divides groups further, so that sensors that did not start together can measure at different steps.
 Split = Callable[[Sequence[Group]], tuple[Group, ...]]
 
 
@@ -124,17 +124,17 @@ class Suite:
         world: The world.
         environment: What sensors perceive besides the motion of their frames; open air by default.
         gravity: Acceleration of free fall (3,) along the fixed frame's axes, m/s².
-        split: Splits the groups of sensors further.
+        split: Divides the groups of sensors further.
         seed: The run's seed, from which all noise is drawn.
-        alterations: What alters the measurements of sensors, by their names; it may change while the run goes on.
+        alterations: Alterations of measurements by name of the sensor; the mapping may change during the run.
 
     Attributes:
         groups: The groups of sensors that measure together.
-        banks: What measures for each group.
-        alterations: What alters their measurements, by their names.
+        banks: The bank of each group.
+        alterations: Alterations of measurements by name of the sensor.
         frames: Names of the sensors' frames, in the order of the rows of `state`.
         state: The motion of the sensors' frames; callers fill it before `measure`.
-        published: What was published last.
+        published: The measurements published last.
         due: The step of the next measurement; infinite without sensors.
 
     Raises:
@@ -183,12 +183,12 @@ class Suite:
         return sum(bank.dropped for bank in self.banks)
 
     def measure(self, step: int, time_ns: int, *, wait: bool = True) -> None:
-        """Measure what is due at a step, with the frames as in `state`.
+        """Run the measurements that are due at a step, with the motion of frames in `state`.
 
         Args:
-            step: The present step.
+            step: The current step.
             time_ns: Simulation time, ns.
-            wait: Whether to wait when too many images are being rendered; otherwise new ones are dropped.
+            wait: Whether to wait if too many images are being rendered; otherwise, new ones are dropped.
         """
         due = math.inf
         for bank in self.banks:
@@ -204,11 +204,11 @@ class Suite:
         self.due = due
 
     def publish(self, step: int, *, wait: bool = True) -> Measurements:
-        """Publish what is due by a step and was not published yet.
+        """Publish the measurements that are due by a step and have not been published.
 
         Args:
-            step: The present step.
-            wait: Whether to wait for images that are being rendered; otherwise a later call returns them.
+            step: The current step.
+            wait: Whether to wait for images that are being rendered; otherwise, a later call returns them.
 
         Returns:
             The measurements.
@@ -221,7 +221,7 @@ class Suite:
         """Subscribe to a sensor.
 
         Args:
-            name: Name of the sensor, which is not a camera.
+            name: Name of a sensor other than a camera.
 
         Returns:
             A queue of the sensor's measurements from now on.
@@ -243,7 +243,7 @@ class Suite:
         }
 
     def adopt(self, before: Suite) -> None:
-        """Take over the subscriptions of the last generation's sensors.
+        """Take over the subscriptions to the sensors of the previous generation.
 
         Args:
             before: The suite of that generation.
@@ -254,7 +254,7 @@ class Suite:
                 bank.move_subscriptions(present)
 
     def declare(self, columns: Columns) -> None:
-        """Declare all that later measurements depend on besides the world and its seed, and what was published last.
+        """Declare the last published measurements, and what later ones depend on besides the world and the seed.
 
         To restore a run, call `reset` with its seed and then restore the columns.
 

@@ -43,7 +43,7 @@ class Touch(SensorType):
         return self
 
     def quantities(self) -> Quantities:
-        """Return that it has no noise."""
+        """Return no quantities: it has no noise."""
         return ()
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
@@ -52,7 +52,7 @@ class Touch(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Touch], context: SensorContext) -> Measure:
-        """Return the function for whether each (S, 1) touches: 0 or 1."""
+        """Return the function that measures whether each sensor (S, 1) touches: 0 or 1."""
         return _Touching(sensors, context)
 
 
@@ -65,7 +65,7 @@ def check_bodies(names: Sequence[str], world: World) -> None:
 
 
 class _Touching:
-    """Whether sensors touch (S, 1), from since when they do (ns, -1 for never) and whether they have said so."""
+    """Measures whether sensors touch (S, 1). It remembers since when (ns, -1 for not) and whether that was reported."""
 
     def __init__(self, sensors: Sequence[Touch], context: SensorContext) -> None:
         self._frames, self._environment = context.frames, context.environment

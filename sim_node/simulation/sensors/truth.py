@@ -28,8 +28,7 @@ class FrameState:
     Attributes:
         pose: Poses (S, 7) [x y z qx qy qz qw] of the frames in the fixed frame, m.
         twist: Twists (S, 6) [linear, angular], m/s and rad/s: velocity of the frame's origin and angular velocity, both
-            along
-            the fixed frame's axes.
+            along the fixed frame's axes.
         acceleration: Their time derivatives (S, 6) [linear, angular], m/s² and rad/s², along the fixed frame's axes.
         gravity: Acceleration of free fall (S, 3) along the fixed frame's axes, m/s²; (3,) is broadcast.
         time_ns: Simulation time, ns, for sensors that depend on the time between measurements.
@@ -45,7 +44,7 @@ class FrameState:
         if np.shape(self.gravity) != (len(self.pose), 3):
             self.gravity = np.array(np.broadcast_to(self.gravity, (len(self.pose), 3)), dtype=np.float64)
         for part in ("pose", "twist", "acceleration", "gravity"):
-            # As kernels require; an array that is so already stays the caller's own.
+            # Kernels need contiguous float64 arrays; an array that is one already is not copied.
             setattr(self, part, np.ascontiguousarray(getattr(self, part), dtype=np.float64))
 
     @classmethod
@@ -63,10 +62,10 @@ class FrameState:
         return cls(np.tile(poses.IDENTITY, (frames, 1)), twist, acceleration, np.asarray(gravity, dtype=np.float64))
 
     def rows(self, rows: slice) -> FrameState:
-        """Return some of the frames, as views of the same arrays.
+        """Return the state of some of the frames, as views of the same arrays.
 
         Args:
-            rows: Which rows.
+            rows: The rows of the frames.
 
         Returns:
             Their state.
@@ -145,16 +144,16 @@ class FrameState:
         return FrameState(poses.compose(self.pose, riders.pose), twist, acceleration, self.gravity, self.time_ns)
 
 
-# Short enough for any vehicle's motion, long enough that a double's rounding of a position 1 km away, divided by its
-# square, stays below 1e-6 m/s².
+# Span of finite differences: short enough for the motion of any vehicle, and long enough that the rounding error of a
+# position 1 km away, divided by its square, stays below 1e-6 m/s².
 SPAN_NS = 1_000_000
 
-# Writes the poses of moving frames in their parents to their rows of poses (K, N, 7), at times (K,) in ns from now.
+# Writes the poses of moving frames in their parents to their rows of an array (K, N, 7), at times (K,) in ns from now.
 WriteInstants = Callable[[FloatArray, IntArray], None]
 
 
 class Stencil(NamedTuple):
-    """Instants, in spans from now, and the weights of mean velocities between neighbours in the derivatives now."""
+    """Instants, in spans from now, and the weights of the mean velocities between them in the current derivatives."""
 
     instants: tuple[int, ...]
     velocity: tuple[float, ...]
@@ -175,8 +174,8 @@ class Differences:
     velocity jumps, the acceleration is the jump divided by the span. `smooth` and `catmull_rom` have no corners, but
     their acceleration jumps at keyframes: there it is the mean of the two sides.
 
-    chains: for each frame its row and those of its ancestors; the state is in the parent of the last, along that one's
-    axes.
+    chains: for each frame, its row and those of its ancestors. The state is relative to the parent of the last one, and
+    along the axes of that parent.
     """
 
     def __init__(self, frames: FrameTable, chains: Sequence[Sequence[int]]) -> None:
@@ -199,7 +198,7 @@ class Differences:
 
 
 def state_of(poses: FloatArray, span: float, stencil: Stencil = CENTRAL) -> FrameState:
-    """Return the state of frames from poses (K, S, 7) in the fixed frame at a stencil's instants, `span` s apart."""
+    """Return the state of frames from poses (K, S, 7) in the fixed frame at the instants of a stencil, span in s."""
     start, end = poses[:-1], poses[1:]
     between = np.empty((*start.shape[:2], 6))
     between[..., :3] = end[..., :3] - start[..., :3]

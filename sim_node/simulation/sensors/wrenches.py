@@ -37,7 +37,7 @@ class Contact(WrenchSensor):
 
     @classmethod
     def measure(cls, sensors: Sequence[Contact], context: SensorContext) -> Measure:
-        """Return the function for the wrenches of contacts (S, 6)."""
+        """Return the function that measures the wrenches (S, 6) of contacts."""
         return lambda state: state.pairs_to_frame(context.environment.contact(context.frames, state.pose[:, :3]))
 
 
@@ -52,5 +52,5 @@ class ForceTorque(WrenchSensor):
 
     @classmethod
     def measure(cls, sensors: Sequence[ForceTorque], context: SensorContext) -> Measure:
-        """Return the function for the wrenches through joints (S, 6)."""
+        """Return the function that measures the wrenches (S, 6) through joints."""
         return lambda state: state.pairs_to_frame(context.environment.joint(context.frames, state.pose[:, :3]))

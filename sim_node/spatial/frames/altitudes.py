@@ -51,7 +51,7 @@ def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Float
 def coarse_geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
     """Return the height of the EGM96 geoid above the WGS84 ellipsoid by the shipped grid: the same on every machine.
 
-    For what is simulated: a run gives the same bytes whether or not finer grids are installed.
+    Used by simulations, so that a run gives the same bytes whether or not finer grids are installed.
 
     Args:
         latitude: Degrees, of any shape that broadcasts with `longitude`.

@@ -214,7 +214,7 @@ def per_block(frames: Frame | tuple[Frame, ...], size: int) -> tuple[Frame, ...]
 
 @lru_cache(maxsize=64)
 def _entries_of(pairs: tuple[tuple[Frame, Frame], ...]) -> tuple[tuple[Any, IntArray, IntArray], FloatArray] | None:
-    """Return which entry each one is between these frames of each block, and its sign; None for other rotations."""
+    """Return the source index and the sign of each entry if all blocks are only reordered; None for other rotations."""
     for there, here in pairs:
         check_directions(there, here)
     orders = [order for there, here in pairs if (order := reordering(there, here))]
@@ -228,7 +228,7 @@ def _entries_of(pairs: tuple[tuple[Frame, Frame], ...]) -> tuple[tuple[Any, IntA
 def rotated_covariance(covariance: FloatArray, matrices: list[FloatArray]) -> FloatArray:
     """Return T C T^T, where T rotates each block by its matrix (3, 3).
 
-    Entries in which unknown ones take part are NaN.
+    Entries that depend on unknown ones are NaN.
     """
     turn = np.zeros(covariance.shape[-2:])
     for block, matrix in enumerate(matrices):

@@ -43,14 +43,14 @@ Frames = Frame | tuple[Frame, ...]
 
 
 class Tagged:
-    """Numbers with a tag: two are equal if both parts are. Subclasses define all other operators, NumPy none."""
+    """Numbers with a tag, equal if both parts are. Only subclasses define other operators; NumPy's are disabled."""
 
     values: FloatArray
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     def _tag(self) -> object:
-        """Return what says in what the numbers are."""
+        """Return the tag: the frame, frames or datum of the numbers."""
         return tuple(getattr(self, field.name) for field in fields(self) if field.name != "values")  # type: ignore[arg-type]
 
     def __eq__(self, other: Self) -> bool:  # type: ignore[override]
@@ -119,7 +119,7 @@ class Position(Tagged):
         return _expected(self, self.frame, frame)
 
     def __sub__(self, other: Position) -> Displacement:
-        """Return the way from another position in the same frame to this one."""
+        """Return the displacement from another position in the same frame to this one."""
         if not isinstance(other, Position):
             return NotImplemented
         if (self.frame, self.origin) != (other.frame, other.origin):
@@ -143,7 +143,7 @@ class Position(Tagged):
 
 @dataclass(frozen=True, eq=False)
 class _Free(Tagged):
-    """Vectors without a place, by their components along the axes of a frame."""
+    """Free vectors, by their components along the axes of a frame."""
 
     values: FloatArray
     frame: Frame
@@ -216,7 +216,7 @@ class _Free(Tagged):
 
 
 class Velocity(_Free):
-    """Velocities by their components along the axes of a frame; or other vectors without a place.
+    """Velocities or other free vectors, by their components along the axes of a frame.
 
     Args:
         values: Array-like (..., 3), usually in m/s. It is copied.
@@ -229,7 +229,7 @@ class Velocity(_Free):
 
 
 class Displacement(_Free):
-    """Ways from one position to another along the axes of a frame.
+    """Displacements from one position to another, along the axes of a frame.
 
     Args:
         values: Array-like (..., 3), m. It is copied.
@@ -243,7 +243,7 @@ class Displacement(_Free):
 
 @dataclass(frozen=True, eq=False)
 class _Between(Tagged):
-    """Values of one frame in another. A subclass states the width of a row and what the values are."""
+    """Values that relate two frames. A subclass defines the width of a row and the name of the values."""
 
     values: FloatArray
     frames: FramePair

@@ -1,8 +1,9 @@
-"""Single vectors and attitudes that carry their frame, as plain floats: for each message that comes in or goes out.
+"""Single vectors and attitudes that carry their frame, as plain floats, for incoming and outgoing messages.
 
-Each frame is a class, so that type checkers find a wrong mix. Vectors of one frame can be added and subtracted, and
-scaled by a number; any other operation, and any with two frames, is a TypeError that names both. Two frames are never
-equal. tagged.py has arrays. The conversions are those of conversions.py, against which they are tested.
+Each frame is a class, so that type checkers find wrong combinations. Vectors of one frame can be added, subtracted and
+scaled by a number; any other operation, and any with two frames, is a TypeError that names both. Vectors of different
+frames are never equal. For arrays, see tagged.py. The conversions are those of conversions.py, against which they are
+tested.
 
     position = Ned((fields.x, fields.y, fields.z))
     position.to_enu().up                            # a float
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 
 _S = math.sqrt(0.5)
 _Numbers = tuple[float, ...]
-# Of `of_...`: a constructor looks at numbers that are right there, and takes four times as long.
+# Used by the `of_...` methods: a constructor would check the numbers again, and take four times as long.
 _new = object.__new__
 
 
 class _Tagged:
-    """Numbers of a frame. No tuple and no number: Python refuses each operation that a subclass does not define."""
+    """Numbers in a frame. Neither a tuple nor a number, so that Python rejects operations that a subclass lacks."""
 
     __slots__ = ("_numbers",)
-    __array_ufunc__ = None  # so that NumPy refuses them, too
+    __array_ufunc__ = None  # so that NumPy rejects them, too
     _size: ClassVar[int]
 
     def __init__(self, numbers: Sequence[float] | FloatArray) -> None:
-        if type(numbers) is not tuple:  # mostly it is one, and this is called for each message
+        if type(numbers) is not tuple:  # the usual case, and this is called for each message
             if isinstance(numbers, _Tagged):
                 raise FrameMismatch(f"{self._what()} cannot be made of {numbers._what()}; convert it")
             numbers = tuple(numbers)
@@ -51,12 +52,12 @@ class _Tagged:
 
     @classmethod
     def _what(cls) -> str:
-        """Return what it is, for messages."""
+        """Return a description for messages."""
         raise NotImplementedError
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Its numbers in the order of its class, without the frame; less costly than iteration, for hot paths."""
+        """The numbers in the order of the class, without the frame; faster than iteration, for hot paths."""
         return self._numbers
 
     def __eq__(self, other: Self) -> bool:  # type: ignore[override]
@@ -169,11 +170,11 @@ class Ned(_Vector):
 
     @staticmethod
     def along(yaw: YawNed, length: float, down: float = 0.0) -> Ned:
-        """Return a vector by its direction, such as a velocity by course and speed.
+        """Return a vector from its direction and length, such as a velocity from course and speed.
 
         Args:
-            yaw: Its direction.
-            length: Of its horizontal part.
+            yaw: Direction of the horizontal part.
+            length: Length of the horizontal part.
             down: Component downwards.
 
         Returns:
@@ -314,7 +315,7 @@ Body = TypeVar("Body", bound=_Vector)
 
 
 class _Attitude(_Tagged, Generic[World, Body]):
-    """A quaternion that turns vectors of the class `body` into those of the class `world`."""
+    """A quaternion that rotates vectors of the class `body` into those of the class `world`."""
 
     __slots__ = ()
     _size = 4
@@ -442,7 +443,7 @@ class AttitudeEnu(_Attitude[Enu, Flu]):
         """Return the attitude of a level body.
 
         Args:
-            yaw: Where it looks.
+            yaw: Yaw of its forward axis.
 
         Returns:
             The attitude in ENU.

@@ -1,4 +1,4 @@
-"""Single yaws and headings that carry the axes from which they count. Vectors and attitudes are in vectors.py."""
+"""Single yaws and headings that carry their convention. Vectors and attitudes are in vectors.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class YawEnu:
         """Return the yaw clockwise from north.
 
         Returns:
-            The yaw in NED, in [-pi, pi]; NaN for what is not finite.
+            The yaw in NED, in [-pi, pi]; NaN if it is not finite.
         """
         return YawNed(_other(self.radians))
 
@@ -49,7 +49,7 @@ class YawNed:
         """Return the yaw counterclockwise from east.
 
         Returns:
-            The yaw in ENU, in [-pi, pi]; NaN for what is not finite.
+            The yaw in ENU, in [-pi, pi]; NaN if it is not finite.
         """
         return YawEnu(_other(self.radians))
 
@@ -62,7 +62,7 @@ class YawNed:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading in degrees clockwise from north, as of compasses, courses and missions.
+    """A heading in degrees clockwise from north, as used for compasses, courses and missions.
 
     Attributes:
         degrees: The angle; NaN if it is not known.
@@ -117,7 +117,7 @@ class Heading:
         """Return the yaw counterclockwise from east.
 
         Returns:
-            The yaw in ENU; NaN for what is not finite.
+            The yaw in ENU; NaN if it is not finite.
         """
         return YawEnu(math.radians(90.0 - self.degrees) if math.isfinite(self.degrees) else math.nan)
 

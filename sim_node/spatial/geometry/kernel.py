@@ -30,12 +30,12 @@ from sim_node.interrupt import held
 from sim_node.limits import free_addresses
 
 _warned = False
-# What LLVM may map for compiled code at once. It ends the process where it gets less.
+# Memory that LLVM may map at once for compiled code. It aborts the process if it gets less.
 _CODE_BYTES = 16 << 20
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Keeps KeyboardInterrupt away from numba and LLVM: their callbacks drop it, and the compiler fails then."""
+    """Defers KeyboardInterrupt while numba and LLVM compile: their callbacks drop it, which makes the compiler fail."""
 
     def on_start(self, event: object) -> None:
         free = free_addresses()
@@ -51,9 +51,9 @@ event.register("numba:compiler_lock", _Compiling())
 
 
 def _load_array_functions() -> None:
-    """Load what numba needs for any kernel with arrays, but not scipy.linalg.
+    """Load what numba needs for any kernel with arrays, except scipy.linalg.
 
-    numba imports that, for 0.2 s, only to see that it is there, and again where a kernel uses linear algebra.
+    numba imports scipy.linalg, which takes 0.2 s, only to check that it exists; kernels that use it import it again.
     """
     before = getattr(linalg, "ensure_blas", None)
     if before is None or find_spec("scipy") is None:
@@ -71,7 +71,7 @@ _load_array_functions()
 def kernel(*signature: object, **options: object) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function to machine code, which is kept on disk for later processes if possible.
 
-    signature: numba's signature, to compile at once; without it, the first call compiles. options: those of numba.njit.
+    signature: numba's signature, to compile immediately; without it, the first call compiles. options: for numba.njit.
     numba keeps the code in $NUMBA_CACHE_DIR, else in __pycache__ beside the source, else in the user's cache folder
     ($XDG_CACHE_HOME, ~/.cache). If none of them is writable, as on a read-only system, each process compiles the code,
     and one warning is logged. The code is compiled again if the file of the kernel changes, or one from which it uses
@@ -100,11 +100,11 @@ def kernel(*signature: object, **options: object) -> Callable[[Callable[..., Any
 
 
 def bound(function: Any, *arguments: object) -> Callable[[], Any]:
-    """Return a call of a kernel with arguments that stay the same, arrays and numbers; what arrays hold may change.
+    """Return a function that calls a kernel with fixed arguments, arrays and numbers. Contents of arrays may change.
 
-    At each call, a kernel looks up the types of its arguments, and counts references to each array: with a dozen, that
-    takes several times as long as what most kernels do. Here machine code finds all of them at one address. A kernel
-    that returns one of its arguments cannot be called so.
+    On each call, a kernel determines the types of its arguments and counts references to each array. With a dozen
+    arguments, that takes several times as long as the work of most kernels. Here, machine code finds all arguments at
+    one address. This does not work for kernels that return one of their arguments.
     """
     block = np.array([word for argument in arguments for word in _words(argument)], dtype=np.int64)
     call = partial(_launcher(function, tuple(map(function.typeof_pyval, arguments))), block.ctypes.data)
@@ -113,7 +113,7 @@ def bound(function: Any, *arguments: object) -> Callable[[], Any]:
 
 
 def _words(argument: Any) -> list[int]:
-    """Return an argument as machine code has it, in words of 8 bytes: an array without references to count."""
+    """Return the machine representation of an argument in words of 8 bytes, for arrays without reference counting."""
     if isinstance(argument, np.ndarray):
         place = [argument.size, argument.itemsize, argument.ctypes.data]
         return [0, 0, *place, *argument.shape, *argument.strides]
@@ -139,7 +139,7 @@ def _launcher(function: Any, signature: tuple[types.Type, ...]) -> Any:
         return values(address), generate
 
     arguments_at: Any = intrinsic(typed)
-    # What else calls it does so by the kernel; wrappers take the compiler longer than most kernels.
+    # Other callers use the kernel itself. Compiling wrappers would take longer than compiling most kernels.
     options = {**function.targetoptions, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
     options.pop("nopython", None)  # njit sets it, and warns of it
     called = njit(**options)(function.py_func)
@@ -153,18 +153,18 @@ def _launcher(function: Any, signature: tuple[types.Type, ...]) -> Any:
     return launch.compile((types.int64,))
 
 
-# What numba raises for a folder or a file that cannot be read or written, or that is incomplete.
+# Exceptions of numba for a cache folder or file that cannot be read or written, or that is incomplete.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """numba's cache of a function, in which a full disk or a damaged file does not make a call fail.
+    """numba's cache of a function, made robust against a full disk and damaged files.
 
-    numba updates it when the function's own file changes. But machine code also contains that of the kernels that it
-    calls and the constants that it uses, so that the files of these count, too.
+    numba invalidates it when the function's own file changes. The machine code also includes the kernels that it calls
+    and the constants that it uses, so their files count here, too.
     """
 
-    # What else the code of a launcher depends on, if it is one.
+    # What the code of a launcher depends on in addition, if it is one.
     _launched: tuple[object, ...] = ()
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -174,7 +174,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _stamps[file])
 
     def of_launcher(self, signature: tuple[types.Type, ...]) -> _Cache:
-        """Return what keeps the code of a launcher, beside that of the function."""
+        """Return the cache for the code of a launcher, next to that of the function."""
         other = copy(self)
         other._launched = (_digest(__file__), *signature)
         return other

@@ -250,7 +250,7 @@ def continuous(qs: npt.ArrayLike) -> FloatArray:
 
 
 def _components(rows: FloatArray) -> Any:
-    """Return the columns of (..., n); a single row as Python floats, many times faster than 0-d arrays."""
+    """Return the columns of (..., n); for a single row, as Python floats, which are much faster than 0-d arrays."""
     return rows.tolist() if rows.ndim == 1 else [rows[..., i] for i in range(rows.shape[-1])]
 
 
@@ -263,7 +263,7 @@ def _upper(q: FloatArray) -> FloatArray:
 
 
 def wrapped(angle: FloatArray) -> FloatArray:
-    """Return angles less the whole turns in them: from -pi to pi, rad."""
+    """Return angles wrapped to [-pi, pi], rad."""
     return np.asarray(angle - 2.0 * np.pi * np.rint(angle / (2.0 * np.pi)))
 
 

@@ -9,7 +9,7 @@ from sim_node.names import convention
 from sim_node.spatial.tree.errors import seconds
 from sim_node.text import printable
 
-# What leads to the last child, to another one, and beside others.
+# Lines of the tree: to the last child, to any other child, and past other children.
 LINES = ("└─ ", "├─ ", "│  ")
 _ASCII_LINES = ("`- ", "|- ", "|  ")
 
@@ -37,7 +37,7 @@ class FrameInfo(NamedTuple):
 
     @property
     def convention(self) -> str:
-        """Its axes, which its name determines; see `names.convention`."""
+        """The convention of its axes, determined by its name; see `names.convention`."""
         return convention(self.name, is_root=self.parent is None)
 
 
@@ -63,7 +63,7 @@ def remark(frame: FrameInfo) -> str:
 
 
 def lines_in(encoding: str | None) -> Sequence[str]:
-    """Return LINES as a stream with this encoding can write them."""
+    """Return LINES, or ASCII replacements if a stream with this encoding cannot write them."""
     try:
         "".join(LINES).encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):

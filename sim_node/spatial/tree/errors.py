@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sim_node.text import nearest, shown, shown_chain
 
-# 2001-09-09: no simulation lasts so long, and no clock that is set is earlier.
+# 2001-09-09: no simulation lasts that long, and no wall clock that has been set is earlier.
 EARLIEST_WALL_TIME_NS = 10**18
 
 
@@ -72,7 +72,7 @@ class Disconnected(TransformError):
 
 
 def is_wall_time(time_ns: int) -> bool:
-    """Return whether a time (ns) is one of the wall clock, and not of a simulation, which begins near zero."""
+    """Return whether a time (ns) is from the wall clock, as opposed to a simulation, which starts near zero."""
     return time_ns >= EARLIEST_WALL_TIME_NS
 
 
@@ -162,7 +162,7 @@ class InvalidTransform(TransformError, ValueError):
 
     Attributes:
         refusals: The transforms that were refused.
-        of: Number of transforms in the batch.
+        of: Total number of transforms in the batch.
     """
 
     MAX_SHOWN = 5

@@ -24,9 +24,9 @@ Indices = npt.NDArray[np.int32]
 Stamps = npt.NDArray[np.int64]
 Faults = npt.NDArray[np.uint8]
 
-# In place of the index of a frame if the tree is full, or if the name is too long.
+# Returned instead of the index of a frame if the tree is full, or if the name is too long.
 NO_ROOM, NAME_TOO_LONG = -2, -3
-# Characters. The memory for the names of a full tree is bounded, too.
+# Maximum length of a name, characters, which bounds the memory for the names of a full tree.
 MAX_NAME = 1024
 
 _log = logging.getLogger(__name__)
@@ -214,7 +214,7 @@ class Storage:
         self.rings.make(child, layout.STATIC if static else layout.DYNAMIC)
 
     def _warn(self, about: str, text: str) -> None:
-        """Log what any publisher can cause at its rate, with any names: seldom, whatever the name."""
+        """Log, at a limited rate for all names together, what any publisher can cause at any rate with any names."""
         if line := self._limit.admit(about, text, time.monotonic_ns()):
             _log.warning("%s", line)
 

@@ -22,13 +22,13 @@ class Wait:
     _waits: Waits
 
     def cancel(self) -> None:
-        """Remove the callback. This has no effect after it was called, and may be done at any time."""
+        """Remove the callback. This may be called at any time, and has no effect after the callback was called."""
         self._waits.remove(self)
 
 
 @dataclass(eq=False)
 class Waits:
-    """All pending callbacks. Who stores transforms calls `wake` after releasing the tree's lock."""
+    """All pending callbacks. Whoever stores transforms calls `wake` after releasing the tree's lock."""
 
     _pending: list[Wait] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)

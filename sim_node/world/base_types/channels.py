@@ -1,4 +1,4 @@
-"""What the output channels of an autopilot command on a base: from parts of what it can do, -1 to 1, to a twist."""
+"""Output channels of an autopilot on a base: conversion of normalised values, -1 to 1, to a twist."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sim_node.world.base_types.registry import BaseType, kinematics_of
 class BaseChannels:
     """The channels of one base.
 
-    Each commands a driven wheel, as a part of its rate when the base drives straight ahead at full speed; or, as parts
-    of the limits, `throttle` (forwards), `lateral` and `turn` (both to the right, as autopilots have them); or
-    `steering`, a part of the largest steering angle, to the right; or nothing (`none`).
+    Each channel commands a driven wheel, as a fraction of its rate at full speed straight ahead; or `throttle`
+    (forwards), `lateral` or `turn` (both to the right, as is usual for autopilots), as a fraction of the limit; or
+    `steering` (to the right), as a fraction of the maximum steering angle; or nothing (`none`).
 
     Args:
-        roles: What each channel commands, in their order.
+        roles: What each channel commands, in order.
         shape: The base.
-        linear: Its full speed, m/s.
-        angular: Its full yaw rate, rad/s.
+        linear: Maximum speed, m/s.
+        angular: Maximum yaw rate, rad/s.
     """
 
     def __init__(self, roles: Sequence[str], shape: BaseType, linear: float, angular: float) -> None:
@@ -31,19 +31,19 @@ class BaseChannels:
         self._linear, self._angular, self._shape = linear, angular, shape
         self._kinematics = kinematics_of([shape])
         ahead = np.array([[linear, 0.0, 0.0]])
-        # Of a mecanum base's or an omni's, some wheels stand still when it drives straight ahead.
+        # Take the fastest wheel: some wheels of an omni base stand still when it drives straight ahead.
         self._fastest = float(np.abs(self._kinematics.inverse(ahead)[0]).max())
         self._wheels = [roles.index(role) for role in shape.driven] if set(shape.driven) <= set(roles) else []
         self._at = {role: index for index, role in enumerate(roles)}
 
     def twist(self, values: Sequence[float]) -> tuple[float, float, float]:
-        """Return what channels command.
+        """Return the twist that the channels command.
 
         Args:
-            values: One for each channel, -1 to 1.
+            values: A value for each channel, -1 to 1.
 
         Returns:
-            [vx vy wz] along the axes of the base (FLU), m/s and rad/s.
+            Twist [vx vy wz] along the axes of the base (FLU), m/s and rad/s.
         """
         if self._wheels:
             rates = self._fastest * np.array([[values[index] for index in self._wheels]])
@@ -53,7 +53,7 @@ class BaseChannels:
         ahead = throttle * self._linear
         if "steering" in self._at and isinstance(self._shape, Ackermann):
             angle = -self._value(values, "steering") * self._shape.max_steering
-            # A car that stands cannot turn; its wheels are steered once it moves.
+            # A car that stands still cannot turn; its wheels are steered once it moves.
             bend = math.tan(angle) / self._shape.wheelbase if abs(ahead) > STANDING else 0.0
             return ahead, 0.0, ahead * bend
         return ahead, -lateral * self._linear, -turn * self._angular

@@ -1,4 +1,4 @@
-"""The shipped kinds of bases: wheels that roll, with or without rollers, and a car."""
+"""The shipped kinds of bases: bases with unsteered wheels, with or without rollers, and a car."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sim_node.world.declared import declared, rule
 
 # Below this speed a car cannot turn, m/s.
 STANDING = 1e-9
-# Of a mecanum base, from the heading of each wheel to the axis of the roller that touches the ground. Seen from above
-# the rollers on top of the wheels make an X, those below an O.
+# Angle of each wheel of a mecanum base from its heading to the axis of the roller that touches the ground, rad. Seen
+# from above, the upper rollers of the four wheels form an X, the lower ones an O.
 ROLLERS = (-math.pi / 4, math.pi / 4, math.pi / 4, -math.pi / 4)
 
 
 class LinearKinematics:
-    """Kinematics of K bases: rates of wheels are a matrix times the twist.
+    """Kinematics of K bases whose wheel rates are a matrix times the twist.
 
     Args:
-        matrices: (K, D, 3), rad/s for each m/s or rad/s.
+        matrices: Matrices (K, D, 3) from twists to wheel rates, rad/s per m/s or rad/s.
         sideways: Whether the bases can move sideways.
     """
 
@@ -34,15 +34,15 @@ class LinearKinematics:
         self._no_angles = np.zeros((len(matrices), 0))
 
     def nearest(self, twists: FloatArray) -> FloatArray:
-        """Return twists without the sideways velocity, where wheels do not allow one."""
+        """Return the twists without their sideways velocity if the wheels do not allow it."""
         return np.asarray(twists * self._allowed)
 
     def inverse(self, twists: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return rates (K, D), and no angles."""
+        """Return wheel rates (K, D), and no steering angles."""
         return np.asarray(np.matmul(self._matrices, twists[:, :, None])[:, :, 0]), self._no_angles
 
     def forward(self, rates: FloatArray, angles: FloatArray) -> FloatArray:
-        """Return twists (K, 3), by the pseudoinverse: the best fit of more wheels than are needed."""
+        """Return twists (K, 3) by the pseudoinverse: the least-squares fit to redundant wheels."""
         return np.asarray(np.matmul(self._inverses, rates[:, :, None])[:, :, 0])
 
 
@@ -50,10 +50,11 @@ class Wheel(NamedTuple):
     """A wheel that is not steered.
 
     Attributes:
-        x, y: Its position in the base, m.
-        heading: The direction in which it rolls, rad from the base's x axis.
-        roller: The angle from the heading to the axis of the roller on the ground, rad; 0 for a wheel without rollers,
-            and for one that rollers let slide along its own axis.
+        x: Position in the base, m.
+        y: Position in the base, m.
+        heading: Direction in which it rolls, rad from the base's x axis.
+        roller: Angle from the heading to the axis of the roller on the ground, rad; 0 for a wheel without rollers, and
+            for one whose rollers let it slide along its own axle.
     """
 
     x: float
@@ -74,20 +75,20 @@ class _Rolling(BaseType):
 
     @abstractmethod
     def wheels(self) -> Sequence[Wheel]:
-        """Return its driven wheels."""
+        """Return the driven wheels."""
 
     @classmethod
     def kinematics(cls, bases: Sequence[_Rolling]) -> LinearKinematics:
-        """Return theirs."""
+        """Return the kinematics of bases."""
         return LinearKinematics(np.array([_rates(each) for each in bases]), sideways=cls.sideways)
 
 
 def _rates(of: _Rolling) -> FloatArray:
-    """Return the matrix (D, 3) from the twist of a base to the rates of its wheels, rad/s for each m/s or rad/s.
+    """Return the matrix (D, 3) from the twist of a base to its wheel rates, rad/s per m/s or rad/s.
 
-    A wheel at the rate w moves its rim by w r along its heading, and a roller turns freely across its own axis: along
-    that axis, the wheel's velocity is that of its rim. (Siegwart and Nourbakhsh, Introduction to Autonomous Mobile
-    Robots, section 3.2.3, the rolling constraint of a Swedish wheel.)
+    The rim of a wheel at rate w moves at w r along the heading. A roller spins freely about its own axis; along that
+    axis, the velocity of the wheel's centre equals that of the rim. (Siegwart and Nourbakhsh, Introduction to
+    Autonomous Mobile Robots, section 3.2.3, the rolling constraint of a Swedish wheel.)
     """
     x, y, heading, roller = np.array(of.wheels()).T
     along = heading + roller
@@ -129,7 +130,7 @@ class Skid(_Rolling):
     sideways: ClassVar = False
 
     def wheels(self) -> Sequence[Wheel]:
-        """Return those of a differential base with the effective track."""
+        """Return the wheels of a differential base with the effective track."""
         return Differential(self.wheel_radius, self.track * self.track_factor).wheels()
 
 
@@ -158,26 +159,26 @@ class Ackermann(BaseType):
 
     @classmethod
     def kinematics(cls, bases: Sequence[Ackermann]) -> AckermannKinematics:
-        """Return theirs."""
+        """Return the kinematics of bases."""
         return AckermannKinematics(np.array([[b.wheel_radius, b.wheelbase, b.track, b.max_steering] for b in bases]))
 
 
 class AckermannKinematics:
-    """Kinematics of K cars. A car that stands cannot turn, and its wheels are straight.
+    """Kinematics of K cars. A car that stands still cannot turn, and its wheels are straight.
 
     Args:
-        dimensions: (K, 4) wheel radius, wheelbase and track, m, and the largest angle, rad.
+        dimensions: Dimensions (K, 4): wheel radius, wheelbase and track, m, and maximum steering angle, rad.
     """
 
     def __init__(self, dimensions: FloatArray) -> None:
         radius, base, track, steering = dimensions.T
         self._radius, self._base = radius[:, None], base[:, None]
         self._most = np.tan(steering) / base
-        # From the middle to the left wheel and to the right one, along y.
+        # Distance along y from the middle to the left and the right wheel.
         self._aside = np.stack([track / 2, -track / 2], axis=1)
 
     def nearest(self, twists: FloatArray) -> FloatArray:
-        """Return twists whose curvature the steering reaches, without sideways velocity."""
+        """Return the twists with their curvature limited to that of the steering, without sideways velocity."""
         found = np.array(twists)
         found[:, 1] = 0.0
         found[:, 2] = twists[:, 0] * self._curvatures(twists)
@@ -190,14 +191,14 @@ class AckermannKinematics:
         return rates, np.arctan(self._base * bend / (1.0 - self._aside * bend))
 
     def forward(self, rates: FloatArray, angles: FloatArray) -> FloatArray:
-        """Return twists: the speed of the middle of the rear axle, and the mean curvature of the two front wheels."""
+        """Return twists from the speed of the middle of the rear axle and the mean curvature of the front wheels."""
         tangent = np.tan(angles)
         bend = (tangent / (self._base + tangent * self._aside)).mean(axis=1)
         speed = (rates * self._radius).mean(axis=1)
         return np.stack([speed, np.zeros_like(speed), speed * bend], axis=1)
 
     def _curvatures(self, twists: FloatArray) -> FloatArray:
-        """Return the curvature (K,) of the path, 1/m, that the steering reaches."""
+        """Return the curvature (K,) of the path, 1/m, limited to that of the steering."""
         speed = twists[:, 0]
         moving = np.abs(speed) > STANDING
         bend = np.divide(twists[:, 2], speed, out=np.zeros_like(speed), where=moving)
@@ -237,7 +238,7 @@ class Omni(_Rolling):
     driven: ClassVar = ("first", "second", "third")
 
     def wheels(self) -> Sequence[Wheel]:
-        """Return them counterclockwise."""
+        """Return the wheels counterclockwise."""
         angles = [self.first_angle + k * 2.0 * math.pi / 3.0 for k in range(3)]
         r = self.base_radius
         return [Wheel(r * math.cos(each), r * math.sin(each), each + math.pi / 2.0) for each in angles]

@@ -1,4 +1,4 @@
-"""Motion in the plane at a constant twist, exactly: arcs."""
+"""Exact planar motion at a constant twist: arcs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ def arcs(twists: FloatArray, seconds: float) -> FloatArray:
     """Return the displacement of a base that moves at a constant twist: the exponential of SE(2).
 
     Args:
-        twists: (K, 3) [vx vy wz] along the base's axes, m/s and rad/s.
-        seconds: For how long.
+        twists: Twists (K, 3) [vx vy wz] along the base's axes, m/s and rad/s.
+        seconds: Duration, s.
 
     Returns:
-        (K, 3) [x y yaw] of where it ends, in the axes of where it began, m and rad.
+        Displacements (K, 3) [x y yaw] along the initial axes of the base, m and rad.
     """
     vx, vy, turn = twists[:, 0] * seconds, twists[:, 1] * seconds, twists[:, 2] * seconds
     half = 0.5 * turn

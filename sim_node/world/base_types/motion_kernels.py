@@ -7,13 +7,13 @@ import math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.spatial.geometry.kernel import kernel
 
-# Below this angle (rad) a chord is as long as its arc, to the last bit.
+# Angle (rad) below which a chord is as long as its arc, to the last bit.
 _STRAIGHT = 1e-8
 
 
 @kernel(nogil=True, error_model="numpy")
 def unexpired(commands: FloatArray, now: float, wanted: FloatArray) -> None:
-    """Write the twists (K, 3) that are commanded at a time in s: commands (K, 4) hold until their last column."""
+    """Write the twists (K, 3) commanded at a time, s. Commands (K, 4) expire at the time in their last column."""
     for k in range(commands.shape[0]):
         alive = commands[k, 3] > now
         for i in range(3):
@@ -29,10 +29,10 @@ def approach_twists(
     setpoints: FloatArray,
     changes: FloatArray,
 ) -> None:
-    """Move setpoints (K, 3) towards wanted twists (K, 3), and write by how much; changes (K, 3) has the last ones.
+    """Move setpoints (K, 3) towards wanted twists (K, 3) within limits, and update changes (K, 3) per timestep.
 
-    All limits are those upwards, then those downwards. fastest (K, 2, 2): m/s and rad/s; a twist beyond is scaled down
-    as a whole. most (K, 2, 3): the largest changes. jerks (K, 2, 3): the largest changes of changes.
+    Limits are those in the positive, then in the negative direction. fastest (K, 2, 2): maximum m/s and rad/s; a larger
+    twist is scaled down as a whole. most (K, 2, 3): maximum changes. jerks (K, 2, 3): maximum changes of the changes.
     """
     for k in range(wanted.shape[0]):
         forwards, leftwards = fastest[k, int(wanted[k, 0] < 0.0), 0], fastest[k, int(wanted[k, 2] < 0.0), 1]
@@ -47,7 +47,7 @@ def approach_twists(
 
 @kernel(nogil=True, error_model="numpy")
 def count_odometry(twists: FloatArray, seconds: float, odometry: FloatArray) -> None:
-    """Advance odometry (K, 8) [x y yaw vx vy wz path turned] by constant twists (K, 3); see motion.arcs."""
+    """Advance odometry (K, 8) [x y yaw vx vy wz path turned] at constant twists (K, 3); see motion.arcs."""
     for k in range(twists.shape[0]):
         vx, vy, turn = twists[k, 0] * seconds, twists[k, 1] * seconds, twists[k, 2] * seconds
         half = 0.5 * turn

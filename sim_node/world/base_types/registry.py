@@ -1,4 +1,4 @@
-"""Kinds of bases by name, what each declares, and kinematics of several bases at once."""
+"""The registry of kinds of bases, the interface of a kind, and kinematics of several bases together."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ from sim_node.world.quantities import Number
 class Kinematics(Protocol):
     """The kinematics of K bases of one kind, whose wheels roll without slipping.
 
-    Twists (K, 3) are [vx vy wz] of the base's origin along its axes (FLU), m/s and rad/s. Rates (K, D) are those of the
-    driven wheels, rad/s, positive forwards; angles (K, S) those of the steered wheels, rad, positive to the left.
+    Twists (K, 3) are [vx vy wz] of the base's origin along its axes (FLU), m/s and rad/s. Rates (K, D) of driven wheels
+    are positive forwards, rad/s; angles (K, S) of steered wheels are positive to the left, rad.
     """
 
     def nearest(self, twists: FloatArray) -> FloatArray:
         """Return twists that the bases can follow.
 
         Args:
-            twists: (K, 3).
+            twists: Twists (K, 3).
 
         Returns:
-            The given ones without what wheels do not allow (K, 3).
+            The twists (K, 3) without what the wheels do not allow.
         """
 
     def inverse(self, twists: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what wheels do to make twists.
+        """Return the wheel rates and steering angles that produce twists.
 
         Args:
-            twists: (K, 3), which the bases can follow.
+            twists: Twists (K, 3) that the bases can follow.
 
         Returns:
-            Rates (K, D) and angles (K, S).
+            Rates (K, D), rad/s, and angles (K, S), rad.
         """
 
     def forward(self, rates: FloatArray, angles: FloatArray) -> FloatArray:
-        """Return the twists that wheels make.
+        """Return the twists that wheel rates and steering angles produce.
 
         Args:
-            rates: (K, D), rad/s.
-            angles: (K, S), rad.
+            rates: Rates (K, D), rad/s.
+            angles: Angles (K, S), rad.
 
         Returns:
-            Twists (K, 3); where wheels contradict each other, the nearest by least squares.
+            Twists (K, 3); the least-squares fit if the wheels contradict each other.
         """
 
 
 def dimension(
     meaning: str, unit: str = "m", *, low: float = 1e-4, high: float = 1e3, default: float | None = None
 ) -> Any:
-    """Return a dataclass field that world files give by its name: a number, needed unless it has a default.
+    """Declare a number that world files give by the name of the field.
 
     Args:
-        meaning: What it is, in a few words.
-        unit: Its unit; empty if it has none.
-        low: Its least value.
-        high: Its largest value.
-        default: Its default; None if it must be given.
+        meaning: Description in a few words.
+        unit: Unit; empty if it has none.
+        low: Smallest allowed value.
+        high: Largest allowed value.
+        default: Default value; None if it is required.
 
     Returns:
         The field.
@@ -80,23 +80,23 @@ class BaseType(ABC):
     """The dimensions of a base: a frozen dataclass whose fields are declared with `dimension`.
 
     Attributes:
-        driven: What its driven wheels are called. Several joints may share a name: they turn alike.
-        steered: What its steered wheels are called.
+        driven: Names of the driven wheels. Several joints may share a name; they turn alike.
+        steered: Names of the steered wheels.
     """
 
     driven: ClassVar[tuple[str, ...]] = ()
     steered: ClassVar[tuple[str, ...]] = ()
 
     def faults(self) -> Iterator[Fault]:
-        """Yield what is wrong with the dimensions.
+        """Yield the faults of the dimensions.
 
         Yields:
-            The name and the message of every dimension that is out of range.
+            Name and message of every dimension that is out of range.
         """
         return faults(self)
 
     def moves_sideways(self) -> bool:
-        """Return whether the wheels allow a velocity to the left.
+        """Return whether the wheels allow lateral velocity.
 
         Returns:
             Whether they do.
@@ -126,7 +126,7 @@ base = BASE_TYPES.add
 
 
 def kinematics_of(bases: Sequence[BaseType]) -> Kinematics:
-    """Return the kinematics of bases of one kind, whose results have the right shapes.
+    """Return the kinematics of bases of one kind, after checking the shapes of their results.
 
     Args:
         bases: K bases.
@@ -135,12 +135,12 @@ def kinematics_of(bases: Sequence[BaseType]) -> Kinematics:
         Their kinematics.
 
     Raises:
-        PluginFault: The kind is of a plug-in, and its code raises an error or gives something else.
-        TypeError: Another kind does.
+        PluginFault: The kind is from a plug-in, and its code raises an error or returns wrong shapes.
+        TypeError: The same for a kind that is not from a plug-in.
     """
     of = type(bases[0])
     name = next((name for name, each in BASE_TYPES.items() if each is of), "")
-    if not name:  # never registered: its maker sees its own errors
+    if not name:  # not registered: pass on its own errors
         return of.kinematics(bases)
     with BASE_TYPES.blaming(name):
         found = of.kinematics(bases)

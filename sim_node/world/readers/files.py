@@ -20,8 +20,8 @@ MAX_BYTES = 256 * 1024 * 1024
 class Roots:
     """The folders (resolved) that references in world files must not leave.
 
-    packages: folders of packages by name, which go before those that are installed.
-    fetch: whether models that URLs name may be fetched.
+    packages: folders of packages by name, which take precedence over installed packages.
+    fetch: whether models at URLs may be fetched.
     """
 
     folders: tuple[Path, ...]
@@ -34,7 +34,7 @@ class Roots:
         return cls((world.resolve().parent, *(folder.resolve() for folder in allowed)), fetch=fetch)
 
     def around(self, file: Path) -> Roots:
-        """Return these folders and that of a file in a package: a world from there may read the files beside it."""
+        """Return these folders and that of a file in a package, so that a world may read files beside it."""
         folder = file.resolve().parent
         return self if self._contain(folder) else replace(self, folders=(*self.folders, folder))
 
@@ -57,7 +57,7 @@ class Roots:
             return path
 
     def model(self, reference: str, beside: Path) -> Path:
-        """Return the file of a model that is drawn: as `resolve`, and also that of a URL. Raises LocateError."""
+        """Return the file of a visual model: like `resolve`, but also for URLs. Raises LocateError."""
         if is_url(reference):
             return fetched(reference, self.folders, allowed=self.fetch)
         return self.resolve(reference, beside)
@@ -88,7 +88,7 @@ class Roots:
 
 @contextmanager
 def _located(reference: str) -> Iterator[None]:
-    """Turn what the system says of invalid file names and unreadable folders into LocateError."""
+    """Convert exceptions for invalid file names and unreadable folders to LocateError."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -101,10 +101,10 @@ def read_text(path: Path, report: Report) -> str | None:
 
     Args:
         path: The file.
-        report: Receives the fault.
+        report: The report that receives a fault.
 
     Returns:
-        Its UTF-8 text without its byte order mark, or None with the fault in `report`.
+        The UTF-8 text without byte order mark, or None if there is a fault.
     """
     try:
         size = path.stat().st_size

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
-# What a value may be, in words of JSON Schema (draft-07). A form may contain Keys in place of a schema, and functions
-# without arguments that return a form: what registries hold is asked for when the schema is made, not on import.
+# The form of a value: JSON Schema (draft-07), which may contain Keys in place of a schema, and functions without
+# arguments that return a form, so that registries are read when the schema is created, not on import.
 Form = Any
 
 
@@ -17,12 +17,12 @@ class Keys(dict[str, Form]):
 
     Args:
         forms: The form of the value of each key.
-        required: Keys that must be given.
+        required: Required keys.
         aliases: Other spellings of keys.
         about: What the mapping describes, for the schema.
-        exactly_one: Sets of keys of which one must be given, and no second one.
+        exactly_one: Sets of keys of which exactly one must be given.
         at_most_one: Sets of keys that exclude each other.
-        at_least_one: Sets of keys of which one or more must be given.
+        at_least_one: Sets of keys of which at least one must be given.
         define: Name of a definition in the schema, for mappings that occur in several places or in themselves.
     """
 
@@ -111,7 +111,7 @@ def listing(about: str, item: Form, least: int = 0, most: int | None = None) -> 
 
 
 def one_or_each(about: str, item: Form, size: int | None = None) -> Form:
-    """Return the form of one value for all, or a list of `size` values, or of any number."""
+    """Return the form of one value for all, or a list of `size` values, or of any length."""
     return _described(about, {"anyOf": [item, listing("", item, size or 0, size)]})
 
 

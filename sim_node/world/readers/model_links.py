@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mujoco import MjModel
 
 _KINDS = tuple(Q_SIZES)
-# Where in MuJoCo's numbers of a joint those of q are, whose quaternions are x y z w.
+# Indices of the elements of q, whose quaternions are x y z w, in MuJoCo's elements of a joint.
 MUJOCO_ORDER = {"free": [0, 1, 2, 4, 5, 6, 3], "ball": [1, 2, 3, 0], "slide": [0], "hinge": [0]}
 _UNTURNED = np.array([0.0, 0.0, 0.0, 1.0])
 _FINITE = (
@@ -49,7 +49,7 @@ def links_in(model: MjModel, source: ModelSource, *, joint_frames: bool) -> tupl
         if not np.isfinite(getattr(model, array)).all():
             raise WorldError([source.problem(f"{array} is not finite")])
     for joint in np.flatnonzero(np.abs(np.linalg.norm(model.jnt_axis, axis=1) - 1.0) > 1e-6).tolist():
-        # MuJoCo normalises them, which overflows for a length of 1e154.
+        # MuJoCo normalises them, which overflows for lengths above 1e154.
         message = f"axis has no valid length in joint; Element name '{model.joint(joint).name}'"
         raise WorldError([source.problem(message)])
     places = {name: at for at, name in reversed(source.places) if name}
@@ -102,14 +102,14 @@ def keyframes_in(model: MjModel) -> dict[str, Start]:
 
 
 def followers_of(model: Model, q: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the initial positions of joints that are coupled with others, where these start at q.
+    """Return the initial positions of joints that are coupled with others that start at q.
 
     Args:
         model: The model, with its start.
         q: Positions of some of its joints by name.
 
     Raises:
-        ValueError: No positions satisfy what couples the joints.
+        ValueError: No positions satisfy the couplings.
     """
     import mujoco
 
@@ -133,7 +133,7 @@ def followers_of(model: Model, q: Mapping[str, FloatArray]) -> dict[str, FloatAr
 
 
 def places_in_mujoco(kind: str, at: int) -> IntArray:
-    """Return where in qpos the numbers of a joint's q are, which begin at an index: quaternions are w x y z there."""
+    """Return the indices in qpos of a joint's q, which starts at an index. In qpos, quaternions are w x y z."""
     return np.array(MUJOCO_ORDER[kind]) + at
 
 

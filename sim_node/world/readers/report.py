@@ -17,11 +17,11 @@ WHOLE_FILE = (0, 0)
 class Report:
     """Faults and other results of reading a file. All files of a world share the lists.
 
-    errors make the world invalid, warnings do not; late: what finds faults that the checks of a whole world tell, which
-    are not done if there are errors; files: each world file that was opened, in order; missing: includes that could not
-    be read, without which the tree cannot be checked; read: every file whose content is in the world; settings: what
-    any of the files sets for the world as a whole; roots: what marks which of its parts were read, of each file that
-    does; effects: what parts do other than what they say.
+    errors make the world invalid, warnings do not; late: functions that find faults in place of the checks of the whole
+    world, which are skipped if there are errors; files: each world file that was opened, in order; missing: includes
+    that could not be read, without which the tree cannot be checked; read: every file whose content is in the world;
+    settings: what any of the files sets for the world as a whole; roots: the root of each file whose parts record
+    whether they were read; effects: parts whose effect differs from what they state.
     """
 
     file: str
@@ -40,7 +40,7 @@ class Report:
         return replace(self, file=file)
 
     def error(self, message: str, at: LineColumn = WHOLE_FILE, key: str = "") -> None:
-        """Record a fault at a location in this file, or of the file as a whole."""
+        """Record a fault at a location in this file, or in the file as a whole."""
         self.errors.append(Problem(Where(self.file, *at), key, message))
 
     def warning(self, message: str, at: LineColumn, key: str = "") -> None:
@@ -49,7 +49,7 @@ class Report:
 
 
 class ElementEffect(NamedTuple):
-    """What a part of a file does other than what it says: what of it is approximated, or why it has no effect."""
+    """A part of a file whose effect differs from what it states: what is approximated, or why it has no effect."""
 
     file: str
     at: LineColumn

@@ -1,4 +1,4 @@
-"""What a file says that nobody reads: readers mark the parts that they use, and the rest is reported with its place."""
+"""Unread parts of files: readers mark the parts that they use, and the others are reported with their locations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 class ReadPart(Protocol):
-    """A part of a file. Whoever hands it to a reader marks it as read; what is in it is marked by itself.
+    """A part of a file. Whoever passes it to a reader marks it as read. Parts inside it are marked separately.
 
     Attributes:
         read: Whether a reader has used it.
@@ -21,11 +21,11 @@ class ReadPart(Protocol):
     read: bool
 
     def within(self, key: str) -> Iterable[Inner]:
-        """Yield what the file has directly in this part, whose own key is given."""
+        """Yield the direct children of this part, whose own key is given."""
 
 
 class Inner(NamedTuple):
-    """A part in another one: its key in messages, its location, and its file; empty for that of the report."""
+    """A part in another one: its key for messages, its location, and its file; empty for the file of the report."""
 
     key: str
     at: LineColumn
@@ -34,7 +34,7 @@ class Inner(NamedTuple):
 
 
 def unread(root: ReadPart, key: str = "") -> Iterator[Inner]:
-    """Yield what nobody has read below a part; of a part and what is in it, only the part."""
+    """Yield the unread parts below a part, without those inside of other unread parts."""
     stack = [iter(root.within(key))]
     while stack:
         for inner in stack[-1]:
@@ -48,14 +48,14 @@ def unread(root: ReadPart, key: str = "") -> Iterator[Inner]:
 
 
 def mark(root: ReadPart) -> None:
-    """Mark a part as read with all that is in it, such as one that is reported as a whole."""
+    """Mark a part as read, with everything in it, such as a part that is reported as a whole."""
     root.read = True
     for inner in root.within(""):
         mark(inner.part)
 
 
 def report_unread(parts: Iterable[Inner], report: Report) -> None:
-    """Warn once about all parts of one key in a file, at the first of them."""
+    """Warn once about all parts with the same key in a file, at the first of them."""
     found: dict[tuple[str, str], list[Inner]] = {}
     for inner in parts:
         found.setdefault((inner.file or report.file, _INDEX.sub("[]", inner.key)), []).append(inner)

@@ -59,7 +59,7 @@ class XmlAttribute:
 class Element:
     """An element: its tag, attributes and children, its text, and its file.
 
-    Attributes and children may be changed. stated: those that the file has; read: see `unread`.
+    Attributes and children may be changed. stated: the original ones of the file; read: see `unread`.
     """
 
     tag: str
@@ -94,7 +94,7 @@ class Element:
         return Element(tag, self.at, located, list(children), file=self.file)
 
     def within(self, key: str) -> list[Inner]:
-        """Return what the file has in it."""
+        """Return the parts that the file has in this element."""
         return self.stated
 
     def descendants(self) -> Iterator[Element]:
@@ -112,7 +112,7 @@ class _TooDeep(Exception):
 
 def compose_xml(text: str, report: Report) -> Element | None:
     """Return the root element of a text, or None with the fault in `report`."""
-    # Imported here: most worlds are no XML.
+    # Imported here because most worlds are not XML.
     from xml.parsers.expat import ErrorString, ExpatError
 
     from defusedxml.common import DefusedXmlException
@@ -124,7 +124,7 @@ def compose_xml(text: str, report: Report) -> Element | None:
     stack: list[tuple[Element, list[str]]] = [(holder, [])]
     reader = create_parser(forbid_dtd=True)
     reader.reset()
-    parser = reader._parser  # what is below the events of SAX, which take half of the time
+    parser = reader._parser  # the parser below SAX, whose events take half of the time
 
     def start(name: str, attributes: dict[str, str]) -> None:
         at = (parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
@@ -186,12 +186,12 @@ class _Lines:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Yield where the lines of a text with `\\n` alone end, many times faster than by an expression."""
+    """Yield where the lines of a text with `\\n` alone end, many times faster than a regular expression."""
     return accumulate(len(line) + 1 for line in text.split("\n"))
 
 
 def _located(attributes: dict[str, str], tag: str, at: LineColumn, lines: _Lines) -> dict[str, XmlAttribute]:
-    """Return the attributes of a start tag, each at its location. The parser only reports that of the tag."""
+    """Return the attributes of a start tag, each with its location. The parser only reports that of the tag."""
     places: dict[str, LineColumn] = {}
     place = lines.offset(at) + 1 + len(tag)
     while (found := _ATTRIBUTE.match(lines.text, place)) is not None:

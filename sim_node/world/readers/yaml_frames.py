@@ -16,7 +16,7 @@ from sim_node.world.sensor_types import SENSOR_TYPES
 
 
 def _with_mate(forms: Mapping[str, Form], define: str = "") -> Keys:
-    """Return keys of a frame, which a mate may place instead of its pose."""
+    """Return the keys of a frame, in which a mate may replace the pose."""
     return Keys(forms, required=("name",), at_most_one=(("pose", "mate"),), define=define)
 
 
@@ -64,7 +64,7 @@ setting("time", TimeGrid)
 
 @section("static_patterns", listing("Name patterns of static sensors.", text("")))
 def read_static_patterns(value: Value, context: Context) -> None:
-    """Read which frames below a base_link are sensors, and thus static if they do not move."""
+    """Read patterns of frames below a base_link that are sensors, and thus static if they do not move."""
     patterns: list[str] = []
     for item in value.items():
         pattern = item.text()
@@ -99,7 +99,7 @@ def read_sensors(value: Value, context: Context) -> None:
 
 
 def _add(frame: StaticFrame, entry: Value, context: Context) -> None:
-    """Add a frame. Its mate is left to the assembly, which then determines the pose."""
+    """Add a frame. If it has a mate, the assembly determines its pose."""
     mate = entry.get("mate")
     if mate is not None:
         if entry.get("pose") is not None:

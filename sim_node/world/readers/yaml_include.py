@@ -40,7 +40,7 @@ INCLUDE_KEYS = Keys(
 
 
 class IncludeReader(NamedTuple):
-    """A reader of included files that takes further keys of the include: these keys, and the function."""
+    """A reader of included files that supports additional keys of the include: these keys, and the function."""
 
     keys: Keys
     read: Callable[[Path, Path, Report, Table, Context], World | None]
@@ -54,7 +54,7 @@ INCLUDE_READERS: Registry[str, IncludeReader] = Registry(
 
 
 def include_reader(*suffixes: str, keys: Keys) -> Callable[[Callable[..., World | None]], Callable[..., World | None]]:
-    """Register how files with a suffix are included, in addition to `reader`, with further keys of the include."""
+    """Register how files with a suffix are included, in addition to `reader`, with additional keys of the include."""
 
     def enter(read: Callable[..., World | None]) -> Callable[..., World | None]:
         INCLUDE_READERS.add(*suffixes, module=read.__module__)(IncludeReader(keys, read))
@@ -74,7 +74,7 @@ INCLUDES = listing("Other worlds and models, as parts of this one.", either("", 
 
 @section("include", INCLUDES)
 def read_include(value: Value, context: Context) -> None:
-    """Read a list of world files: a path each, or file with prefix, parent and pose."""
+    """Read a list of included files: each a path, or a mapping of file, prefix, parent and pose."""
     for entry in value.items():
         if isinstance(entry.node, Scalar):
             included = _load(entry, context)
@@ -87,9 +87,9 @@ def read_include(value: Value, context: Context) -> None:
 
 
 def _read_entry(entry: Value, context: Context) -> None:
-    """Read a mapping.
+    """Read an include given as a mapping.
 
-    Without a pose the included world's fixed frame is `parent` itself, else a frame below `parent`.
+    Without a pose, the included world's fixed frame is `parent` itself; otherwise, it is a frame below `parent`.
     """
     table = entry.table(include_keys())
     parent_value, pose_value = table.get("parent"), table.get("pose")
@@ -115,11 +115,11 @@ def _read_entry(entry: Value, context: Context) -> None:
 
 
 def _merge(world: World, prefix: str, root: str, place: Place, root_place: Place | None, context: Context) -> None:
-    """Add a world's frames below `prefix`. Its fixed frame becomes `root`, which is named at `root_place`.
+    """Add a world's parts below `prefix`. Its fixed frame becomes `root`, which is given at `root_place`.
 
-    place: of the entry, where problems of its models in this world are reported.
+    place: location of the entry, where problems of its models in this world are reported.
     """
-    # Files of other formats are written to be run alone: where this file says nothing, it is where they are.
+    # Files of other formats are meant to be run alone: without an origin of its own, this world adopts theirs.
     if context.origin is None and root == context.fixed_frame and Path(world.source).suffix.lower() in INCLUDE_READERS:
         context.origin = world.origin
     rename = Rename(prefix, world.fixed_frame, root, place, root_place)
@@ -133,7 +133,7 @@ def _merge(world: World, prefix: str, root: str, place: Place, root_place: Place
 
 
 def _prefix(value: Value | None) -> str | None:
-    """Read the prefix; empty if there is none, or None with the fault recorded."""
+    """Read the prefix; empty if there is none, or None if there is a fault, which is recorded."""
     if value is None:
         return ""
     prefix = value.text_or_none()
@@ -181,7 +181,7 @@ def _may_include(reference: Value, path: Path, context: Context) -> bool:
 
 
 def _refuse_keys_of_others(table: Table, how: IncludeReader | None) -> None:
-    """Record the keys that only other formats have."""
+    """Record faults for keys that only apply to other formats."""
     known = set() if how is None else set(how.keys)
     for key in dict.fromkeys(key for each in INCLUDE_READERS.values() for key in each.keys if key not in known):
         value = table.get(key)
@@ -191,7 +191,7 @@ def _refuse_keys_of_others(table: Table, how: IncludeReader | None) -> None:
 
 
 def part_world(reference: Value, context: Context) -> World | None:
-    """Return the world in a model's file: a shipped one by its name, or a path. Return None with the fault recorded."""
+    """Return the world in a model file, given as a shipped name or a path; None if there is a fault, recorded."""
     found = model_file(reference, context, shipped_models(), "world file")
     if found is None:
         return None

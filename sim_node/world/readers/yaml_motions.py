@@ -51,7 +51,7 @@ CSV_KEYS = Keys({"csv": text("A table of keyframes, relative to this file.")}, r
 XYZ = ("x", "y", "z")
 QUATERNION = ("qx", "qy", "qz", "qw")
 RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
-# Faults of one kind that are reported in a file: usually, one change corrects all of them.
+# Maximum number of faults of one kind that are reported in a file: usually, one change corrects all of them.
 MAX_FAULTS = 100
 Table = dict[str, FloatArray]  # column by name, a row per keyframe
 Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
@@ -59,7 +59,7 @@ KNOWN = ("t", *XYZ, *QUATERNION, *RPY, *RPY_DEG)
 
 
 def _keyframes(value: Value, context: Any) -> dict[str, Any]:
-    """Read keyframes in the convention of their motion; nothing with the faults recorded."""
+    """Read keyframes in the convention of their motion; return nothing if there are faults, which are recorded."""
     given = value.holder.get("convention") if value.holder is not None else None
     word = given.node.text if given is not None and isinstance(given.node, Scalar) else ""
     convention = word if word in CONVENTIONS else "ENU"
@@ -107,12 +107,12 @@ KEYFRAMES = Spread(
 
 
 def _default_convention(value: Value, context: Any) -> dict[str, Any]:
-    """Check the word, which keyframes look up."""
+    """Check the convention, which keyframes look up."""
     value.choice(CONVENTIONS, "")
     return {}
 
 
-# The axes of the keyframes that say nothing about theirs.
+# The default convention of keyframes.
 CONVENTION_OF_ALL = Spread((), CONVENTION, _default_convention, lambda motion: None)
 
 
@@ -177,7 +177,7 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
 def _cells(line: str) -> list[str]:
     """Return the cells of a line, without white space and quotes around them.
 
-    Columns of numbers need no more of CSV.
+    Columns of numbers do not need more of CSV.
     """
     return [cell.strip(' \t"') for cell in line.split(",")]
 

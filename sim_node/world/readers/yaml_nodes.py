@@ -18,12 +18,12 @@ from sim_node.world.readers.unread import Inner
 
 try:
     from yaml import CSafeLoader as EventLoader
-except ImportError:  # PyYAML built without libyaml: the same events, ten times slower
+except ImportError:  # PyYAML without libyaml: the same events, ten times slower
     from yaml import SafeLoader as EventLoader  # type: ignore[assignment]
 
 MAX_DEPTH = 64
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-# Number of values that the aliases of a file may expand to, in addition to the number of its characters.
+# Maximum number of values that the aliases of a file may expand to, in addition to the number of its characters.
 FREE_EXPANSION = 100_000
 STRING_TAG = "tag:yaml.org,2002:str"
 PLAIN_TAGS = frozenset("tag:yaml.org,2002:" + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))
@@ -112,7 +112,7 @@ def _explained(error: yaml.MarkedYAMLError, text: str) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping that has not ended. `key` waits for its value, `merges` for the end of the mapping."""
+    """A list or mapping that has not ended. `key` is waiting for its value, `merges` for the end of the mapping."""
 
     node: Sequence | Mapping
     anchor: str | None
@@ -174,7 +174,7 @@ class _Composer:
             if not stack:
                 root = node
                 continue
-            # Not in a function: it is done for each word of a file.
+            # Inlined, because it is done for each scalar of a file.
             top = stack[-1]
             holder = top.node
             holder.weight += node.weight

@@ -205,7 +205,7 @@ class Scale(Vector):
         return np.array(factors)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that it is zero, below or infinite."""
+        """Yield a fault if it is not positive and finite."""
         if not all(0.0 < factor < math.inf for factor in found.tolist()):
             yield "", f"{found.tolist()} must be above zero and finite"
 
@@ -243,10 +243,10 @@ class Pose(Plain):
         return floats(found, (7,), owner, key)
 
     def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield that it is not finite, too far away, or no rotation."""
+        """Yield a fault if it is not finite, too far away, or not a rotation."""
         x, y, z, *turn = found.tolist()
         if abs(x) <= MAX_DISTANCE >= abs(y) and abs(z) <= MAX_DISTANCE and abs(math.hypot(*turn) - 1.0) <= NORM:
-            return iter(())  # a tenth of the time that a row of an array takes
+            return iter(())  # ten times as fast as a row of an array
         return (("", message) for _, message in pose_faults(found[None]))
 
     def data(self, found: Any, refer: Refer) -> Any:

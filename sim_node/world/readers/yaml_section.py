@@ -28,7 +28,7 @@ AXES_SEED = 1
 
 
 class Named(TypedDict):
-    """Parent and locations of a frame's entry, by the names of the model's fields."""
+    """Parent and locations of a frame's entry, by name of the field."""
 
     parent: str
     place: Place
@@ -37,7 +37,7 @@ class Named(TypedDict):
 
 @dataclass
 class Context:
-    """What has been read of a file so far. Sections add to it in the order of their registration."""
+    """What has been read from a file so far. Sections add to it in the order of their registration."""
 
     path: Path
     shown: Path
@@ -51,7 +51,7 @@ class Context:
     physics: Physics = field(default_factory=Physics)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     parts: dict[str, list[Any]] = field(default_factory=dict)
-    # For axes that joints draw.
+    # Generator for axes that joint types draw.
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(AXES_SEED))
 
     def add(self, part: Any) -> None:
@@ -63,7 +63,7 @@ class Context:
         return self.parts.get(kind_of(part_type).name, [])
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
-        """Return the file that a value refers to, and how to show it. Return None with the fault recorded."""
+        """Return the file that a value refers to, and how to show it. Return None if there is a fault, recorded."""
         path = self._path(reference, self.roots.resolve)
         if path is None:
             return None
@@ -73,7 +73,7 @@ class Context:
     def path_of(self, reference: Value) -> Path | None:
         """Return the path that a value refers to, whether there is a file or not.
 
-        Return None with the fault recorded.
+        Return None if there is a fault, which is recorded.
         """
         return self._path(reference, self.roots.path_of)
 
@@ -113,7 +113,7 @@ def named(table: Table, name_key: str) -> tuple[str, Named]:
 
 
 Section = Callable[[Value, Context], None]
-# What the values of sections are, for the JSON Schema. Those of sections that say nothing may be anything.
+# Forms of sections, for the JSON Schema. Sections without a form accept any value.
 SECTION_FORMS: dict[str, Form] = {}
 S = TypeVar("S", bound=Section)
 # Sections are read in this order, independent of their order in the file.
@@ -139,7 +139,7 @@ def section(key: str, form: Form = ANYTHING) -> Callable[[S], S]:
 
     Args:
         key: The key.
-        form: What its value may be; see `keys`.
+        form: The form of its value; see `keys`.
 
     Returns:
         The decorator. It raises ValueError for a key that another module reads.
@@ -159,9 +159,9 @@ def listed(key: str, about: str, kind: type[Any], *, sets: bool = False) -> None
 
     Args:
         key: The key.
-        about: What the list is, for people.
+        about: Description of the list.
         kind: The class of the parts; see `declared`.
-        sets: Whether they describe the world as a whole, so that those of an included file have no effect.
+        sets: Whether the parts describe the world as a whole, so that those of included files have no effect.
     """
 
     def read_parts(value: Value, context: Context) -> None:
@@ -176,7 +176,7 @@ def listed(key: str, about: str, kind: type[Any], *, sets: bool = False) -> None
 
 
 def single(key: str, kind: type[Any]) -> None:
-    """Register a top-level key that is a part whose fields are declared, of which the world has one."""
+    """Register a top-level key that is a part with declared fields, of which a world has at most one."""
 
     def read_part(value: Value, context: Context) -> None:
         found = read(kind, value, context)
@@ -189,7 +189,7 @@ def single(key: str, kind: type[Any]) -> None:
 
 
 def setting(key: str, kind: type[Any]) -> None:
-    """Register a top-level key that is a field of the world, whose own fields are declared."""
+    """Register a top-level key that is a field of the world and has declared fields itself."""
 
     def read_setting(value: Value, context: Context) -> None:
         found = read(kind, value)
@@ -204,5 +204,5 @@ def setting(key: str, kind: type[Any]) -> None:
     SECTION_FORMS[key] = keys_of(kind)
 
 
-# Former names of sections, which files may still use.
+# Former names of sections, which are still accepted.
 SECTION_ALIASES = {"drives": "actuators", "recipes": "processes"}

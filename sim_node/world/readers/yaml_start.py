@@ -1,4 +1,4 @@
-"""The initial state of an included world: positions and velocities of its joints, keyframes, free bases."""
+"""The initial state of an included world: positions and velocities of joints, keyframes, free bases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ START_KEYS = Keys(
 
 
 class _Joint(NamedTuple):
-    """What has positions: sizes of q and qd, where quaternions begin in q, and limits (low, high) or None."""
+    """A joint or mate with positions: sizes of q and qd, starts of quaternions in q, and limits (low, high) or None."""
 
     noun: str
     q_size: int
@@ -49,7 +49,7 @@ class _Joint(NamedTuple):
 
 
 def read_start(world: World, table: Table) -> World:
-    """Return the included world, changed by the keys of the entry."""
+    """Return the included world with the initial state given by the keys of the entry."""
     values = {key: value for key in START_KEYS if (value := table.get(key)) is not None}
     if not values:
         return world
@@ -90,7 +90,7 @@ def _keyframe(value: Value, model: Model) -> Start:
 
 
 def _joints(world: World) -> Iterator[tuple[str, _Joint]]:
-    """Yield what can be given positions, by name: joints of models, bodies on joints, and mates of systems."""
+    """Yield everything with positions, by name: joints of models, bodies on joints, and mates of systems."""
     for model in world.models:
         for joint in model.joints():
             size = Q_SIZES[joint.kind]
@@ -116,7 +116,7 @@ def _mates(system: System, path: str) -> Iterator[tuple[str, _Joint]]:
 
 
 def _read(value: Value, joints: Mapping[str, _Joint], key: str) -> dict[str, FloatArray]:
-    """Read positions or velocities by name: a number where there is one, else lists."""
+    """Read positions or velocities by name: a number or a list for each."""
     table = value.table(tuple(joints))
     found = {}
     for name, joint in joints.items():
@@ -200,7 +200,7 @@ def _assembled(system: System, path: str, q: Mapping[str, FloatArray], qd: Mappi
 
 
 def set_floating(model: Model, wanted: bool) -> Model:
-    """Return the model with its base on a free joint, or without one. Raises WorldError if it does not have one base.
+    """Return the model with its base on a free joint or fixed. Raises WorldError if it does not have exactly one base.
 
     The free joint has the name of the body that it moves, unless the model's file names it.
     """
@@ -227,7 +227,7 @@ def _elements(source: ModelSource) -> Element:
 
 
 def _mjcf(root: Element, wanted: bool) -> None:
-    # Keyframes have been read already. Their sizes would be wrong.
+    # Remove keyframes, whose sizes would be wrong. They have been read already.
     root.children[:] = [child for child in root.children if child.tag != "keyframe"]
     bodies = [body for world in root.all("worldbody") for body in _top_bodies(world)]
     if not wanted:

@@ -23,7 +23,7 @@ from sim_node.world.unsupported import no_such_key
 def read_parameters(value: Value, but: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, KeyPlace]]:
     """Return the contents of a mapping and their locations by key path, without the keys in `but`.
 
-    Plain scalars become numbers, booleans or None if they are spelled so, else texts.
+    Plain scalars become numbers, booleans or None if they are spelled as such, or else texts.
     """
     places: dict[str, KeyPlace] = {}
     if not isinstance(value.node, Mapping):
@@ -104,7 +104,7 @@ class Value:
         return Place(Where(self.report.file, self.node.line, self.node.column), self.path)
 
     def error(self, message: str) -> None:
-        """Record a fault of this value."""
+        """Record a fault in this value."""
         self.report.errors.append(Problem(self.where, self.path, message))
 
     def warning(self, message: str) -> None:
@@ -129,7 +129,7 @@ class Value:
     # Scalars
 
     def text(self) -> str:
-        """Read a string as `text_or_none` does; if it is refused, the result is empty."""
+        """Read a string like `text_or_none`; if it is refused, the result is empty."""
         return self.text_or_none() or ""
 
     def text_or_none(self) -> str | None:
@@ -200,7 +200,7 @@ class Value:
         return None if entry is None else Value(entry[1], self.report, key, self)
 
     def named(self, of: str = "") -> Iterator[tuple[str, Value, Value]]:
-        """Iterate over the names of a mapping, where they are, and their values. of: what is needed, for the fault."""
+        """Iterate over the names of a mapping, their locations and their values. of: what is expected, for faults."""
         if not isinstance(self.node, Mapping):
             self.error(f"{f'a mapping {of}'.rstrip()} is needed, found {self.found()}")
             return
@@ -219,7 +219,7 @@ class Value:
     def vector(self, size: int, limit: float = math.inf) -> list[float] | None:
         """Read a list of `size` finite numbers with absolute values up to `limit`.
 
-        Return None with the fault recorded.
+        Return None if there is a fault, which is recorded.
         """
         node = self.node
         if not isinstance(node, Sequence) or len(node.items) != size:
@@ -239,7 +239,7 @@ class Value:
     ) -> Table:
         """Read a mapping with `known` keys, by these names or their `aliases`. Record unknown and missing keys.
 
-        `Keys` bring what is required, and aliases, themselves.
+        `Keys` define required keys and aliases themselves.
         """
         if isinstance(known, Keys):
             return Table(self, known, known.required, known.aliases)
@@ -304,7 +304,7 @@ class Table:
         return (names.get(spelled, spelled) for spelled in self._entries)
 
     def over(self, common: Table) -> Table:
-        """Return a table with the keys of another one where this one does not have them."""
+        """Return a table that also has the keys of another one, unless this one has them."""
         return _Layered(self, common)
 
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
@@ -314,7 +314,7 @@ class Table:
 
 
 class _Layered(Table):
-    """A table over another one."""
+    """A table with another one as its fallback."""
 
     __slots__ = ("_common", "_own")
 

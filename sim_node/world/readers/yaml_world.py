@@ -20,7 +20,7 @@ from sim_node.world.readers.yaml_values import Value, root_of
 def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report]:
     """Read sections from plain data, as in the file of a world. Return the context and the report.
 
-    The fixed frame is that of the world. Paths may lead anywhere: they were checked when they were first read.
+    The fixed frame is that of the world. Paths are not restricted, since they were checked when they were first read.
     """
     report = Report("")
     path = Path(world.source or f"{world.name}.yaml")
@@ -34,7 +34,7 @@ def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report
 
 
 def node_of(data: Any) -> Node:
-    """Return plain data as the nodes of a file, without places."""
+    """Return plain data as the nodes of a file, without locations."""
     if isinstance(data, AnyMapping):
         return Mapping({key: (Scalar(key, True, 0, 0), node_of(value)) for key, value in data.items()}, 0, 0)
     if isinstance(data, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Values as data of world files, which reads back as the same numbers."""
+"""Values as data of world files, which read back as the same numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as numbers, texts, lists and mappings of them."""
+    """Return a value as numbers, texts, and lists and mappings of these."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, Mapping):

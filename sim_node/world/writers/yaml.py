@@ -44,7 +44,7 @@ def to_yaml(world: World, refer: Refer = absolute) -> str:
 
     Args:
         world: The world.
-        refer: Returns how the file refers to a mesh or a model; by default its absolute path.
+        refer: Returns the reference to a mesh or a model in the file; by default, its absolute path.
 
     Returns:
         The text.
@@ -65,8 +65,8 @@ def to_yaml(world: World, refer: Refer = absolute) -> str:
 class Sections(NamedTuple):
     """The sections of a world file as plain data, in the order in which they are read.
 
-    spans: for each kind of part whose parts are in the list of another section: that section, the index of the first
-    part there, and the index after the last. wordless: the kinds that world files cannot express, and why if known.
+    spans: for each kind whose parts are in the list of another section, that section, the index of the first part, and
+    the index after the last. wordless: the kinds that world files cannot express, and the reason if known.
     """
 
     data: dict[str, Any]
@@ -105,7 +105,7 @@ def _settings(world: World) -> dict[str, Any]:
 
 
 def physics_data(world: World) -> dict[str, Any]:
-    """Return how bodies are simulated."""
+    """Return the physics as data."""
     return data_of(world.physics)
 
 
@@ -113,7 +113,7 @@ def physics_data(world: World) -> dict[str, Any]:
 
 
 def _unwritable(world: World) -> Iterator[Problem]:
-    """Yield what is lost or refused when the sections of a world are read back."""
+    """Yield what is lost or rejected when the sections of a world are read back."""
     context, report = read_data(Sections.of(world).data, world)
     yield from report.errors
     if report.errors:
@@ -169,7 +169,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper whose texts are texts to the reader of world files, and whose numbers are numbers."""
+    """A dumper whose texts and numbers are read back as texts and numbers by the reader of world files."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
