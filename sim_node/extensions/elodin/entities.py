@@ -71,8 +71,8 @@ class Entities:
         Returns:
             Its number.
 
-            Raises:
-                EcsError: The name or the number is in use, or a value does not fit its component.
+        Raises:
+            EcsError: The name or the number is in use, or a value does not fit its component.
         """
         where = caller()
         entity = EntityId(self._last + 1) if id is None else _number(id, where, "spawn")
@@ -95,8 +95,8 @@ class Entities:
             id: The entity.
             archetypes: One or several archetypes.
 
-            Raises:
-                EcsError: There is no such entity, or a value does not fit its component.
+        Raises:
+            EcsError: There is no such entity, or a value does not fit its component.
         """
         where = caller()
         entity = _number(id, where, "insert")
