@@ -97,7 +97,7 @@ class ContactRows:
             data.efc_D[at] = 1.0 / softness[at]
 
     def _turn_rows(self, data: MjData, rows: IntArray, cosine: FloatArray, sine: FloatArray) -> None:
-        """Rotate rows of first directions with the rows of second directions after them, which have the same columns."""
+        """Rotate rows of first directions with the rows of second directions that follow them, in the same columns."""
         if self._sparse:
             sizes, starts, others = (
                 of[at]

@@ -119,7 +119,7 @@ class SdfMechanism:
         self.parts["bodies"][self._rows[body.name]] = body
 
     def canonical(self, scope: SdfScope, by: Element, key: str) -> SdfLink:
-        """Return the canonical link of a model. Raises ScopeFault, which says that `key` is missing, if there is none."""
+        """Return the canonical link of a model. Raises ScopeFault (`key` is missing) if there is none."""
         found = canonical_link(scope, by)
         if found is None:
             raise ScopeFault(by, f"{key} is missing")
