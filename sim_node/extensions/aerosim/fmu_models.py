@@ -154,8 +154,7 @@ def _model(value: Value, path: Path, roots: Roots) -> FmuModel | None:
 
 
 def _file(reference: Value, path: Path, roots: Roots) -> tuple[Path, Path] | None:
-    """Return an FMU and the folder that its path is relative to: AeroSim's scripts run beside their configurations'
-    folder."""
+    """Return an FMU and the folder to which its path is relative, such as the parent of the configuration's folder."""
     text = reference.text()
     beside = path.resolve().parent
     folders = [beside, *beside.parents[:2], *(Path(each) for each in [os.environ.get("AEROSIM_ROOT", "")] if each)]
