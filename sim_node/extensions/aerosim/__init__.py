@@ -1,4 +1,4 @@
-"""Scene graphs as AeroSim has them: entities, components and resources, read, checked, written, and made of worlds."""
+"""AeroSim scene graphs (entities, components and resources): reading, checking, writing, and conversion of worlds."""
 
 from sim_node.lazy import public
 

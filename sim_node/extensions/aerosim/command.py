@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_world(arguments: argparse.Namespace) -> SceneGraph:
-    """Return the scene graph of a world's run, with rotors as far as they have turned."""
+    """Return the scene graph of a world's run, with the current angles of rotors."""
     goes_with(arguments, "a bag", ["chunk_limit"])
     simulation = Simulation(drawn(loaded(arguments), arguments), arguments.seed or 0, sensors=False)
     layout = SceneLayout(simulation.world, simulation.frames, convention=arguments.convention)
@@ -101,7 +101,7 @@ def _of_bag(arguments: argparse.Namespace) -> SceneGraph:
             if not start_ns <= time_ns <= end_ns:
                 first, last = ((each - zero_ns) / 1e9 for each in (start_ns, end_ns))
                 raise UsageError(f"--at {arguments.at:g}: the bag has transforms from {first:g} s to {last:g} s")
-            # A world that changed while it was recorded has a source for each time between two changes.
+            # A world that changed while it was recorded has one source for each interval between two changes.
             source = next(each for each in sources if time_ns <= each.end_ns)
             [poses] = source.poses([max(time_ns, source.start_ns)])
             layout = SceneLayout(source.world, lay_out(source.world).frames, convention=arguments.convention)

@@ -1,4 +1,4 @@
-"""World coordinates of entities: computed from their place, and checked where a file has them."""
+"""World coordinates of entities: computed from their positions, and checked if a file has them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sim_node.world.model import ORIGIN_RANGES, Origin
 from sim_node.world.problems import Place, Problem, shown_key
 
 WGS84 = Ellipsoid()
-# Largest difference between two forms of one position, m: files round degrees to about a centimetre.
+# Tolerance between two forms of the same position, m. Files round degrees to about a centimetre.
 TOLERANCE = 0.01
-# Relative difference of radii that is rounding.
+# Relative difference of radii that counts as rounding.
 _ROUNDING = 1e-9
 
 
@@ -51,7 +51,7 @@ def _ecef_of(origin: tuple[float, float, float]) -> FloatArray:
 def origin_of(graph: SceneGraph) -> Origin | None:
     """Return the origin of a scene: its resource `origin`, or else the origin_lla that its entities share.
 
-    AeroSim leaves origin_lla at 0, 0, 0 whatever the origin is; such an origin_lla does not count.
+    An origin_lla of 0, 0, 0 is ignored, because AeroSim leaves it at that value whatever the origin is.
     """
     given = graph.resources.get("origin")
     if isinstance(given, dict) and all(isinstance(given.get(key), (int, float)) for key in ORIGIN_RANGES):
@@ -67,14 +67,14 @@ def origin_of(graph: SceneGraph) -> Origin | None:
 def consistent(graph: SceneGraph) -> tuple[SceneGraph, list[Problem]]:
     """Complete the world coordinates of a scene, and recompute those that contradict each other.
 
-    The geodetic position counts most, then ECEF, `ned` and `cartesian`, each about the origin of the scene. Entities
-    without world coordinates get none.
+    The geodetic position has the highest priority, then ECEF, `ned` and `cartesian`, relative to the scene's origin.
+    Entities without world coordinates get none.
 
     Args:
         graph: The scene.
 
     Returns:
-        The scene, and a problem for each value that was replaced. Without an origin the scene is returned as it is.
+        The scene, and a problem for each replaced value. Without an origin, the scene is returned unchanged.
     """
     origin = origin_of(graph)
     if origin is None:
@@ -95,7 +95,7 @@ def consistent(graph: SceneGraph) -> tuple[SceneGraph, list[Problem]]:
 
 
 def _position(given: WorldCoordinate, about: tuple[float, float, float]) -> Position | None:
-    """Return the position (1, 3) that counts, tagged, with the origin of the scene."""
+    """Return the position (1, 3) with the highest priority, tagged with the origin of the scene."""
     if given.lla is not None:
         ned = Position([given.lla], Frame.LLA).to(Frame.NED, about)
     elif given.ecef is not None:
@@ -110,7 +110,7 @@ def _position(given: WorldCoordinate, about: tuple[float, float, float]) -> Posi
 
 
 def _kept(given: WorldCoordinate, complete: WorldCoordinate) -> WorldCoordinate:
-    """Return the complete coordinates with the digits of those given that agree."""
+    """Return the complete coordinates, but keep the given values that agree with them."""
     changes = {
         key: value
         for key in ("ned", "lla", "ecef", "cartesian", "origin_lla")
@@ -134,7 +134,7 @@ def _differences(entity: SceneEntity, given: WorldCoordinate, complete: WorldCoo
 
 
 def given_place(entity: SceneEntity) -> Place:
-    """Return where an entity's world coordinates are, for messages."""
+    """Return the location of an entity's world coordinates, for messages."""
     key = f"components.actor_state.{shown_key(entity.id)}.world_coordinate"
     coordinate = entity.world_coordinate
     return Place(entity.place.where if coordinate is None else coordinate.place.where, key)

@@ -1,4 +1,4 @@
-"""The FMUs of AeroSim's configurations: wired by their topics, with the actors and effectors that they move."""
+"""The FMUs of AeroSim's configurations: connected by topics, with the actors and effectors that they move."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ KEYS = (
 )
 TOPIC_KEYS = ("topic", "msg_type", "var_prefix")
 STEP = "step_size_ms"
-# Variables that get the origin of the world, if an FMU has all of them.
+# Variables that are set to the origin of the world if an FMU has all of them.
 _ORIGIN = {f"world_origin_{key}": key for key in ORIGIN_RANGES}
-# Where messages have the pose of an actor: AeroSim's program, its documentation, and effectors.
+# The fields of messages with the pose of an actor: in AeroSim's program, and in its documentation and for effectors.
 _POSES = ("state.pose", "pose")
 _NUMBERS = dict(zip(OF_POSE, (*(f"position.{x}" for x in "xyz"), *(f"orientation.{x}" for x in "xyzw")), strict=True))
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -39,7 +39,7 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 @dataclass
 class FmuModel:
-    """An entry of fmu_models that can be run: what it is made of, and where its keys are."""
+    """A runnable entry of fmu_models: its contents, and the locations of its keys."""
 
     name: str
     file: Path
@@ -57,7 +57,7 @@ class FmuModels:
 
     Attributes:
         fmus: The FMUs, with the step of the configuration's clock.
-        sources: The outputs that messages have, as TOPIC.FIELD: the FMU and its output.
+        sources: The FMU and output of each field of a message, by TOPIC.FIELD.
         step_ns: The step of the clock; 0 without FMUs.
     """
 
@@ -67,10 +67,10 @@ class FmuModels:
 
 
 def read_fmu_models(root: Node, path: Path, roots: Roots, report: Report) -> FmuModels:
-    """Return the FMUs of a configuration, with the faults in `report`. Files that are not there are warned of.
+    """Return the FMUs of a configuration, with faults in `report`. Missing files cause a warning.
 
-    A topic connects the outputs that one FMU publishes on it with the inputs of others that subscribe to it. All
-    topics stay within the run.
+    A topic connects the outputs that one FMU publishes with the inputs of others that subscribe. All topics are
+    internal to the run.
     """
     whole = Value(root, report)
     listed = whole.get("fmu_models")
@@ -95,7 +95,7 @@ def read_fmu_models(root: Node, path: Path, roots: Roots, report: Report) -> Fmu
 
 
 def moved_by_fmus(world: World, root: Node, models: FmuModels) -> World:
-    """Return a world with the FMUs of its configuration, which move the actors and effectors whose topics they have."""
+    """Return a world with the FMUs of its configuration, which move the actors and effectors on their topics."""
     if not models.fmus:
         return world
     topics = dict(_topics(plain_of(root)))
@@ -120,7 +120,7 @@ def moved_by_fmus(world: World, root: Node, models: FmuModels) -> World:
 
 
 def origin_of(value: Value) -> Iterator[tuple[str, Any]]:
-    """Yield the numbers of an origin as they are."""
+    """Yield the numbers of an origin unchanged."""
     for key in _ORIGIN.values():
         if (each := value.get(key)) is not None:
             yield key, plain_of(each.node)
@@ -154,8 +154,7 @@ def _model(value: Value, path: Path, roots: Roots) -> FmuModel | None:
 
 
 def _file(reference: Value, path: Path, roots: Roots) -> tuple[Path, Path] | None:
-    """Return an FMU and the folder that its path is relative to: AeroSim's scripts run beside their configurations'
-    folder."""
+    """Return an FMU and the folder to which its path is relative, such as the parent of the configuration's folder."""
     text = reference.text()
     beside = path.resolve().parent
     folders = [beside, *beside.parents[:2], *(Path(each) for each in [os.environ.get("AEROSIM_ROOT", "")] if each)]
@@ -171,7 +170,7 @@ def _file(reference: Value, path: Path, roots: Roots) -> tuple[Path, Path] | Non
 
 
 def _topic_entries(model: FmuModel, key: str) -> Iterator[tuple[Value, str, str]]:
-    """Yield topics of a list, where each is, its name and the prefix of its variables."""
+    """Yield the location, the name and the prefix of the variables of each topic in a list."""
     listed = model.table.get(key)
     for each in () if listed is None else listed.items():
         table, _ = opened(each, TOPIC_KEYS, required=("topic", "msg_type"), kept=False)
@@ -181,7 +180,7 @@ def _topic_entries(model: FmuModel, key: str) -> Iterator[tuple[Value, str, str]
 
 
 def _mapped(model: FmuModel, key: str) -> Iterator[tuple[Value, str, str, str]]:
-    """Yield the fields of topics that are mapped: where each is, the topic, the field and the variable."""
+    """Yield the location, the topic, the field and the variable of each mapped field."""
     mapping = model.table.get(key)
     for topic, _, fields in () if mapping is None else mapping.named("of topics to fields"):
         for name, _, variable in fields.named("of fields to variables"):
@@ -189,7 +188,7 @@ def _mapped(model: FmuModel, key: str) -> Iterator[tuple[Value, str, str, str]]:
 
 
 def _published(model: FmuModel) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield what a model gives, as TOPIC.FIELD, with its name and the output."""
+    """Yield the published fields of a model as TOPIC.FIELD, with the model's name and the output."""
     outputs = {each.name for each in model.description.outputs}
     for place, topic, prefix in _topic_entries(model, "component_output_topics"):
         fields = [name for name in outputs if name.startswith(f"{prefix}.")]
@@ -214,7 +213,7 @@ def _add_start(model: FmuModel, origin: Mapping[str, Any]) -> None:
 
 
 def _add_inputs(model: FmuModel, sources: Mapping[str, tuple[str, str]]) -> None:
-    """Connect the inputs of a model. What no FMU publishes keeps its start value, which is warned of."""
+    """Connect the inputs of a model. Inputs that no FMU publishes keep their start values, with a warning."""
     inputs = {each.name for each in model.description.variables.values() if each.causality == "input"}
 
     def connect(name: str, key: str, place: Place) -> None:
@@ -239,7 +238,7 @@ def _add_inputs(model: FmuModel, sources: Mapping[str, tuple[str, str]]) -> None
 
 
 def _clock(whole: Value) -> int:
-    """Return the step of the clock, ns: of AeroSim, 20 ms."""
+    """Return the step of the clock, ns; by default AeroSim's 20 ms."""
     clock = whole.get("clock")
     step = None if clock is None else clock.get(STEP)
     if clock is not None:
@@ -251,7 +250,7 @@ def _clock(whole: Value) -> int:
 
 
 def _step_ns(step_ns: int, clock_ns: int) -> int:
-    """Return the longest part of a clock's step that is no longer than a step."""
+    """Return the longest integer fraction of the clock's step that does not exceed a step, ns."""
     parts = -(-clock_ns // step_ns)
     while clock_ns % parts:
         parts += 1
@@ -259,7 +258,7 @@ def _step_ns(step_ns: int, clock_ns: int) -> int:
 
 
 def _topics(config: Any) -> Iterator[tuple[str, str]]:
-    """Yield actors and effectors by the names of their frames, with the topics of their states."""
+    """Yield the frame names of actors and effectors, with the topics of their states."""
     for actor in config["world"]["actors"]:
         for name, part in (
             ("", actor),
@@ -271,7 +270,7 @@ def _topics(config: Any) -> Iterator[tuple[str, str]]:
 
 
 def _outputs(topic: str, models: FmuModels) -> tuple[str, dict[str, str]] | None:
-    """Return the FMU that has the pose on a topic, and its outputs by the numbers of a pose."""
+    """Return the FMU that publishes the pose on a topic, and its outputs by element of the pose."""
     for below in _POSES if topic else ():
         found = {
             number: models.sources[key]

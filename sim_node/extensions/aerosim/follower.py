@@ -1,4 +1,4 @@
-"""A live scene graph on /tf and in the viewer: ours, or that of a bridge from AeroSim."""
+"""A live scene graph on /tf and in the viewer, from sim_node or from a bridge to AeroSim."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from sim_node.world.problems import WorldError
 class SceneFollower:
     """Follows a topic of scene graphs, and its updates, until it is closed.
 
-    Entities and effectors go to /tf with every message, frames that are fixed to them to /tf_static. Stamps are the
-    times of the messages; those of messages without a time, as AeroSim's, are the node's clock.
+    Entities and effectors are published on /tf with every message, and frames that are fixed to them on /tf_static.
+    Stamps are the times of the messages, or the node's clock for messages without a time, such as AeroSim's.
 
     Args:
         topic: The topic of whole graphs; updates are on TOPIC/update.
         options: Conventions and assets.
-        viewer: Where to show the scene; None for nowhere. It is closed, too.
+        viewer: The viewer that shows the scene, or None. It is closed by `close`.
 
     Attributes:
         topic: The absolute name of the topic.
@@ -64,7 +64,7 @@ class SceneFollower:
         self._graph.enter_context(spinning(executor))
 
     def close(self) -> None:
-        """Leave the graph, and close the page."""
+        """Leave the ROS graph, and close the page."""
         self._ended.set()
         self._graph.close()
         if self._viewer is not None:
@@ -91,7 +91,7 @@ class SceneFollower:
                 self._moving(stamp_ns, self.scene.poses[self._rows])
 
     def _lay_out(self, stamp_ns: int) -> None:
-        """Lay out the messages of a new structure, and send the frames that do not move in their parents."""
+        """Lay out the messages for a new structure, and publish the static frames."""
         frames, poses = self.scene.layout.frames, self.scene.poses
         moving = self.scene.moving
         still = [row for row in range(1, len(frames)) if row not in set(moving)]

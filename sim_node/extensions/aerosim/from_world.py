@@ -34,7 +34,7 @@ from sim_node.world.sensor_types import is_optical
 
 @dataclass(frozen=True)
 class Slot:
-    """An effector of an entity: the row of its frame, or the index of its rotor among all of the world."""
+    """An effector of an entity: the row of its frame, or the index of its rotor among all rotors of the world."""
 
     id: str
     path: str
@@ -44,18 +44,18 @@ class Slot:
 
 
 class SceneLayout:
-    """Which frames of a world are entities, and which are effectors; fixed as long as its structure is.
+    """The assignment of a world's frames to entities and effectors, which is fixed as long as its structure is.
 
-    The fixed frame is not an entity: what is below it has no parent. Entities are in the order of the frames. Effectors
-    are those that the world lists (`actors`), rotors of vehicles, and other frames on a joint below a vehicle's body
-    that have no frames below them. The optical frames of cameras are left out, since every camera has one.
+    The fixed frame is not an entity: its children have no parent. Entities are in the order of the frames. Effectors
+    are those that the world lists (`actors`), rotors of vehicles, and other frames without children on a joint below a
+    vehicle's body. The optical frames of cameras are omitted, because every camera has one.
 
     Args:
         world: The assembled world.
         frames: Its frames.
-        ids: Ids to keep by frame, as in an earlier layout of the same run.
-        convention: "NED" or "ENU", of what is written; see `to_world.Options`.
-        prefix: Goes before all names.
+        ids: Ids to keep, by frame, such as those of an earlier layout of the same run.
+        convention: The convention of the output, "NED" or "ENU"; see `options.Options`.
+        prefix: The prefix of all names.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class SceneLayout:
         return slots
 
     def _hidden(self) -> set[int]:
-        """Return the rows that are no entities: effectors with their shapes, joint frames of these, optical frames."""
+        """Return the rows that are not entities: effectors with their shapes and joint frames, and optical frames."""
         frames = self.frames
         hidden = {slot.row for slots in self.slots.values() for slot in slots if slot.row >= 0}
         children: dict[int, list[int]] = {}
@@ -123,7 +123,7 @@ class SceneLayout:
             is_shape = name == f"{parent}/{ASSET}" and row not in children
             if (is_shape and (parent in self._sensors or above in hidden)) or self._is_optical(parent, name):
                 hidden.add(row)
-        # A frame that carries an entity is one.
+        # A frame that carries an entity is an entity, too.
         for row in range(len(frames) - 1, 0, -1):
             if row in hidden and any(child not in hidden for child in children.get(row, ())):
                 hidden.discard(row)
@@ -134,7 +134,7 @@ class SceneLayout:
         return sensor is not None and name == parent + names.OPTICAL and is_optical(sensor.type)
 
     def _choose_ids(self, kept: Mapping[str, str]) -> dict[int, str]:
-        """Return the id of each entity: the one that it had, the one of its actor, or the next free one."""
+        """Return the id of each entity: its earlier id, that of its actor, or the next free id."""
         chosen: dict[int, str] = {}
         used: set[str] = set(kept.values())
         for row in self.rows.tolist():
@@ -163,7 +163,7 @@ class SceneLayout:
         return np.asarray(self.frames.parents[self.rows])
 
     def poses(self, poses: FloatArray) -> FloatArray:
-        """Return the poses (E, 7) of the entities in their parents as the scene graph has them.
+        """Return the poses (E, 7) of the entities in their parents, in the convention of the scene graph.
 
         Args:
             poses: Poses (N, 7) of all frames in their parents.
@@ -228,7 +228,7 @@ class SceneLayout:
         return SceneGraph(tuple(entities), self.resources())
 
     def resources(self) -> dict[str, Json]:
-        """Return the resources: the world's origin, and those that it got from scene graphs."""
+        """Return the resources: the world's origin, and those that it has from scene graphs."""
         origin = self.world.origin
         data: dict[str, Json] = {}
         if origin is not None:
@@ -236,7 +236,7 @@ class SceneLayout:
         return {**data, **{each.name: each.value for each in self.world.resources if each.name not in data}}
 
     def _still(self, row: int, id: str) -> SceneEntity:
-        """Return an entity without what changes."""
+        """Return the constant part of an entity."""
         name, parent = self.frames.names[row], int(self.frames.parents[row])
         actor, sensor = self._actors.get(name), self._sensors.get(name)
         given = None if actor is None else actor.sensor
@@ -265,16 +265,16 @@ def scene_graph_of(
         frames: Its frames.
         poses: Poses (N, 7) [x y z qx qy qz qw] of each frame in its parent, m.
         angles: Angles (R,) of the rotors of all vehicles, in their order, rad; None for zero.
-        convention: "NED", as AeroSim has it, or "ENU".
+        convention: "NED", as in AeroSim, or "ENU".
 
     Returns:
-        The scene graph. World coordinates are left out if the world has no origin.
+        The scene graph. World coordinates are omitted if the world has no origin.
     """
     return SceneLayout(world, frames, convention=convention).graph(poses, angles)
 
 
 def _sensor(sensor: Sensor | None, given: Mapping[str, Json] | None) -> SensorComponent | None:
-    """Return a sensor as a component; a bare frame as the component that the file had."""
+    """Return a sensor as a component, or a bare frame as the component in the file."""
     parameters: Any = {} if given is None else given.get("parameters", {})
     extra: Any = {} if given is None else given.get("extra", {})
     found = None if sensor is None else component_of(sensor, parameters)
@@ -287,6 +287,6 @@ def _sensor(sensor: Sensor | None, given: Mapping[str, Json] | None) -> SensorCo
 
 
 def _relative(name: str, body: str) -> str:
-    """Return the id of a joint frame: its name without what it shares with the body's."""
+    """Return the id of a joint frame: its name without the prefix that it shares with the body."""
     shared: Iterable[str] = (body, *names.enclosing(body))
     return next((name[len(above) + 1 :] for above in shared if name.startswith(f"{above}/")), name)

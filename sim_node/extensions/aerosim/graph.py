@@ -13,12 +13,12 @@ from sim_node.world.declared import declared, given, place_of
 from sim_node.world.problems import NO_PLACE, Place, quoted
 from sim_node.world.quantities import Vector
 
-# Values of JSON: numbers, texts, booleans, None, and lists and mappings of them.
+# JSON values: numbers, strings, booleans, None, and lists and mappings of them.
 Json = Any
-# The component groups with a meaning here. Others are kept as they are.
+# The component groups that are interpreted. Others are kept unchanged.
 PROPERTIES, STATE, EFFECTORS, SENSOR = "actor_properties", "actor_state", "effectors", "sensor"
 GROUPS = (PROPERTIES, STATE, EFFECTORS, SENSOR)
-# AeroSim's text says sensors, its examples and its program say sensor.
+# AeroSim's documentation says sensors, but its examples and its program say sensor.
 GROUP_ALIASES = {"sensors": SENSOR}
 
 
@@ -79,10 +79,10 @@ class Effector:
 
     Attributes:
         id: Unique in the actor.
-        path: Where the part is in the actor's asset.
-        transform: In the actor.
+        path: The path of the part in the actor's asset.
+        transform: The transform in the actor.
         extra: Further keys.
-        place: Where the file gives the id.
+        place: The location of the id in the file.
     """
 
     id: str
@@ -98,10 +98,10 @@ class SensorComponent:
 
     Attributes:
         name: Its name.
-        type: The type as the file has it, as in rgb_camera or sensors/cameras/rgb_camera.
-        parameters: Its parameters, without upstream's wrapping in the name of their class.
+        type: The type in the file, such as rgb_camera or sensors/cameras/rgb_camera.
+        parameters: Its parameters, without the wrapping in the name of their class that AeroSim's program adds.
         extra: Further keys.
-        places: Where the file gives the type and each parameter.
+        places: The locations of the type and each parameter in the file.
     """
 
     name: str
@@ -121,18 +121,18 @@ class SceneEntity:
     """An entity with its components.
 
     Attributes:
-        id: The key of the entity, as in entity_0.
+        id: The key of the entity, such as entity_0.
         name: actor_name; empty if it has none.
-        asset: actor_asset: where the 3D model is.
+        asset: actor_asset, the reference of the 3D model.
         parent: The id of the parent; empty for none.
-        transform: In the parent; None without actor_state.
+        transform: The transform in the parent; None without actor_state.
         world_coordinate: The position on Earth; None if the file has none.
         effectors: Its effectors; None without that component, which differs from an empty list.
         sensor: Its sensor, or None.
-        components: Components of other groups by group, as they are in the file.
+        components: Components of other groups, by group, unchanged from the file.
         extra: Further keys of actor_properties and actor_state, by group.
-        place: Where the file gives the name, or else the id.
-        parent_place: Where the file gives the parent.
+        place: The location of the name in the file, or else of the id.
+        parent_place: The location of the parent in the file.
     """
 
     id: str
@@ -155,7 +155,7 @@ class SceneEntity:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups of its components, in the order of AeroSim."""
+        """The groups of its components, in AeroSim's order."""
         own = (
             (PROPERTIES, True),
             (STATE, self.transform is not None),
@@ -170,9 +170,9 @@ class SceneGraph:
     """A scene: entities with their components, and resources.
 
     Attributes:
-        entities: In the order of the file.
+        entities: The entities in the order of the file.
         resources: Properties of the whole scene by name, such as origin and weather.
-        groups: Further component groups that the file has, some of which may be empty.
+        groups: Further component groups in the file, some of which may be empty.
         extra: Further keys of the file.
     """
 
@@ -185,13 +185,13 @@ class SceneGraph:
         """Return an entity.
 
         Args:
-            id: The id, as in entity_0.
+            id: The id, such as entity_0.
 
         Returns:
             The entity.
 
         Raises:
-            KeyError: There is none; the message names the nearest id.
+            KeyError: There is no such entity; the message names the nearest id.
         """
         for each in self.entities:
             if each.id == id:

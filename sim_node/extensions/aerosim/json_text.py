@@ -1,4 +1,4 @@
-"""JSON text to located nodes and plain values, and back to text that is the same on every machine."""
+"""Conversion of JSON text to located nodes and plain values, and back to text that is the same on every machine."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def keys_of(value: Value) -> dict[str, Any]:
 
 
 class _Composer:
-    """Builds nodes with a stack of its own, so that nesting cannot exhaust Python's."""
+    """Builds nodes with an explicit stack, so that nesting cannot exhaust Python's."""
 
     def __init__(self, text: str, report: Report) -> None:
         self._text, self._report = text, report
@@ -59,7 +59,7 @@ class _Composer:
         self._at = 0
 
     def document(self) -> Node:
-        # Lists and mappings that have not ended, each with the key that waits for its value.
+        # Open lists and mappings, each with the key that awaits its value.
         stack: list[tuple[Sequence | Mapping, Scalar | None]] = []
         while True:
             done: Node
@@ -98,7 +98,7 @@ class _Composer:
                 return done
 
     def _next(self) -> tuple[str, str, int]:
-        """Return the kind, text and offset of the next token; an empty text for the end and for what is no token."""
+        """Return the kind, text and offset of the next token; an empty text at the end and for an invalid token."""
         match_space = _SPACE.match(self._text, self._at)
         begin = self._at if match_space is None else match_space.end()
         match = _TOKEN.match(self._text, begin)
@@ -138,7 +138,7 @@ class _Composer:
         try:
             text = json.loads(token)
             text.encode()
-        except ValueError:  # also half of a surrogate pair
+        except ValueError:  # also for an unpaired surrogate
             raise self._fault(begin, f"{quoted(token)} has an invalid escape") from None
         return Scalar(text, False, line, column)
 
@@ -168,11 +168,11 @@ def json_text(data: AnyMapping[str, Any], *, compact: bool = False) -> str:
     """Return plain data as JSON: keys in the order of the data, numbers with the shortest digits that read back.
 
     Args:
-        data: Mappings, lists, texts, numbers, booleans and None.
+        data: Mappings, lists, strings, numbers, booleans and None.
         compact: Whether to write one line without spaces.
 
     Returns:
-        The text. Unless it is compact, mappings of numbers take one line each, and it ends with a line end.
+        The text. Unless it is compact, each mapping of numbers is on one line, and the text ends with a newline.
 
     Raises:
         ValueError: A number is not finite.

@@ -1,4 +1,4 @@
-"""The worlds of JSON files: scene graphs, and AeroSim's configurations of a simulation."""
+"""Worlds from JSON files: scene graphs, and AeroSim's simulation configurations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sim_node.world.readers.yaml_nodes import Mapping
 
 
 def read_world(path: Path, shown: Path, roots: Roots, report: Report, options: Options) -> World | None:
-    """Return the world of a file, or None with the faults in `report`."""
+    """Return the world of a file. On errors, return None; they are in `report`."""
     text = read_text(path, report)
     if text is None:
         return None
@@ -61,7 +61,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, options: O
 
 
 def _moving(world: World, trajectories: dict[str, Trajectory]) -> World:
-    """Return the world with the frames of actors on their trajectories, at the attitudes that they have."""
+    """Return the world with the frames of actors moving on their trajectories, at constant attitude."""
     still = [frame for frame in world.frames if frame.name not in trajectories]
     motions = []
     for frame in world.frames:

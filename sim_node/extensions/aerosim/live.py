@@ -1,4 +1,4 @@
-"""Scene graphs of a run as messages, whole or changes only, and a scene that follows such messages."""
+"""Scene graphs of a run as messages, complete or with changes only, and a scene that follows such messages."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from sim_node.world.model import World
 from sim_node.world.problems import WorldError, refuse_any
 from sim_node.world.readers.report import Report
 
-# Keys of a message beside those of a scene graph. `sequence` counts updates; a whole graph has those up to its own.
+# Keys of a message besides those of a scene graph. `sequence` counts updates; a whole graph includes those so far.
 SEQUENCE, TIME, ADDED, REMOVED = "sequence", "time", "added", "removed"
 
 
 class SceneMessages:
-    """The messages of a run: the whole scene graph, and updates with what has changed since the message before.
+    """The messages of a run: the whole scene graph, and updates with the changes since the previous message.
 
-    An update is a scene graph of the entities that changed, with their changed components. `added` lists those that are
-    new or have another parent, with all their components, and `removed` those that are gone.
+    An update is a scene graph of the changed entities, with their changed components. `added` lists entities that are
+    new or have a different parent, with all their components, and `removed` lists deleted entities.
 
     Args:
-        convention: "NED" or "ENU"; see `to_world.Options`.
+        convention: "NED" or "ENU"; see `options.Options`.
         dialect: One of writing.DIALECTS.
-        prefix: Goes before all names.
+        prefix: The prefix of all names.
     """
 
     def __init__(self, convention: str = "NED", dialect: str = "seed", prefix: str = "") -> None:
@@ -48,7 +48,7 @@ class SceneMessages:
         self.sequence = 0
 
     def open(self, world: World, frames: FrameTable) -> SceneLayout:
-        """Begin a run, or go on with another structure: frames that stay keep their ids, and ids are not used again."""
+        """Begin a run, or continue with a new structure. Remaining frames keep their ids, and ids are not reused."""
         layout = SceneLayout(world, frames, self._ids, self._convention, self._prefix)
         self._ids.update(layout.names)
         self._layout = layout
@@ -66,7 +66,7 @@ class SceneMessages:
         return self._text(graph_data(self._graph, self._dialect), time_ns)
 
     def update(self, time_ns: int, poses: FloatArray, angles: FloatArray | None = None) -> str | None:
-        """Return what has changed since the last message; None if nothing has. The arguments are those of `whole`."""
+        """Return the changes since the last message, or None if there are none. The arguments are those of `whole`."""
         before = {entity.id: entity for entity in self._graph.entities}
         graph = self._current(poses, angles)
         changed, added = [], []
@@ -101,7 +101,7 @@ class SceneMessages:
 
 
 def _difference(old: SceneEntity, new: SceneEntity) -> SceneEntity:
-    """Return an entity with the components that differ."""
+    """Return an entity with only the components that differ."""
     same_state = (old.transform, old.world_coordinate) == (new.transform, new.world_coordinate)
     return replace(
         new,
@@ -114,18 +114,18 @@ def _difference(old: SceneEntity, new: SceneEntity) -> SceneEntity:
 
 
 class FollowedScene:
-    """A world that follows messages with scene graphs, whole or updates, ours or AeroSim's.
+    """A world that follows messages with scene graphs or updates, from sim_node or AeroSim.
 
     Args:
         options: Conventions and assets.
 
     Attributes:
         graph: The scene graph after the last message.
-        generation: How often the structure has changed.
+        generation: The number of changes of the structure.
         world: The world of the scene.
-        layout: Its frames. Those that have never moved are static, so that a page shows them as what stands still.
+        layout: Its frames. Those that have never moved are static, so that the viewer shows them as fixed.
         poses: Poses (N, 7) of its frames in their parents, ENU and FLU, m.
-        time_ns: The time of the last message; None if it has none, as AeroSim's do.
+        time_ns: The time of the last message; None if it has none, like AeroSim's.
     """
 
     def __init__(self, options: Options | None = None) -> None:
@@ -139,16 +139,16 @@ class FollowedScene:
         self.time_ns: int | None = None
 
     def receive(self, text: str) -> bool:
-        """Take a message.
+        """Process a message.
 
         Args:
             text: The JSON of a scene graph or of an update.
 
         Returns:
-            Whether it was used. An update without the whole graph, or after a gap, is not: the next whole graph is.
+            Whether it was used. Updates before any whole graph, or after a gap, are ignored until the next whole graph.
 
         Raises:
-            WorldError: The message is no scene graph; the scene stays as it was.
+            WorldError: The message is not a scene graph; the scene stays unchanged.
         """
         report = Report("scene graph")
         known = [entity.id for entity in self.graph.entities]
@@ -165,7 +165,7 @@ class FollowedScene:
         return True
 
     def _merged(self, part: SceneGraph) -> SceneGraph:
-        """Return the scene with an update."""
+        """Return the scene with an update applied."""
         removed, added = part.extra.get(REMOVED, ()), part.extra.get(ADDED, ())
         entities = {entity.id: entity for entity in self.graph.entities if entity.id not in removed}
         for entity in part.entities:
@@ -200,7 +200,7 @@ class FollowedScene:
 
     @property
     def moving(self) -> list[int]:
-        """The rows of entities and effectors, which may move; other frames are fixed to these."""
+        """The rows of entities and effectors, which may move. Other frames are fixed to these."""
         frames = self.layout.frames
         found = [entity.frame for entity in self.graph.entities]
         found += [names.prefixed(e.frame, each.id) for e in self.graph.entities for each in e.effectors or ()]
@@ -208,7 +208,7 @@ class FollowedScene:
 
 
 def _updated(old: SceneEntity, new: SceneEntity) -> SceneEntity:
-    """Return an entity with the components of an update."""
+    """Return an entity with the components of an update applied."""
     changes: dict[str, Any] = {
         key: value
         for key in ("transform", "world_coordinate", "effectors", "sensor")
@@ -218,7 +218,7 @@ def _updated(old: SceneEntity, new: SceneEntity) -> SceneEntity:
 
 
 def _structure(graph: SceneGraph) -> list[tuple[Any, ...]]:
-    """Return what makes another world of a scene: everything except poses."""
+    """Return the structure of a scene, whose changes need a new world: everything except poses."""
 
     def parts(effectors: tuple[Effector, ...] | None) -> tuple[Any, ...]:
         return tuple((each.id, each.path, each.transform.scale.tolist()) for each in effectors or ())

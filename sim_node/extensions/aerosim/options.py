@@ -1,4 +1,4 @@
-"""How scene graphs are read: the axes of a file, and the files that stand for its assets."""
+"""Options for reading scene graphs: the axes of a file, and the files that represent its assets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sim_node.spatial.frames import Frame
 from sim_node.world.model import World
 from sim_node.world.problems import Place
 
-# The frames (parent, child) of roots, and of everything below them, by the convention of a file.
+# The axes of (parent, child) for roots, by the convention of a file. Everything below uses the axes of the child.
 ROOTS = {"NED": (Frame.NED, Frame.FRD), "ENU": (Frame.ENU, Frame.FLU)}
 MOUNTED = {"NED": (Frame.FRD, Frame.FRD), "ENU": (Frame.FLU, Frame.FLU)}
 EFFECTOR_CONVENTIONS = {"FRD": (Frame.FRD, Frame.FRD), "FLU": (Frame.FLU, Frame.FLU)}
 
 
 class Asset(NamedTuple):
-    """A file that stands for an asset: a mesh, or the world of a URDF or MJCF model. place: where the table has it."""
+    """A file that represents an asset: a mesh, or the world of a URDF or MJCF model. `place`: where it is given."""
 
     file: Path
     world: World | None = None
@@ -34,8 +34,8 @@ class Options:
             "ENU": in ENU with bodies FLU, and in FLU.
         effectors: "FRD" or "FLU", the axes of effectors; empty for those of `convention`.
         assets: Files by the names of assets.
-        scaled_children: Whether the scale of an entity is also that of what is below it: of its distance, and in
-            addition to its own scale. AeroSim's program does not scale children.
+        scaled_children: Whether the scale of an entity also applies to its descendants: to their positions, and
+            multiplied with their own scales. AeroSim's program does not scale children.
     """
 
     convention: str = "NED"

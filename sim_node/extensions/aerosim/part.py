@@ -1,4 +1,4 @@
-"""What only scene graphs have, as parts of a world: actors (assets, effectors, free components) and resources."""
+"""Parts of a world that exist only for scene graphs: actors (assets, effectors, other components) and resources."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class Resource:
 
 @part("actors", Actor)
 class Actors(Kind[Actor]):
-    """Frames with what scene graphs say of them."""
+    """Frames with their scene graph data."""
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return actors of frames that do not exist, second actors of a frame, and effectors that are elsewhere."""
+        """Return problems: actors of missing frames, several actors of one frame, and effectors in wrong places."""
         if not self.parts(world):
             return
         frames = {entry.name for kind in PARTS.values() for entry in entries_of_kind(kind, world)}
@@ -79,7 +79,7 @@ class Actors(Kind[Actor]):
                 seen.add(name)
 
     def renamed(self, part: Actor, rename: Rename) -> Actor:
-        """Return the actor of the renamed frame. Ids of an included scene are given anew."""
+        """Return the actor of the renamed frame. Entities of an included scene get new ids."""
         parts = part.effectors and tuple(replace(each, frame=rename.frame(each.frame)) for each in part.effectors)
         return replace(part, frame=rename.frame(part.frame), id="" if rename.prefix else part.id, effectors=parts)
 
@@ -98,7 +98,7 @@ class SceneResources(Kind[Resource]):
             sections.setdefault(self.section, {})[each.name] = each.value
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return names that are given twice, by two included scenes."""
+        """Return problems: names that two included scenes both define."""
         seen: dict[str, Resource] = {}
         for each in self.parts(world):
             first = seen.setdefault(each.name, each)

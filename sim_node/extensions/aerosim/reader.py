@@ -1,4 +1,4 @@
-"""The readers of JSON: of files by themselves, and of those that other worlds include, with their assets."""
+"""The readers of JSON: for standalone files, and for files that other worlds include, with their assets."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value
 
 MODELS = (".urdf", ".xml", ".mjcf")
-# Not read: usd-core, a wheel of 29 MB under a licence of its own, would be needed for what other programs export.
+# Not supported, because it would need usd-core, a wheel of 29 MB with its own licence.
 USD = (".usd", ".usda", ".usdc", ".usdz")
 
 
 @reader(".json")
 def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
     """Return the world of a scene graph, or None with the faults in `report`."""
-    from sim_node.extensions.aerosim.json_worlds import read_world  # here: most worlds are not of JSON
+    from sim_node.extensions.aerosim.json_worlds import read_world  # here, because most worlds are not JSON
 
     return read_world(path, shown, roots, report, Options())
 

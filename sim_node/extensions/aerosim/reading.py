@@ -1,4 +1,4 @@
-"""Scene graphs from JSON: both spellings of AeroSim, unknown parts kept, errors with line and column."""
+"""Reading of scene graphs from JSON in both spellings of AeroSim. Unknown parts are kept."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from sim_node.world.readers.yaml_poses import ROTATIONS
 from sim_node.world.readers.yaml_values import Table, Value
 
 XYZ, NED_KEYS, LLA_KEYS = ("x", "y", "z"), ("north", "east", "down"), tuple(ORIGIN_RANGES)
-# The names of the numbers of a world coordinate, by its parts.
+# The keys of the numbers in each part of a world coordinate.
 COORDINATES = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
-# Our spelling, and that of AeroSim's program.
+# Keys in the documented spelling, and in that of AeroSim's program.
 ID_KEYS = {"effector_id": "id", "relative_path": "usd_relative_path"}
-# Sensor types of AeroSim's program, and the classes in whose names it wraps their parameters. Its renderers take a
-# camera from every sensor.
+# The class in whose name AeroSim's program wraps the parameters of cameras. Its renderers make a camera of every
+# sensor.
 CAMERA = "RGBCamera"
 UPSTREAM_SENSORS = {
     "depth_sensor": ("sensors/depth_sensor", "DepthSensor"),
@@ -56,10 +56,10 @@ def scene_graph(text: str, file: str = "<text>") -> SceneGraph:
 
     Args:
         text: JSON.
-        file: How messages call it.
+        file: Its name in messages.
 
     Returns:
-        The scene graph, as it is in the text: world coordinates are not checked, see `coordinates.consistent`.
+        The scene graph as in the text. World coordinates are not checked; see `coordinates.consistent`.
 
     Raises:
         WorldError: Lists every problem with line and column.
@@ -88,9 +88,9 @@ def load_scene_graph(path: str | Path) -> SceneGraph:
 
 
 def read_graph(root: Node, report: Report, known: Collection[str] = ()) -> SceneGraph | None:
-    """Return the scene graph of a node; None, with the problems in the report, if it is none.
+    """Return the scene graph of a node. If it is invalid, report the problems and return None.
 
-    known: ids of entities that may be parents, too, for a part of a scene.
+    For a part of a scene, `known` has the ids of other entities that may be parents.
     """
     whole = Value(root, report)
     errors = len(report.errors)
@@ -125,9 +125,9 @@ def opened(
     *,
     kept: bool = True,
 ) -> tuple[Table, Mapping[str, Json]]:
-    """Return a mapping as a table that allows further keys, and these as plain data.
+    """Return a mapping as a table that allows further keys, and these keys as plain data.
 
-    kept: Whether a world keeps the further keys; otherwise they are not marked as read.
+    `kept` tells whether a world keeps the further keys; otherwise they are not marked as read.
     """
     aliases = aliases or {}
     others = [name for name in _entries(value) if name not in known and name not in aliases]
@@ -139,7 +139,7 @@ def opened(
 
 
 def _resources(value: Value) -> dict[str, Json]:
-    """Read the resources. A world has its own origin, which keeps no further keys."""
+    """Read the resources. Further keys of the origin are not kept, because a world has its own origin."""
     data = keys_of(value)
     origin = _entries(value).get("origin")
     if origin is not None and isinstance(origin[1], MappingNode):
@@ -149,7 +149,7 @@ def _resources(value: Value) -> dict[str, Json]:
 
 
 def places_in(value: Value, above: str = "") -> dict[str, Place]:
-    """Return the places of the values in a mapping, and of those in its mappings, by their keys joined by dots."""
+    """Return the locations of the values in a mapping and its nested mappings, by dotted keys."""
     found: dict[str, Place] = {}
     for key, (_, node) in _entries(value).items():
         inner = Value(node, value.report, key, value)
@@ -180,7 +180,7 @@ def _groups(components: Value) -> dict[str, dict[str, Value]]:
 
 
 def _listed(value: Value, components: Mapping[str, Mapping[str, Value]]) -> dict[str, Place]:
-    """Return the entities and where they are listed. What they list is implied by the components."""
+    """Return the entities and where they are listed. The components that they list are implied by `components`."""
     found = {}
     if not isinstance(value.node, MappingNode):
         value.error(f"a mapping of entities to lists of their component groups is needed, found {value.found()}")
@@ -221,7 +221,7 @@ def _state(value: Value) -> tuple[Transform3D, WorldCoordinate | None, Mapping[s
     pose, coordinate = table.get("pose"), table.get("world_coordinate")
     transform = Transform3D()
     if pose is not None:
-        # AeroSim's text has world_coordinate in the pose, its examples beside it.
+        # AeroSim's documentation has world_coordinate in the pose, its examples beside the pose.
         inside, more = opened(pose, ("transform", "world_coordinate"), required=("transform",), kept=False)
         coordinate = coordinate or inside.get("world_coordinate")
         transform = _transform(inside.get("transform"), more)
@@ -244,7 +244,7 @@ def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform3D:
 
 
 def scale_of(value: Value | None, read: Callable[[Value], Any]) -> FloatArray:
-    """Return the factors (3,) that are read of a value; ones without a value, or with its fault recorded."""
+    """Return the scale factors (3,) of a value; ones if there is no value or it is invalid (reported)."""
     factors = None if value is None else read(value)
     if value is None or factors is None:
         return np.ones(3)
@@ -300,7 +300,7 @@ def _sensor(value: Value) -> SensorComponent:
 
 
 def text_of(table: Table, key: str) -> str:
-    """Read the text under a key; empty if there is none."""
+    """Read the string under a key; empty if there is none."""
     found = table.get(key)
     return "" if found is None else found.text()
 
@@ -311,7 +311,7 @@ def _vector(
     limit: float = np.inf,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> FloatArray | None:
-    """Read numbers by name, or in their order. Return None with the faults recorded."""
+    """Read numbers from a mapping by name, or from a list in order. On errors, report them and return None."""
     errors = len(value.report.errors)
     listed = _as_list(value, names)
     if len(value.report.errors) > errors:
@@ -324,18 +324,18 @@ def _vector(
 
 
 def _as_list(value: Value, names: tuple[str, ...]) -> Value:
-    """Return a mapping of names to numbers as a list in the order of the names; a list as it is."""
+    """Return a mapping of names to numbers as a list in the order of the names; a list unchanged."""
     if isinstance(value.node, Sequence):
         return value
     table = value.table(names, required=names)
     nodes = [each.node for name in names if (each := table.get(name)) is not None]
-    if len(nodes) < len(names):  # reported
+    if len(nodes) < len(names):  # already reported
         nodes = []
     return Value(Sequence(nodes, value.node.line, value.node.column), value.report, value.key, value.holder)
 
 
 def _check_parents(entities: Collection[SceneEntity], report: Report, known: Collection[str]) -> None:
-    """Record parents that do not exist, and entities that are below themselves."""
+    """Report parents that do not exist, and entities that are their own ancestors."""
     parents = {entity.id: entity.parent for entity in entities}
     for entity in entities:
         if entity.parent in known and entity.parent not in parents:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SceneGraphs(RunPart):
-    """Scene graphs on topics, where a rate is given."""
+    """Scene graphs on topics, if a rate is given."""
 
     def sinks(self, target: RunTarget) -> Iterable[Sink]:
         """Return the sink of scene graphs."""

@@ -13,22 +13,22 @@ from sim_node.world import FrameTable, World
 
 WHOLE = Topic("scene_graph", "std_msgs/msg/String", topic.LATCHED)
 UPDATE = Topic("scene_graph/update", "std_msgs/msg/String", Qos(depth=100))
-# At most so often the latched graph is renewed for those who join later, per simulated second.
+# Maximum rate at which the latched graph is renewed for late subscribers, per simulated second.
 WHOLE_RATE = 1.0
 
 
 class SceneGraphSink(Sink):
     """Publishes the whole scene graph, latched, and its changes as updates.
 
-    The whole graph is sent at the start, after a reset, when the structure changes, and at most once per second
-    otherwise. Updates continue it; see `scene.live.SceneMessages`.
+    The whole graph is sent at the start, after a reset, when the structure changes, and otherwise at most once per
+    second. Updates continue it; see `aerosim.live.SceneMessages`.
 
     Args:
-        outlet: Where the messages go; topics are in its namespace.
-        rate: Updates per simulated second at most, Hz.
+        outlet: Receives the messages; topics are in its namespace.
+        rate: Maximum rate of updates per simulated second, Hz.
         prefix: Prefix of all names.
-        dialect: Spelling of keys, one of scene.writing.DIALECTS.
-        stamp: Gives the time of sending for a simulation time, which the graph itself has.
+        dialect: Spelling of keys, one of aerosim.writing.DIALECTS.
+        stamp: Returns the time of sending for a simulation time. The graph itself has the simulation time.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class SceneGraphSink(Sink):
         self._reopened = self._stale = False
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Find the entities. A second call between two instants changes the structure."""
+        """Find the entities. A further call between two instants changes the structure."""
         if self._sends is None:
             self._sends = self._outlet.advertise(WHOLE), self._outlet.advertise(UPDATE)
         self._reopened = self._last_ns is not None
@@ -57,7 +57,7 @@ class SceneGraphSink(Sink):
         self._angles = RotorAngles(layout.rotors)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish what is due."""
+        """Publish the messages that are due."""
         assert self._sends is not None, "open comes before write"
         whole, update = self._sends
         time_ns = snapshot.time_ns

@@ -1,4 +1,4 @@
-"""Types of sensors in scene graphs, and ours: a table, and how parameters translate both ways."""
+"""Sensor types of scene graphs and of sim_node: a table, and the translation of parameters in both directions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sim_node.world.problems import NO_PLACE, KeyPlace
 from sim_node.world.readers.keys import Form, Keys
 from sim_node.world.sensor_types import SENSOR_TYPES
 
-# By the last part of AeroSim's names (sensors/cameras/rgb_camera), in lower case: our types. Each of our types may also
-# be given by its own name, with its own parameters.
+# sim_node types by the last part of AeroSim's names (sensors/cameras/rgb_camera), in lower case. Each sim_node type may
+# also be given by its own name, with its own parameters.
 TYPES = {
     "rgb_camera": "camera",
     "depth_sensor": "depth_camera",
@@ -24,14 +24,14 @@ TYPES = {
     "gps": "gps",
     "lidar": "lidar_3d",
 }
-# What these measure is not in a scene graph: joints, and what bodies weigh and touch.
+# Types that a scene graph cannot support, because it has no joints, masses or contacts.
 OF_BODIES = ("joint_states", "force_torque", "contact")
 CAMERAS = {"camera": "rgb_camera", "depth_camera": "depth_sensor"}
 CAPTURE = "capture_enabled"
 
 
 class CameraParameter(NamedTuple):
-    """A parameter of AeroSim's cameras: its unit, ours, and the conversion of numbers both ways."""
+    """A parameter of AeroSim's cameras: its unit, the sim_node parameter, and the conversions in both directions."""
 
     unit: str
     name: str
@@ -47,7 +47,7 @@ def _inverse(number: float) -> float:
     return 1.0 / number if number else math.inf
 
 
-# tick_rate is the period of pictures, s, in spite of its name: AeroSim has 0.02 beside frame_rate 30.
+# tick_rate is the period of images, s, despite its name: AeroSim has 0.02 beside frame_rate 30.
 # fov is horizontal, in degrees.
 _CAMERA = {
     "tick_rate": CameraParameter("s", "rate", _inverse, _inverse),
@@ -57,15 +57,16 @@ _CAMERA = {
 }
 
 
-# The key of a parameter, and those in the groups that it is in before it.
+# The key of a parameter, preceded by the keys of the groups that contain it.
 Path = tuple[str, ...]
 
 
 class Reading(NamedTuple):
-    """A sensor component as ours: type (empty for a bare frame), parameters, their places, and why it is bare.
+    """A sensor component as a sim_node sensor.
 
-    unknown: the keys, from the outside inwards, of parameters that ours does not have. wrong: messages about
-    parameters that are out of range, in the units of the file.
+    It has the type (empty for a bare frame), the parameters, their locations, and why it is bare. `unknown` has the
+    paths of parameters that the sim_node sensor does not have, and `wrong` the messages about parameters that are out
+    of range, in the units of the file.
     """
 
     type: str = ""
@@ -77,14 +78,14 @@ class Reading(NamedTuple):
 
 
 def sensor_of(component: SensorComponent) -> Reading:
-    """Return a sensor of a scene graph as ours.
+    """Convert a sensor of a scene graph to a sim_node sensor.
 
     Args:
         component: The sensor component.
 
     Returns:
-        Our type and its parameters, which are checked like those of a world file when a run begins. The type is empty
-        if there is none like it, or if capture_enabled is false: the sensor is a frame then.
+        The sim_node type and its parameters, which are checked at the start of a run like those of a world file. The
+        type is empty if there is no equivalent, or if capture_enabled is false; the sensor is then a bare frame.
     """
     kind = component.type if component.type in SENSOR_TYPES else TYPES.get(component.kind, "")
     if not kind:
@@ -125,7 +126,7 @@ def sensor_of(component: SensorComponent) -> Reading:
 
 
 def _fault(kind: str, ours: CameraParameter, number: float) -> str:
-    """Return why a camera cannot have a number, in the unit of the file; empty if it can."""
+    """Return why a number is invalid for a camera parameter, in the unit of the file; empty if it is valid."""
     holds: Any = holder_of(SENSOR_TYPES[kind], ours.name)
     if not any(holds.faults(ours.read(number))):
         return ""
@@ -138,14 +139,14 @@ def _fault(kind: str, ours: CameraParameter, number: float) -> str:
 
 
 def _unknown(kind: str, parameters: Mapping[str, Json], *, is_ours: bool) -> Iterator[Path]:
-    """Yield the parameters that a sensor of our type does not have, under our names or AeroSim's."""
+    """Yield the parameters that a sim_node sensor type does not have, by sim_node's or AeroSim's names."""
     of_camera = ("resolution", *_CAMERA) if kind in CAMERAS and not is_ours else ()
     others = {key: value for key, value in parameters.items() if key not in (*of_camera, CAPTURE)}
     return _not_among(SENSOR_TYPES[kind].keys(), others)
 
 
 def _not_among(forms: Keys, given: Mapping[str, Json]) -> Iterator[Path]:
-    """Yield the parameters that have no form, also in groups."""
+    """Yield the parameters that have no form, including those in groups."""
     for key, value in given.items():
         if key not in forms:
             yield (key,)
@@ -154,7 +155,7 @@ def _not_among(forms: Keys, given: Mapping[str, Json]) -> Iterator[Path]:
 
 
 def _group(form: Form) -> Keys | None:
-    """Return the keys of a group of parameters; None for a parameter by itself."""
+    """Return the keys of a group of parameters; None for a single parameter."""
     forms = form.get("anyOf", ()) if isinstance(form, Mapping) else ()
     return next((each for each in forms if isinstance(each, Keys)), None)
 
@@ -171,7 +172,7 @@ def _without(given: Mapping[str, Json], paths: Collection[Path]) -> dict[str, Js
 
 
 def _with(parameters: Mapping[str, Json], given: Mapping[str, Json], paths: Iterable[Path]) -> dict[str, Json]:
-    """Return parameters with those that others have at some paths."""
+    """Return parameters with those of `given` at some paths added."""
     found = dict(parameters)
     for key, *inner in paths:
         if not inner:
@@ -182,14 +183,15 @@ def _with(parameters: Mapping[str, Json], given: Mapping[str, Json], paths: Iter
 
 
 def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> SensorComponent | None:
-    """Return one of our sensors as a component; None for a bare frame.
+    """Convert a sim_node sensor to a component; None for a bare frame.
 
     Args:
         sensor: The sensor.
-        given: The parameters that it had in a scene graph: those that ours does not have are kept.
+        given: Its parameters in a scene graph, of which those without an equivalent are kept.
 
     Returns:
-        Cameras as AeroSim has them, with all their parameters; other sensors under our name, with our parameters.
+        For cameras, a component with all of AeroSim's parameters; for other sensors, one with sim_node's type and
+        parameters.
     """
     if not sensor.type:
         return None
@@ -208,7 +210,7 @@ def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> Sen
 
 
 def _resolution(value: Json) -> tuple[Json, Json]:
-    """Return width and height of {x, y} or [width, height]; what is neither is refused with the sensor's parameters."""
+    """Return width and height of {x, y} or [width, height]. Other values are refused later, with the parameters."""
     if isinstance(value, Mapping) and {"x", "y"} <= value.keys():
         return value["x"], value["y"]
     if isinstance(value, list) and len(value) == 2:
@@ -217,6 +219,6 @@ def _resolution(value: Json) -> tuple[Json, Json]:
 
 
 def _rounded(number: float) -> float:
-    """Return a number without the rounding of two conversions: 90 degrees, not 90.00000000000001."""
+    """Return a number without the rounding error of two conversions: 90 degrees, not 90.00000000000001."""
     nearest = float(f"{number:.14g}")
     return nearest if abs(nearest - number) <= 4e-15 * abs(number) else number

@@ -1,4 +1,4 @@
-"""AeroSim's configurations of a simulation, and scenarios of aerosim-scenarios, as scene graphs."""
+"""Scene graphs from AeroSim's simulation configurations, and from scenarios of aerosim-scenarios."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Node, plain_of
 from sim_node.world.readers.yaml_values import Table, Value
 
-# Keys of an actor with a meaning here; state names the topic of its pose, which belongs to AeroSim's own middleware.
+# Interpreted keys of an actor. Its key `state` names the topic of its pose, which belongs to AeroSim's middleware.
 ACTOR_KEYS = ("actor_name", "actor_asset", "parent", "transform", "effectors")
 SENSOR_KEYS = ("sensor_name", "type", "parent", "transform", "parameters")
 _INTERVAL = "update_interval_ms"  # of AeroSim's own messages
@@ -42,11 +42,11 @@ EFFECTOR_KEYS = ("id", "relative_path", "transform")
 
 
 def read_sim_config(root: Node, report: Report) -> SceneGraph | None:
-    """Return the scene that a configuration describes; None, with the problems in the report, if it is invalid.
+    """Return the scene of a configuration. If it is invalid, report the problems and return None.
 
-    Actors have their place in transform.position, sensors and effectors in transform.translation; either key is read in
-    all of them. Rotations are roll, pitch and yaw in degrees: about z, then the new y, then the new x. Parents are
-    named by actor_name. The orchestrator is not part of a scene, nor is the clock without FMUs; a warning names them.
+    Actors have their position in transform.position, sensors and effectors in transform.translation; either key is
+    accepted in all of them. Rotations are roll, pitch and yaw in degrees: intrinsic rotations about z, y and x. Parents
+    are given by actor_name. The orchestrator, and the clock without FMUs, are not part of a scene and cause a warning.
     """
     whole = Value(root, report)
     errors = len(report.errors)
@@ -102,7 +102,7 @@ def _sensor(value: Value, id: str) -> tuple[SceneEntity, Value | None]:
 
 
 def _entity(id: str, name: str, asset: str, table: Table, **own: Any) -> tuple[SceneEntity, Value | None]:
-    """Return an entity with what actors and sensors have in common, and where its parent is named."""
+    """Return an entity with the data that actors and sensors share, and the value that names its parent."""
     named, parent = table.get("actor_name") or table.get("sensor_name") or table.value, table.get("parent")
     above = (parent or table.value).place
     transform = transform_of(table.get("transform"))
@@ -118,7 +118,7 @@ def _effector(value: Value) -> Effector:
 
 
 def transform_of(value: Value | None) -> Transform3D:
-    """Return a transform of positions in m and rotations in degrees; the identity without one."""
+    """Return a transform from a position in m and a rotation in degrees; by default the identity."""
     if value is None:
         return Transform3D()
     keys = ("position", "translation", "rotation", "scale")
@@ -136,7 +136,7 @@ def transform_of(value: Value | None) -> Transform3D:
 
 
 def _attitude(rpy: FloatArray) -> FloatArray:
-    """Return the quaternion of roll, pitch and yaw, rad: those of aeronautics, about z, then y', then x''."""
+    """Return the quaternion of roll, pitch and yaw, rad: the aeronautical sequence z, y', x''."""
     parts = [quaternions.from_axis_angle(axis, angle) for axis, angle in zip(np.eye(3), rpy, strict=True)]
     return quaternions.multiply(quaternions.multiply(parts[2], parts[1]), parts[0])
 
@@ -156,7 +156,7 @@ def _with_parents(found: list[tuple[SceneEntity, Value | None]]) -> tuple[SceneE
 
 
 def _viewport(value: Value, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return a renderer as AeroSim's scene graph has it: its active camera by the id of the entity."""
+    """Return a renderer in the form of AeroSim's scene graph, with its active camera by entity id."""
     number, config = value.get("renderer_id"), value.get("viewport_config")
     camera = None if config is None else config.get("active_camera")
     data = ["" if each is None else plain_of(each.node) for each in (number, camera)]
@@ -164,31 +164,31 @@ def _viewport(value: Value, ids: Mapping[str, str]) -> dict[str, Any]:
 
 
 PLACE = dict(zip(("latitude", "longitude", "height"), ORIGIN_RANGES.values(), strict=True))
-# What its files of sensors call parameters of cameras, and what scene graphs do; frame_rate is in Hz.
+# Camera parameters in AeroSim's sensor files, and their names in scene graphs. frame_rate is in Hz.
 _CALLED = {"field_of_view": "fov", "frame_rate": "tick_rate"}
-# What only names things, in the file itself and in its entries.
+# Keys that are only names, in the file and in its entries.
 _NAMES = ("scenario_id", "description", "actor_type", "trajectory_id")
 
 
 class Trajectory(NamedTuple):
-    """Where an actor is over time: times (K,), ns, and positions (K, 3) in ENU of the scenario's origin, m."""
+    """The trajectory of an actor: times (K,), ns, and positions (K, 3) in ENU from the scenario's origin, m."""
 
     times_ns: IntArray
     positions: FloatArray
 
 
 class ScenarioScene(NamedTuple):
-    """A scenario as the scene at its start, and the trajectories of actors by name."""
+    """A scenario: the scene at its start, and the trajectories of actors by name."""
 
     graph: SceneGraph
     trajectories: dict[str, Trajectory]
 
 
 def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> ScenarioScene | None:
-    """Return what a scenario describes, or None with the faults in `report`.
+    """Return the scene of a scenario. On errors, return None; they are in `report`.
 
-    Its origin is that of the scenario, else the place of its first actor. Scenarios give no attitudes: an actor faces
-    north. Files that a scenario names and that are not there are warned of.
+    Its origin is that of the scenario, or else the position of its first actor. Scenarios have no attitudes: actors
+    face north. Missing files that a scenario names cause a warning.
     """
     errors = len(report.errors)
     keys = (*PLACE, "actors", "trajectories", "sensor_setup")
@@ -221,7 +221,7 @@ def read_scenario(root: Node, path: Path, roots: Roots, report: Report) -> Scena
 
 
 def _opened(value: Value, keys: tuple[str, ...], required: str) -> Table:
-    """Return a mapping, which needs a key; further keys are reported as unread. AeroSim writes null for none."""
+    """Return a mapping with a required key. Unknown keys are reported as unread. AeroSim writes null for no value."""
     if isinstance(value.node, MappingNode):
         for name in [name for name, (_, node) in value.node.entries.items() if plain_of(node) is None]:
             del value.node.entries[name]
@@ -232,7 +232,7 @@ def _opened(value: Value, keys: tuple[str, ...], required: str) -> Table:
 
 
 def _known(table: Table, key: str, ids: dict[str, str]) -> bool:
-    """Return whether an entry names an actor; otherwise the fault is recorded."""
+    """Return whether an entry names a known actor; otherwise report it."""
     name = text_of(table, key)
     if name not in ids:
         (table.get(key) or table.value).error(f"no actor {quoted(name)}{did_you_mean(name, ids)}")
@@ -250,13 +250,13 @@ def _place(table: Table) -> FloatArray:
 
 
 def _local(places: FloatArray, origin: FloatArray, frame: Frame) -> FloatArray:
-    """Return places (K, 3), LLA, in a local frame of an origin, m."""
+    """Convert geodetic positions (K, 3) to a local frame at an origin, m."""
     about = (float(origin[0]), float(origin[1]), float(origin[2]))
     return Position(places, Frame.LLA).to(frame, about).in_frame(frame)
 
 
 def _file(table: Table, path: Path, roots: Roots, report: Report) -> Json:
-    """Return the data in the file that an entry names; None, with a warning, if it cannot be read."""
+    """Return the data in the file that an entry names. If it cannot be read, warn and return None."""
     if (named := table.get("config_file")) is None:
         return None
     try:
@@ -275,7 +275,7 @@ def _file(table: Table, path: Path, roots: Roots, report: Report) -> Json:
 
 
 def _trajectory(data: Json, named: Table, origin: FloatArray) -> Trajectory:
-    """Return a trajectory; a fault, with an empty one, if its points are no places at growing times."""
+    """Return a trajectory. If its points are not positions at increasing times, report it and return an empty one."""
     try:
         points = [[float(each[key]) for key in ("timestamp", *PLACE)] for each in data["trajectory"]]
         rows = np.array(points).reshape(-1, 4)
@@ -290,7 +290,7 @@ def _trajectory(data: Json, named: Table, origin: FloatArray) -> Trajectory:
 
 
 def _mounted_sensor(table: Table, id: str, ids: dict[str, str], config: Json) -> SceneEntity:
-    """Return a sensor on its vehicle, of the type that its file gives."""
+    """Return a sensor on its vehicle, with the type from its file."""
     given: dict[str, Json] = config.get("sensor", {}) if isinstance(config, dict) else {}
     called = {"rgbcamera": "rgb_camera"}.get(str(given.get("type", "")).lower(), str(given.get("type", "")).lower())
     groups = (value for key, value in given.items() if key.endswith("Parameters") and isinstance(value, dict))

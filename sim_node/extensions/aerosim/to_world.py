@@ -1,4 +1,4 @@
-"""The world of a scene graph: actors as frames, effectors as moving frames, sensors as ours, assets as shapes."""
+"""The world of a scene graph: actors as frames, effectors as moving frames, sensors, and assets as shapes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from sim_node.world.shapes import Geometry
 OURS, OURS_MOUNTED = (Frame.ENU, Frame.FLU), (Frame.FLU, Frame.FLU)
 # The frame with the shape of a sensor or effector, below its own.
 ASSET = "asset"
-# Largest deviation of the real part of a quaternion from 1 that is rounding.
+# Largest deviation of the real part of a quaternion from 1 that counts as rounding.
 _UNTURNED = 1e-12
 
 
 class SceneWorld(NamedTuple):
-    """The world of a scene graph, with what was wrong and what was changed."""
+    """The world of a scene graph, with the problems and changes."""
 
     world: World
     errors: list[Problem]
@@ -40,10 +40,10 @@ class SceneWorld(NamedTuple):
 
 
 def world_of(graph: SceneGraph, name: str, options: Options | None = None) -> SceneWorld:
-    """Return a scene graph as a world.
+    """Convert a scene graph to a world.
 
-    Every entity is a frame in the order of the graph, below the frame of its parent or the fixed frame `map`. The
-    transforms decide; world coordinates give only the origin.
+    Every entity is a frame, in the order of the graph, below the frame of its parent or the fixed frame `map`. Poses
+    come from the transforms; world coordinates only determine the origin.
 
     Args:
         graph: The scene graph.
@@ -128,7 +128,7 @@ class _Builder:
             self._warnings.append(Problem(place.where, place.key, message))
 
     def _effectors(self, effectors: Sequence[Effector], owner: str, asset: Asset | None) -> tuple[EffectorPart, ...]:
-        """Add the frames of an entity's effectors, unless its model has them. Return what scene graphs say of them."""
+        """Add the frames of an entity's effectors, unless its model has them. Return the effectors as parts."""
         linked = {names.prefixed(owner, link.name) for link in _links(asset)}
         parts = []
         for effector, pose in zip(effectors, effector_poses(effectors, self._options), strict=True):
@@ -143,7 +143,7 @@ class _Builder:
         return tuple(parts)
 
     def _add_shape(self, asset: Asset | None, frame: str, scale: FloatArray | None, own: Mapping[str, Any]) -> None:
-        """Add the shape of a sensor or effector, whose own frame cannot have any."""
+        """Add the shape of a sensor or effector in a separate frame, because its own frame cannot have shapes."""
         if asset is None:
             return
         if asset.world is not None:
@@ -166,14 +166,14 @@ class _Builder:
 
 
 def with_scaled_children(graph: SceneGraph) -> tuple[SceneGraph, list[Problem]]:
-    """Let the scale of each entity be that of everything below it, too.
+    """Apply the scale of each entity to all of its descendants.
 
     Args:
         graph: The scene.
 
     Returns:
-        The scene, in which no child has to look at its parent's scale any more, and a problem for each child that is
-        turned in an entity with different factors: its shapes would be sheared.
+        The scene, in which no child depends on its parent's scale, and a problem for each rotated child of an entity
+        with non-uniform scale, whose shapes would be sheared.
     """
     by_id = {entity.id: entity for entity in graph.entities}
     whole: dict[str, FloatArray] = {"": np.ones(3)}
@@ -210,7 +210,7 @@ def entity_poses(entities: Sequence[SceneEntity], convention: str) -> FloatArray
     """Return the poses (N, 7) of entities in their parents, ENU and FLU, m.
 
     Args:
-        entities: The entities. Those without a transform stand at their parents.
+        entities: The entities. Those without a transform are at the poses of their parents.
         convention: A key of ROOTS.
     """
     poses = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (len(entities), 1))
@@ -231,7 +231,7 @@ def effector_poses(effectors: Sequence[Effector], options: Options) -> FloatArra
 
 
 def _step_ns(sensors: Iterable[Sensor]) -> int:
-    """Return the default step of a world, or the longest part of a second that suits the fastest of its sensors."""
+    """Return the default step of a world, or the longest fraction of a second that suits its fastest sensor."""
     rates = [each.parameters.get("rate") for each in sensors]
     fastest = max((rate for rate in rates if isinstance(rate, (int, float)) and 0.0 < rate <= 1e6), default=1.0)
     default = TimeGrid().step_ns

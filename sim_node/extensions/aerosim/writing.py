@@ -27,7 +27,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 DIALECTS = ("seed", "upstream")
 # Component groups that AeroSim's program always writes.
 _UPSTREAM_GROUPS = ("primary_flight_display_state", "trajectory")
-# What AeroSim's renderers take from every scene and from every sensor, whatever its type.
+# Data that AeroSim's renderers require of every scene, and of every sensor whatever its type.
 _RESOURCES: Mapping[str, Json] = {
     "origin": {"latitude": 0.0, "longitude": 0.0, "altitude": 0.0},
     "weather": {"preset": "Cloudy"},
@@ -36,7 +36,7 @@ _CAMERA: Mapping[str, Json] = {
     **{"resolution": [640, 480], "tick_rate": 0.1, "fov": 90.0, "near_clip": 0.1, "far_clip": 1000.0},
     CAPTURE: False,
 }
-# The renderer that takes the first camera, where a scene says nothing of renderers.
+# The renderer that gets the first camera if a scene does not define renderers.
 _RENDERER = "0"
 
 
@@ -58,7 +58,7 @@ def to_json(graph: SceneGraph, dialect: str = "seed", *, compact: bool = False) 
 
 
 def graph_data(graph: SceneGraph, dialect: str = "seed") -> dict[str, Json]:
-    """Return a scene graph as plain data of JSON."""
+    """Return a scene graph as plain JSON data."""
     if dialect not in DIALECTS:
         raise ValueError(f"no dialect {dialect!r}; allowed: {', '.join(DIALECTS)}")
     return {
@@ -70,7 +70,7 @@ def graph_data(graph: SceneGraph, dialect: str = "seed") -> dict[str, Json]:
 
 
 def _resources(graph: SceneGraph) -> dict[str, Json]:
-    """Return the resources with those that AeroSim's renderers need, and a viewport of the first camera."""
+    """Return the resources, with those that AeroSim's renderers need, and a viewport of the first camera."""
     cameras = (each.id for each in graph.entities if each.sensor is not None and each.sensor.kind == "rgb_camera")
     viewport = {"renderer_instance": _RENDERER, "active_camera": next(cameras, "")}
     return {**_RESOURCES, "viewport_configs": [viewport], **graph.resources}

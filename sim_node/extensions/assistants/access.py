@@ -1,4 +1,4 @@
-"""What an assistant may do: which folder it sees, whether it may fly, and within which limits."""
+"""Permissions of an assistant: the folder that it can access, whether it may fly, and the limits of flights."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class FlightLimits:
     """Limits of flights.
 
     Attributes:
-        distance: From home, m.
-        height: Above home, m.
-        speed: Over ground, m/s.
+        distance: Maximum distance from home, m.
+        height: Maximum height above home, m.
+        speed: Maximum ground speed, m/s.
     """
 
     distance: float = 100.0
@@ -26,14 +26,14 @@ class FlightLimits:
 
 @dataclass(frozen=True)
 class Access:
-    """What is allowed; all of it is the user's choice on the command line.
+    """The permissions, which the user chooses on the command line.
 
     Attributes:
-        folder: Files outside it are neither read nor written. Results are written to it.
-        flight: Whether vehicles of a simulation may be flown.
-        real: Whether real vehicles may be flown, too.
+        folder: The folder for files and results. Files outside it are neither read nor written.
+        flight: Whether simulated vehicles may be flown.
+        real: Whether real vehicles may also be flown.
         code: Whether worlds in Python, which are programs, may be run.
-        limits: Of flights.
+        limits: The limits of flights.
     """
 
     folder: Path = field(default_factory=Path.cwd)
@@ -46,13 +46,13 @@ class Access:
         """Return a path within the folder.
 
         Args:
-            given: Relative to the folder, or absolute.
+            given: A path relative to the folder, or absolute.
 
         Returns:
             The path, resolved.
 
         Raises:
-            ToolRefused: It leads out of the folder, or is no path.
+            ToolRefused: The path is invalid or leads out of the folder.
         """
         if not given or "\0" in given:
             raise ToolRefused(f"{given!r} is not a path")
@@ -66,7 +66,7 @@ class Access:
         """Return a path within the folder that does not exist yet.
 
         Args:
-            given: Relative to the folder, or absolute.
+            given: A path relative to the folder, or absolute.
             suffixes: Suffixes to choose from; empty for any.
 
         Returns:
@@ -87,10 +87,10 @@ class Access:
 
         Args:
             vehicle: Its name.
-            simulated: Whether the graph has the truth of it, which only simulations know.
+            simulated: Whether it is simulated, which is the case if the graph has its ground truth.
 
         Raises:
-            ToolRefused: The user has not allowed it.
+            ToolRefused: The user has not allowed the flight.
         """
         if not self.flight:
             raise ToolRefused("flight commands are not allowed; the user allows them by --allow-flight")
@@ -104,10 +104,10 @@ class Access:
         """Refuse a target beyond the limits.
 
         Args:
-            east: m from home.
-            north: m from home.
-            up: m above home.
-            speed: m/s; None for the vehicle's own.
+            east: Distance east of home, m.
+            north: Distance north of home, m.
+            up: Height above home, m.
+            speed: Speed, m/s; None for the vehicle's own.
 
         Raises:
             ToolRefused: A number is not finite or beyond a limit; the message names the limit.

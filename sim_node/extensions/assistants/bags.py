@@ -82,7 +82,7 @@ def bag_query(
 
 
 def _table(text: str) -> PoseAnswer:
-    """Return poses, a line of JSON each among lines of warnings, as a table, with the axes of both frames."""
+    """Convert poses, given as lines of JSON between lines of warnings, to a table with the axes of both frames."""
     rows, remarks, tags = ["time_s,x,y,z,qx,qy,qz,qw"], [], PoseAnswer()
     for line in text.splitlines():
         try:

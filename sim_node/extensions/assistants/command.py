@@ -20,10 +20,10 @@ from sim_node.cli.views import port_number
 if TYPE_CHECKING:
     from sim_node.extensions.assistants.graph import Graph
 
-# What clients send as `Authorization: Bearer TOKEN`; drawn where it is not set.
+# The environment variable with the token of clients, `Authorization: Bearer TOKEN`; random if it is not set.
 TOKEN = "SIM_NODE_MCP_TOKEN"
 _END_S = 2.0
-# How long calls wait for a run that has begun, s.
+# Time that calls wait for a starting run to appear, s.
 _START_S = 60.0
 
 
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], Graph]]:
-    """Run a world, which may read `folder`, as a node in a process of its own; yield what gives the graph."""
+    """Run a world, which may read `folder`, as a node in a separate process. Yield a function returning the graph."""
     from sim_node.extensions.assistants.graph import Patience, ToolRefused
     from sim_node.extensions.assistants.requests import simulation_nodes
     from sim_node.simulation.programs import end_session
@@ -113,7 +113,7 @@ def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], 
 
     def running() -> Graph:
         nonlocal begun
-        # A client's first call comes before the run is on the graph.
+        # A client's first call may come before the run is on the graph.
         begun = begun or Patience().until(lambda: process.poll() is not None or simulation_nodes(graph), _START_S)
         if (code := process.poll()) is not None:
             raise ToolRefused(f"the simulation of {world} has ended, with exit code {code}; start sim_node mcp again")

@@ -1,4 +1,4 @@
-"""The `sim_node` command as tools use it: a process of its own, which a fault, a limit or a cancellation ends."""
+"""Execution of the `sim_node` command for tools, in a process that ends on a fault, timeout or cancellation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sim_node.extensions.assistants.registry import ToolCall, ToolRefused
 from sim_node.simulation.programs import end_session
 from sim_node.text import printable
 
-# Characters of a report, and of an answer in JSON; bytes that are read of what a command prints.
+# Limits: characters of a report and of a JSON answer, and bytes of a command's output.
 MAX_TEXT, MAX_JSON, MAX_OUTPUT = 4000, 80_000, 64 << 20
-# What a command has to end in after it was asked to, s.
+# Time in which a command must end after it was asked to, s.
 END_S = 5.0
 
 
@@ -30,12 +30,12 @@ def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, st
     """Run a subcommand to its end.
 
     Args:
-        call: Whose caller may take it back.
-        arguments: The subcommand and its arguments. What a client wrote comes after a `--` or as a path.
-        timeout_s: After how long to end it, s.
+        call: The call, which may be cancelled.
+        arguments: The subcommand and its arguments. Input of clients must follow a `--` or be a path.
+        timeout_s: Timeout, s.
 
     Returns:
-        Its exit code, and what it printed.
+        Its exit code, and its output.
 
     Raises:
         ToolRefused: It took too long.
@@ -65,7 +65,7 @@ def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, st
 
 
 def printed(call: ToolCall, *arguments: str, timeout_s: float) -> str:
-    """Return what a subcommand printed, run as by `finished`. Raises ToolRefused with it if it failed."""
+    """Run a subcommand with `finished` and return its output. Raises ToolRefused with the output if it failed."""
     code, text = finished(call, *arguments, timeout_s=timeout_s)
     if code != 0:
         raise ToolRefused(shortened(text))
@@ -74,13 +74,13 @@ def printed(call: ToolCall, *arguments: str, timeout_s: float) -> str:
 
 @contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """Give a path for a new file or folder, which becomes `target` if the block ends well; else nothing is left.
+    """Yield a path for a new file or folder, which is renamed to `target` if the block succeeds, and removed otherwise.
 
     Args:
-        target: Does not exist; its folder may not, either.
+        target: The target, which must not exist. Its folder is created.
 
     Raises:
-        ToolRefused: The target cannot be made, or exists by now.
+        ToolRefused: The target cannot be created, or exists in the meantime.
     """
     try:
         near = next(folder for folder in target.parents if folder.is_dir())
@@ -98,21 +98,21 @@ def staged(target: Path) -> Iterator[Path]:
 
 
 def shortened(text: str) -> str:
-    """Return a report within bounds, in which control characters are visible."""
+    """Truncate a report, and make control characters visible."""
     lines = [printable(line) for line in text.strip()[: 2 * MAX_TEXT].splitlines()]
     joined = "\n".join(lines)
     return joined if len(joined) <= MAX_TEXT else joined[:MAX_TEXT] + "..."
 
 
 def fitted(found: dict[str, Any], limit: int = MAX_JSON) -> tuple[dict[str, Any], str]:
-    """Leave out the last items of the longest lists of an object until its JSON fits into an answer.
+    """Remove the last items of the longest lists of an object until its JSON fits into an answer.
 
     Args:
         found: The object.
-        limit: Characters of the answer.
+        limit: Maximum number of characters of the answer.
 
     Returns:
-        The object, and what is left out; empty if nothing is.
+        The object, and a description of what was removed; empty if nothing was.
     """
     kept, notes = dict(found), []
     lists = [key for key, value in found.items() if isinstance(value, list) and value]
@@ -127,7 +127,7 @@ def fitted(found: dict[str, Any], limit: int = MAX_JSON) -> tuple[dict[str, Any]
 
 
 def as_json(text: str) -> dict[str, Any]:
-    """Return the object that a command printed as JSON. Raises ToolRefused."""
+    """Parse the object that a command printed as JSON. Raises ToolRefused."""
     with suppress(ValueError):
         if isinstance(found := json.loads(text), dict):
             return found

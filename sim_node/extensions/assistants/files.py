@@ -1,4 +1,4 @@
-"""Tools for the files of the folder: lists of worlds, worlds written, text read."""
+"""Tools for the files of the folder: listing worlds, writing worlds, reading text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_node.world.readers.registry import READERS
 
 MAX_LISTED, MAX_VISITED = 500, 20_000
 METADATA = "metadata.yaml"  # of bags
-# Bytes of a world that is written, and of one part of a file that is read.
+# Maximum size of a world to write, and of one part of a file to read, bytes.
 MAX_WRITTEN, MAX_READ = 1_000_000, 64_000
 
 
@@ -121,7 +121,7 @@ def read_file(
     end = offset + len(data)
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data, final=end >= size)
-    if text:  # a character is not cut in two: its first bytes come again
+    if text:  # do not split a character: its first bytes are read again with the next part
         end -= len(decoder.getstate()[0])
     else:
         text = data.decode("utf-8", "replace")
@@ -132,7 +132,7 @@ def read_file(
 
 
 def _worlds_below(folder: Path) -> Iterator[Path]:
-    """Yield files below a folder whose suffix is that of a world, sorted; not those of hidden folders."""
+    """Yield the files below a folder with the suffix of a world, sorted, except those in hidden folders."""
     visited = 0
     for above, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

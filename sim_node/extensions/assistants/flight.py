@@ -1,4 +1,4 @@
-"""Tools that fly: to a place, arm, take off, land, return, change mode, missions; and what a vehicle reports."""
+"""Tools for flight: go to a position, arm, take off, land, return, set modes, missions; and telemetry."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sim_node.text import did_you_mean, shown
 
 _POSE = "local_position/pose"
 _ODOMETRY = "local_position/odom"
-# How long to wait for a vehicle, a reply, the first message of a topic, and for a flight by default, s.
+# Timeouts for a vehicle, a reply, the first message of a topic, and a flight (default and maximum), s.
 VEHICLE_S, REPLY_S, MESSAGE_S, FLIGHT_S, MAX_FLIGHT_S = 5.0, 15.0, 5.0, 120.0, 600.0
-# A vehicle has settled when it is slower (m/s) and nearer (m) than this, or has been at its target for this long (s).
+# A vehicle has settled if it is slower (m/s) and nearer (m) than this, or has been at its target for this time (s).
 SETTLED_SPEED, SETTLED_DISTANCE, SETTLING_S = 0.1, 0.2, 10.0
 
 Vehicle = Annotated[str, "name of the vehicle; empty if there is one"]
 
 
-# Those that are level and begin at home; the others begin at the vehicle.
+# Conventions with level axes and their origin at home. The origin of the others is the vehicle.
 LEVEL = ("ENU", "NED")
 Convention = Literal["ENU", "NED", "FLU", "FRD"]
 
@@ -122,7 +122,7 @@ def flight_goto(
     graph = call.graph
     name = _allowed(call, vehicle)
     given = (x, y, z)
-    if convention in LEVEL:  # else it is known when the vehicle is
+    if convention in LEVEL:  # otherwise the target is known only together with the vehicle's position
         call.access.refuse_target(*target_of(given, yaw, convention)[0], speed)
     if not math.isfinite(yaw):
         raise ToolRefused(f"yaw is {yaw}; a number in rad is needed")
@@ -241,7 +241,7 @@ def telemetry(call: ToolCall, *, vehicle: Vehicle = "") -> TelemetryAnswer:
 
 
 class _Approach:
-    """A flight to a target (m, in the map), by odometry. The numbers are there after the first message."""
+    """A flight to a target (m, in the map), tracked by odometry. Its values are valid after the first message."""
 
     def __init__(self, odometry: Messages) -> None:
         self._odometry = odometry
@@ -258,7 +258,7 @@ class _Approach:
         return math.dist(self.at, self._target)
 
     def update(self) -> bool:
-        """Take what has come in. Return whether anything has come so far."""
+        """Process received messages. Return whether any message has been received so far."""
         for message in self._odometry.take():
             self.frame = message["header"]["frame_id"]
             self.at, self.speed = _motion(message)
@@ -267,7 +267,7 @@ class _Approach:
 
     @property
     def part(self) -> float:
-        """The part of the way that is done, 0 to 1."""
+        """The completed fraction of the way, 0 to 1."""
         whole = max(self._begun, self.distance)
         return 1.0 - self.distance / whole if whole else 1.0
 
@@ -293,7 +293,7 @@ def _from_home(at: Sequence[float], home: dict[str, float]) -> list[float]:
 
 
 def vehicles(graph: Graph) -> list[str]:
-    """Return the names of the vehicles that a bridge has on the graph."""
+    """Return the names of the vehicles of bridges on the graph."""
     end = f"/{_POSE}"
     return [each.name[1:].removesuffix(end) for each in graph.topics() if each.publishers and each.name.endswith(end)]
 
@@ -372,7 +372,7 @@ def _command(call: ToolCall, results: Messages, topic: str, type: str, values: d
 def _sent(
     call: ToolCall, results: Messages, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float
 ) -> dict[str, Any]:
-    """Publish a command and return its result. Raises ToolRefused if none comes."""
+    """Publish a command and return its result. Raises ToolRefused if no result is received."""
     found: list[dict[str, Any]] = []
 
     def answered() -> bool:
@@ -386,7 +386,7 @@ def _sent(
 
 
 def _concerns(status: dict[str, Any], result: str) -> bool:
-    """Return whether a command_result is the end of a command."""
+    """Return whether a command_result is the final result of a command."""
     done = any(each["key"] == "done" and each["value"] == "true" for each in status["values"])
     return done and str(status["name"]).lower().startswith(result.lower())
 
@@ -396,7 +396,7 @@ def _ok(status: dict[str, Any]) -> bool:
 
 
 def _stop(call: ToolCall, name: str) -> None:
-    """Fly to where the vehicle is: who called does not wait any more."""
+    """Make the vehicle stop at its current position, because the caller does not wait any more."""
     again = ToolCall(call.access, Patience(), call.running)
     try:
         pose = _latest(again, f"/{name}/{_POSE}")
@@ -406,4 +406,4 @@ def _stop(call: ToolCall, name: str) -> None:
         pose["pose"]["position"] = {axis: at[axis] - home[axis] for axis in "xyz"}
         again.graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", pose, again.patience)
     except ToolRefused:
-        return  # the graph has ended, and the flight with it
+        return  # the graph has ended, and so has the flight

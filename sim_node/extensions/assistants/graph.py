@@ -1,4 +1,4 @@
-"""What tools need of a running graph, as a Protocol: rclpy stays in the room of nodes."""
+"""The interface of tools to a running ROS graph, as a Protocol, so that tools do not depend on rclpy."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Protocol
 
 from sim_node.spatial.tree import TransformTree
 
-# How often what waits looks again, s.
+# Polling period of waiting calls, s.
 POLL_S = 0.05
 
 
 class ToolRefused(Exception):
-    """A call of a tool cannot be carried out; the message is one line for whoever called."""
+    """A call of a tool cannot be executed; the message is one line for the caller."""
 
 
 def check_span(name: str, given: float, most: float) -> None:
-    """Refuse an argument that is no time (s) above zero, up to a limit. Raises ToolRefused."""
+    """Refuse an argument that is not a positive time (s) up to a limit. Raises ToolRefused."""
     if not 0.0 < given <= most:
         raise ToolRefused(f"{name} is {given:g} s; needs above 0 and up to {most:g} s")
 
@@ -30,7 +30,7 @@ class Cancelled(Exception):
 
 
 class Patience:
-    """How long a call may wait, and whether its caller still does.
+    """Waits on behalf of a call until a timeout or a cancellation.
 
     Args:
         cancelled: Set by another thread when the caller cancels the call.
@@ -40,11 +40,11 @@ class Patience:
         self._cancelled = threading.Event() if cancelled is None else cancelled
 
     def until(self, done: Callable[[], object], timeout_s: float) -> bool:
-        """Wait until something is true.
+        """Wait until a condition is true.
 
         Args:
-            done: Called again and again.
-            timeout_s: When to give up, s.
+            done: The condition, which is called repeatedly.
+            timeout_s: Timeout, s.
 
         Returns:
             Whether it became true in time.
@@ -64,7 +64,14 @@ class Patience:
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """A topic of the graph. name: in full; types: usually one; publishers, subscriptions: how many others have."""
+    """A topic of the graph.
+
+    Attributes:
+        name: Its full name.
+        types: Its types, usually one.
+        publishers: The number of publishers of other nodes.
+        subscriptions: The number of subscriptions of other nodes.
+    """
 
     name: str
     types: tuple[str, ...]
@@ -73,7 +80,7 @@ class TopicInfo:
 
 
 class Messages(Protocol):
-    """Messages of a topic, received from when it was opened."""
+    """Messages of a topic that are received after its subscription."""
 
     type: str
 
@@ -89,10 +96,10 @@ class Graph(Protocol):
         """The transforms received so far."""
 
     def now_ns(self) -> int | None:
-        """Return the graph's time in ns, from /clock where there is one; None while it is unknown."""
+        """Return the graph's time in ns, from /clock if it is published; None while the time is unknown."""
 
     def silent_for(self) -> Mapping[str, float]:
-        """Return for each moving frame how long ago its last transform came in, s."""
+        """Return the time since the last transform of each moving frame was received, s."""
 
     def topics(self) -> list[TopicInfo]:
         """Return the topics of other nodes, by name."""
@@ -105,11 +112,11 @@ class Graph(Protocol):
 
         Args:
             topic: Its name.
-            patience: Of the caller.
-            timeout_s: How long to wait for a publisher, s.
+            patience: Waits for the caller.
+            timeout_s: Timeout for a publisher, s.
 
         Returns:
-            A context manager that gives the messages.
+            A context manager that yields the messages.
 
         Raises:
             ToolRefused: There is no publisher in time, or the type is not installed.
@@ -121,8 +128,8 @@ class Graph(Protocol):
         Args:
             service: Its name.
             values: Fields of the request.
-            patience: Of the caller.
-            timeout_s: How long to wait for the service, and then for the reply, s.
+            patience: Waits for the caller.
+            timeout_s: Timeout for the service, and then for the reply, s.
 
         Returns:
             The reply as plain data.
@@ -132,14 +139,14 @@ class Graph(Protocol):
         """
 
     def publish(self, topic: str, type: str, values: Mapping[str, Any], patience: Patience) -> None:
-        """Publish a message once somebody subscribes.
+        """Publish a message as soon as there is a subscription.
 
         Args:
             topic: Its name.
             type: Its type.
             values: Fields of the message.
-            patience: Of the caller.
+            patience: Waits for the caller.
 
         Raises:
-            ToolRefused: Nobody subscribes in time.
+            ToolRefused: There is no subscription in time.
         """

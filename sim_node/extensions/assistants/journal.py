@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TextIO
 
-# Characters of an argument.
+# Maximum number of characters of an argument.
 MAX_ARGUMENT = 500
 
 
@@ -17,7 +17,7 @@ class Journal:
     """Writes each call when it has ended.
 
     Args:
-        streams: Where to; each line is flushed.
+        streams: The streams to write to; each line is flushed.
     """
 
     def __init__(self, *streams: TextIO) -> None:
@@ -28,7 +28,7 @@ class Journal:
 
         Args:
             tool: Name of the tool.
-            arguments: As they came; long texts are shortened.
+            arguments: Its arguments as received; long strings are shortened.
             begun_ns: Wall time of its beginning, ns since 1970.
             outcome: done, refused, cancelled or failed.
             why: The reason.
@@ -43,7 +43,7 @@ class Journal:
         line = json.dumps(row | ({"why": _short(why)} if why else {}), default=str) + "\n"
         with self._lock:
             for stream in self._streams:
-                # A full disk or a closed terminal ends no flight.
+                # A full disk or a closed terminal must not end a flight.
                 with suppress(OSError, ValueError):
                     stream.write(line)
                     stream.flush()

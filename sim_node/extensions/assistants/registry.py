@@ -1,4 +1,4 @@
-"""The registry of tools: a new one is a function with typed arguments and one entry."""
+"""The registry of tools. To add a tool, register a function with typed arguments."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ else:  # what turns answers into schemas reads no other there
 
 @dataclass(frozen=True)
 class ToolCall:
-    """What a tool has at hand when it is called.
+    """The context of a tool call.
 
     Attributes:
-        access: What the user allows.
-        patience: Waits, and notices when the caller cancels the call.
-        running: Returns the graph, or raises ToolRefused, such as after the simulation has ended.
-        progress: Reports how far the call is: the part that is done (0 to 1), and a line of text.
-        pictures: PNG pictures that the answer shows, in addition to what the tool returns.
+        access: The permissions.
+        patience: Waits, and detects that the caller cancels the call.
+        running: Returns the graph, or raises ToolRefused, for example after the simulation has ended.
+        progress: Reports the progress of the call: the completed fraction (0 to 1), and a line of text.
+        pictures: PNG pictures that the answer shows, in addition to the result of the tool.
     """
 
     access: Access
@@ -43,13 +43,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool. run: takes a Call and typed keyword arguments; changes: whether it changes anything."""
+    """A tool. `run` takes a ToolCall and typed keyword arguments; `changes` tells whether it changes anything."""
 
     run: Callable[..., Any]
     changes: bool
 
 
-# By the name that an assistant calls.
+# The tools by the names that assistants use.
 TOOLS: Registry[str, Tool] = Registry(
     "tool",
     shipped=tuple(
@@ -64,9 +64,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def tool(name: str, *, changes: bool = False) -> Callable[[F], F]:
     """Register a function as a tool.
 
-    Its arguments after the Call have types that JSON has, as `Annotated[type, "what it is, with its unit"]`; its
-    docstring is what the assistant reads. It returns a TypedDict, from which the schema of its answer follows, or a
-    dict with any keys.
+    Its arguments after the ToolCall have JSON types, as `Annotated[type, "description with unit"]`. Its docstring is
+    the description for the assistant. It returns a TypedDict, which defines the schema of its answer, or a dict with
+    any keys.
 
     Args:
         name: Name of the tool.

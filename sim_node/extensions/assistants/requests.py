@@ -1,4 +1,4 @@
-"""Tools that make a request to the running simulation, one for each of `sim_node.simulation.requests`; and its time."""
+"""Tools for requests to the running simulation, one for each of `sim_node.simulation.requests`, and for its time."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def ask(request: Request, call: ToolCall, *, node: str, **given: Any) -> Done:
 
 
 def simulation_nodes(graph: Graph) -> list[str]:
-    """Return the nodes that take requests."""
+    """Return the nodes that accept requests."""
     return [
         name.removesuffix("/change")
         for name, types in graph.services().items()
@@ -98,7 +98,7 @@ def _value(value: Any) -> dict[str, Any]:
 
 
 def tool_of(request: Request) -> Tool:
-    """Return the tool that makes a request: its arguments are those of the request, and the node that is asked."""
+    """Return the tool for a request. Its arguments are those of the request, and the node."""
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {"node": ""}
     for each in request.arguments:

@@ -1,4 +1,4 @@
-"""What assistants can read without a call: the pages of docs/, the shipped worlds and the schemas of their files."""
+"""Resources that assistants can read without a tool: pages of docs/, shipped worlds, and schemas of their files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def add_resources(server: MCPServer[Any]) -> None:
-    """Add the pages and worlds that this installation has, and the JSON Schemas of world and vehicle files."""
+    """Add the pages and worlds of this installation, and the JSON Schemas of world and vehicle files."""
     for path in sorted(DOCS.glob("*.md")):
         _add(server, f"docs://{path.stem}", path.name, "text/markdown", functools.partial(path.read_text, "utf-8"))
     for name, path in shipped_worlds().items():

@@ -1,4 +1,4 @@
-"""The graph as tools of assistants see it: topics, services and transforms over one node of its own."""
+"""The ROS graph for tools of assistants: topics, services and transforms through a dedicated node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_node.ros.publishers import profile, qos_of, subscription_qos
 from sim_node.spatial.tree import TransformTree
 from sim_node.text import MAX_LINE, did_you_mean, shown
 
-# Messages that wait to be read; how long publishing waits for a subscription, and an order for the executor, s.
+# Maximum number of unread messages; timeouts of publishing for a subscription, and of orders to the executor, s.
 DEPTH = 100
 MATCH_S, ORDER_S = 5.0, 10.0
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class ToolsGraph:
-    """A participant of the graph while it is entered. All methods may be called from any thread."""
+    """A context manager that is a participant of the ROS graph. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._live = LiveGraph(f"_sim_node_tools_{secrets.token_hex(4)}", rosout=False)
@@ -55,7 +55,7 @@ class ToolsGraph:
         return self._live.clock.now_ns()
 
     def silent_for(self) -> dict[str, float]:
-        """Return for each moving frame how long ago its last transform came in, s."""
+        """Return the time since the last transform of each moving frame was received, s."""
         return {name: traffic.silent_for for name, traffic in self._live.traffic().items()}
 
     def topics(self) -> list[TopicInfo]:
@@ -95,7 +95,7 @@ class ToolsGraph:
             raise ToolRefused(f"{shown(name)} has several types: {shown(', '.join(sorted(types)))}")
         received = Received(_type(types.pop(), "msg"))
         qos = profile(subscription_qos([qos_of(each.qos_profile) for each in offered], DEPTH))
-        # As bytes: an exception of the middleware's own reading would end the executor.
+        # Receive raw bytes, because an exception in the middleware's deserialization would end the executor.
         subscription = self._ordered(
             lambda: self._node.create_subscription(received.kind, name, received.add, qos, raw=True)
         )
@@ -130,7 +130,7 @@ class ToolsGraph:
                 self._ordered(lambda: self._node.destroy_client(client))
 
     def publish(self, topic: str, type: str, values: Mapping[str, Any], patience: Patience) -> None:
-        """Publish a message once somebody subscribes; see `Graph.publish`."""
+        """Publish a message as soon as there is a subscription; see `Graph.publish`."""
         name, kind = self._full(topic), _type(type, "msg")
         message = filled(kind, _written(values), time.time_ns())
         publisher = self._ordered(lambda: self._publisher(kind, type, name))
@@ -139,7 +139,7 @@ class ToolsGraph:
         publisher.publish(message)
 
     def _publisher(self, kind: Any, type: str, name: str) -> Publisher:
-        """Return the publisher of a topic, kept: one that goes at once may take its message with it."""
+        """Return a cached publisher of a topic, because destroying a publisher at once may lose its message."""
         if (name, type) not in self._publishers:
             self._publishers[name, type] = self._node.create_publisher(kind, name, 10)
         return self._publishers[name, type]
@@ -147,7 +147,7 @@ class ToolsGraph:
     def _full(self, topic: str) -> str:
         try:
             return str(self._node.resolve_topic_name(topic))
-        except Exception as error:  # of rclpy, or of rcl below it
+        except Exception as error:  # from rclpy or rcl
             raise ToolRefused(f"{shown(topic)!r} is not a name of a topic: {str(error).splitlines()[0]}") from None
 
     def _ordered(self, function: Callable[[], T]) -> T:
@@ -168,7 +168,7 @@ class ToolsGraph:
 
 
 class Received:
-    """Messages of a topic that wait to be read. type: package/msg/Name; kind: its class."""
+    """Unread messages of a topic. `type` is package/msg/Name, and `kind` its class."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
@@ -177,7 +177,7 @@ class Received:
         self._lock = threading.Lock()
 
     def add(self, data: bytes) -> None:
-        """Keep a message; the oldest is dropped if nobody reads them."""
+        """Store a message. The oldest is dropped if there are too many."""
         with self._lock:
             self._waiting.append(data)
 
@@ -188,7 +188,7 @@ class Received:
             self._waiting.clear()
         found = []
         for data in waiting:
-            with suppress(Exception):  # bytes of anyone
+            with suppress(Exception):  # the bytes may come from any program
                 found.append(dict(as_data(deserialize_message(data, self.kind))))
         return found
 
@@ -201,5 +201,5 @@ def _type(name: str, kind: str) -> Any:
 
 
 def _written(values: Mapping[str, Any]) -> Any:
-    """Return values as a user would have written them."""
+    """Convert values to plain data, as a user would write them."""
     return parsed(json.dumps(values))

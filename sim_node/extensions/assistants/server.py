@@ -1,4 +1,4 @@
-"""The MCP server: tools and resources over the official package, by stdio or by HTTP on 127.0.0.1, in a thread."""
+"""The MCP server: tools and resources through the official package, over stdio or HTTP on 127.0.0.1, in a thread."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ INSTRUCTIONS = (
 )
 HOST, PATH = "127.0.0.1", "/mcp"
 T = TypeVar("T")
-# Calls under way at a time; and how often a call reports progress, s.
+# Maximum number of concurrent calls, and the period of progress reports of a call, s.
 MAX_CALLS, PROGRESS_S = 32, 0.5
 
 
 class ToolServer(MCPServer[Any]):
-    """A server whose refusals of arguments are one line and are kept, like every other outcome.
+    """A server that refuses invalid arguments with one line, and records this like every other outcome.
 
     Args:
-        journal: Where calls are kept.
-        version: Of the package.
+        journal: The journal of calls.
+        version: The version of the package.
     """
 
     def __init__(self, journal: Journal, version: str) -> None:
@@ -79,7 +79,7 @@ class ToolServer(MCPServer[Any]):
 
 
 class Misused(ToolError):
-    """No such tool, or no such argument."""
+    """There is no such tool or argument."""
 
 
 def _check(name: str, arguments: dict[str, Any]) -> None:
@@ -95,18 +95,18 @@ def _check(name: str, arguments: dict[str, Any]) -> None:
 
 
 def _own(entry: Tool) -> list[inspect.Parameter]:
-    """Return the arguments that clients give."""
+    """Return the parameters that clients provide."""
     return [each for each in inspect.signature(entry.run).parameters.values() if each.kind is each.KEYWORD_ONLY]
 
 
 class UnderWay:
-    """Counts the calls whose threads have not ended, such as cancelled ones that still end a program."""
+    """Counts the calls whose threads have not ended, such as cancelled calls that are still ending a program."""
 
     def __init__(self) -> None:
         self._count, self._changed = 0, threading.Condition()
 
     def noted(self, work: Callable[[], T]) -> Callable[[], T]:
-        """Return a function that is counted from now until it has ended."""
+        """Return a wrapped function that is counted from now until it has ended."""
         with self._changed:
             self._count += 1
 
@@ -129,13 +129,13 @@ class UnderWay:
 def server_of(
     access: Access, graph: Callable[[], Graph], journal: Journal, version: str, under_way: UnderWay | None = None
 ) -> MCPServer[Any]:
-    """Return a server with all tools and resources; nothing is started.
+    """Return a server with all tools and resources, without starting it.
 
     Args:
-        access: What the user allows.
+        access: The permissions.
         graph: Returns the running graph, or raises ToolRefused.
-        journal: Where calls are kept.
-        version: Of the package.
+        journal: The journal of calls.
+        version: The version of the package.
         under_way: Counts the calls.
 
     Returns:
@@ -161,7 +161,7 @@ async def serve_http(server: MCPServer[Any], listening: socket.socket, token: st
     Args:
         server: The server.
         listening: A bound TCP socket.
-        token: What clients must send as `Authorization: Bearer TOKEN`.
+        token: The token that clients must send as `Authorization: Bearer TOKEN`.
     """
     app = _guarded(server.streamable_http_app(streamable_http_path=PATH, host=HOST), token)
     http = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
@@ -199,7 +199,7 @@ def _coroutine(
     limiter: anyio.CapacityLimiter,
     under_way: UnderWay,
 ) -> Callable[..., Any]:
-    """Return a tool as the package registers it: a coroutine with the tool's arguments, which runs it in a thread."""
+    """Return the coroutine of a tool that the package registers. It has the tool's arguments, and uses a thread."""
 
     async def run(context: Context[Any, Any], **arguments: Any) -> CallToolResult:
         cancelled = threading.Event()
@@ -211,7 +211,7 @@ def _coroutine(
         call = ToolCall(access, Patience(cancelled), graph, _rarely(report))
         work = under_way.noted(functools.partial(_kept, journal, name, answered, call, arguments))
         try:
-            # The thread of a cancelled call goes on until it notices: it may have a vehicle to stop.
+            # The thread of a cancelled call continues until it notices, because it may have to stop a vehicle.
             found = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
             return _answer(found, call.pictures)
         except (ToolRefused, PluginFault) as refusal:
@@ -241,7 +241,7 @@ def _coroutine(
 
 
 def _answer(found: dict[str, Any], pictures: list[bytes]) -> CallToolResult:
-    """Return what a tool found, as data and as text, and the pictures that it shows."""
+    """Return the result of a tool, as data and as text, with its pictures."""
     shown_too = [
         ImageContent(type="image", data=base64.b64encode(each).decode(), mime_type="image/png") for each in pictures
     ]
@@ -252,7 +252,7 @@ def _answer(found: dict[str, Any], pictures: list[bytes]) -> CallToolResult:
 def _kept(
     journal: Journal, name: str, run: Callable[..., dict[str, Any]], call: ToolCall, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Run a tool and write it into the journal, with its outcome."""
+    """Run a tool, and write the call with its outcome to the journal."""
     begun_ns = time.time_ns()
     outcome, why = "failed", ""
     try:
@@ -273,12 +273,12 @@ def _kept(
 
 
 def _faults_of(error: ValidationError) -> str:
-    """Return the faults of values, each with its place, on one line."""
+    """Return the faults of values, each with its location, on one line."""
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors())
 
 
 def _rarely(send: Callable[[float, str], None]) -> Callable[[float, str], None]:
-    """Return a function that reports progress at most every PROGRESS_S."""
+    """Return a function that reports progress at most once in PROGRESS_S."""
     due = 0.0
 
     def report(part: float, text: str) -> None:
@@ -292,14 +292,14 @@ def _rarely(send: Callable[[float, str], None]) -> Callable[[float, str], None]:
 
 
 def _described(hint: Any) -> Any:
-    """Return a type with its description as the package wants it; a description is the text beside the type."""
+    """Return a type with its description in the form that the package needs. The description is the annotated text."""
     if typing.get_origin(hint) is not Annotated:
         return hint
     of, text = typing.get_args(hint)[:2]
     return Annotated[of, Field(description=text)]
 
 
-# What the server has to end in, s, and then the calls under way: a vehicle stops, a program ends.
+# Timeouts for the end of the server, and then of the running calls, which may stop a vehicle or end a program, s.
 _END_S, _CALLS_S = 1.5, END_S + 3.0
 _CHUNK = 65536
 
@@ -308,12 +308,12 @@ _CHUNK = 65536
 def serving_stdio(
     access: Access, graph: Callable[[], Graph], journal: Journal, ended: Callable[[], None]
 ) -> Iterator[None]:
-    """Serve one client by standard input and output while a block runs.
+    """Serve one client over standard input and output while a block runs.
 
     Args:
-        access: What the user allows.
+        access: The permissions.
         graph: Returns the running graph, or raises ToolRefused.
-        journal: Where calls are kept.
+        journal: The journal of calls.
         ended: Called from another thread when the client has closed standard input.
     """
     read, write = os.pipe()
@@ -328,7 +328,7 @@ def serving_stdio(
                 os.close(write)
 
     def copy() -> None:
-        # A read of standard input cannot be cancelled, the end of a pipe can be made.
+        # A read of standard input cannot be cancelled, but a pipe can be closed.
         with suppress(OSError):
             while data := os.read(own, _CHUNK):
                 while data:
@@ -353,14 +353,14 @@ def serving_stdio(
 def serving_http(
     access: Access, graph: Callable[[], Graph], journal: Journal, port: int, token: str, ended: Callable[[], None]
 ) -> Iterator[str]:
-    """Serve clients by streamable HTTP on 127.0.0.1 while a block runs.
+    """Serve clients over streamable HTTP on 127.0.0.1 while a block runs.
 
     Args:
-        access: What the user allows.
+        access: The permissions.
         graph: Returns the running graph, or raises ToolRefused.
-        journal: Where calls are kept.
+        journal: The journal of calls.
         port: The TCP port; 0 for a free one.
-        token: What clients must send as `Authorization: Bearer TOKEN`.
+        token: The token that clients must send as `Authorization: Bearer TOKEN`.
         ended: Called from another thread if the server ends by itself.
 
     Yields:
@@ -373,7 +373,7 @@ def serving_http(
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
-        listening.listen()  # who connects before the server has started waits
+        listening.listen()  # clients that connect before the server has started wait
     except (OSError, OverflowError) as error:
         listening.close()
         raise ToolRefused(f"--port {port}: {getattr(error, 'strerror', None) or error}") from None
@@ -392,7 +392,7 @@ def _thread(
     journal: Journal,
     ended: Callable[[], None],
 ) -> Iterator[Callable[[], None]]:
-    """Run a server in a thread; yield what cancels it. Signals stay with the main thread."""
+    """Run a server in a thread, and yield a function that cancels it. Signals stay with the main thread."""
     ready = threading.Event()
     under_way = UnderWay()
     begun: list[tuple[anyio.CancelScope, Any]] = []

@@ -11,7 +11,7 @@ from sim_node.spatial.tree import TransformError
 from sim_node.text import shown
 from sim_node.world.fields import nanoseconds
 
-# How long to wait for a first transform, s; and how many frames a hierarchy lists.
+# Timeout for a first transform, s; and the maximum number of frames in a hierarchy.
 FIRST_S = 3.0
 MAX_FRAMES = 500
 
@@ -87,7 +87,7 @@ def _hierarchy(graph: Graph) -> TfTree:
 
 def _transform(call: ToolCall, graph: Graph, target: str, source: str, time_ns: int | None) -> TfTree:
     tree = graph.tree
-    # Just after a start, frames may be on their way; and a time may be about to come.
+    # Just after a start, frames may not have been received yet; and the requested time may be slightly in the future.
     call.patience.until(lambda: tree.can_lookup(target, source, time_ns), FIRST_S)
     try:
         if time_ns is None:

@@ -1,4 +1,4 @@
-"""Tools that check, run and draw worlds by the `sim_node` command, in a process of their own."""
+"""Tools that check, run and render worlds with the `sim_node` command, in a separate process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, Typed
 from sim_node.world.locate import shipped_worlds
 
 MAX_SIMULATED_S, MAX_WALL_S = 3600.0, 600.0
-# Bytes of a picture that an answer shows; larger ones are only kept as files.
+# Maximum size of a picture in an answer, bytes. Larger pictures are only kept as files.
 MAX_PICTURE = 3_500_000
 
 World = Annotated[str, "name of a shipped world, or path of a world file within the folder"]
@@ -94,7 +94,7 @@ def render_picture(
 def pictured(
     call: ToolCall, given: str, suffixes: tuple[str, ...], command: list[str], timeout_s: float
 ) -> PictureAnswer:
-    """Show what a command with the option -o draws, and keep it if a file is given. Raises ToolRefused."""
+    """Show the picture of a command with the option -o, and keep it if a file is given. Raises ToolRefused."""
     kept = call.access.new_path(given, suffixes) if given else None
     with tempfile.TemporaryDirectory() as folder:
         drawn = Path(folder, "picture.png")
@@ -114,7 +114,7 @@ def pictured(
 
 
 def _drawn(call: ToolCall, command: list[str], path: Path, named: Path, timeout_s: float) -> str:
-    """Run a command that draws, and return its report. Raises ToolRefused."""
+    """Run a rendering command, and return its report. Raises ToolRefused."""
     code, text = finished(call, *command, "-o", str(path), timeout_s=timeout_s)
     if code != 0:
         raise ToolRefused(_report(text, path, named))
@@ -122,12 +122,12 @@ def _drawn(call: ToolCall, command: list[str], path: Path, named: Path, timeout_
 
 
 def _report(text: str, aside: Path, path: Path) -> str:
-    """Return the output of a command, with the name that the file which it has written will have."""
+    """Return the output of a command, with the temporary name of its file replaced by the final name."""
     return shortened(text.replace(str(aside), path.name))
 
 
 def world_path(call: ToolCall, given: str) -> str:
-    """Return a world as the command takes it: a shipped name, or a path within the folder. Raises ToolRefused."""
+    """Return a world as an argument of the command: a shipped name, or a path within the folder. Raises ToolRefused."""
     if given in shipped_worlds():
         return given
     path = call.access.path(given)

@@ -1,8 +1,7 @@
 """Spatial vectors of worlds in Python, as JAX pytrees.
 
-They have their angular part first: a transform is
-[qx qy qz qw x y z], a motion [wx wy wz vx vy vz], a force [tx ty tz fx fy fz]. For the
-rest of this package they are converted by `conversions`.
+The angular part comes first: a transform is [qx qy qz qw x y z], a motion [wx wy wz vx vy vz], and a force
+[tx ty tz fx fy fz]. The module `conversions` converts them to the conventions of the rest of this package.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class SpatialTransform(Spatial):
         return Quaternion.from_array(jnp.asarray(self.arr)[:4])
 
     def __add__(self, other: Any) -> SpatialTransform:
-        """Add a transform element by element, or move by a motion: rotated to first order in world axes."""
+        """Add a transform element by element, or apply a motion, whose rotation is in world axes and to first order."""
         arr = jnp.asarray(self.arr)
         if isinstance(other, SpatialTransform):
             return SpatialTransform.from_array(arr + other.arr)
@@ -160,11 +159,11 @@ class SpatialForce(SpatialVector):
 
 @jax.tree_util.register_pytree_node_class
 class SpatialInertia(Spatial):
-    """An inertia [Ix Iy Iz px py pz m] in body axes, which are the principal ones; p is not used and zero.
+    """An inertia [Ix Iy Iz px py pz m] in body axes, which are the principal axes; p is unused and zero.
 
     Args:
         mass: The mass, kg.
-        inertia: The principal moments (3,), kg m^2; by default each is the number of the mass.
+        inertia: The principal moments (3,), kg m^2; by default, each is numerically equal to the mass.
 
     Raises:
         ValueError: A shape is wrong.

@@ -1,4 +1,4 @@
-"""Annotations of the user's functions and classes, also those written as texts, resolved to what they name."""
+"""Resolution of the annotations of the user's functions and classes, including those written as strings."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 
 
 def scope_of(frame: FrameType | None) -> dict[str, Any]:
-    """Return the local variables that a definition in a frame sees: its own, and those of the functions around it.
+    """Return the local variables visible to a definition in a frame: its own and those of the enclosing functions.
 
-    Annotations as texts (`from __future__ import annotations`) may name them, and nothing else keeps them.
+    String annotations (`from __future__ import annotations`) may name them, and nothing else keeps them alive.
     """
     scope: dict[str, Any] = {}
     file = frame.f_code.co_filename if frame is not None else ""
@@ -35,12 +35,12 @@ def resolved(owner: Any, scope: Mapping[str, Any], where: Where, name: str) -> d
 
     Args:
         owner: The function or class.
-        scope: Variables that its annotations may name, besides its module's.
-        where: Its place, for messages.
+        scope: Variables that its annotations may name, in addition to those of its module.
+        where: Its location, for messages.
         name: Its name, for messages.
 
     Raises:
-        EcsError: An annotation names something unknown, or is not an annotation. The message has the nearest name.
+        EcsError: An annotation names something unknown or is invalid. The message suggests the nearest name.
     """
     try:
         return typing.get_type_hints(owner, localns=dict(scope), include_extras=True)

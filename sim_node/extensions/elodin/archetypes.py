@@ -1,4 +1,4 @@
-"""Archetypes: components that entities get together."""
+"""Archetypes: groups of components that are added to an entity together."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 class Archetype:
     """Components that belong together. Subclass it as a dataclass whose fields are annotated with components.
 
-    A class of its own `__init__` works, too, if it sets one attribute for each field.
+    A class with its own `__init__` also works if it sets one attribute for each field.
     """
 
-    # Of each class of its own: what its annotations may name, where it is, and its components once they are resolved.
+    # Set for each subclass: what its annotations may name, where it is defined, and its components once resolved.
     _scope: ClassVar[dict[str, Any]] = {}
     _where: ClassVar[Where] = NOWHERE
     _carriers: ClassVar[dict[str, Carrier] | None] = None
@@ -41,10 +41,10 @@ class Archetype:
 
     @classmethod
     def carriers(cls) -> dict[str, Carrier]:
-        """Return the components by the names of the fields.
+        """Return the components by field name.
 
         Raises:
-            EcsError: An annotation names something unknown, or is no component.
+            EcsError: An annotation names something unknown, or is not a component.
         """
         if cls._carriers is None:
             hints = resolved(cls, cls._scope, cls._where, cls.__name__)
@@ -72,11 +72,11 @@ class C:
     """Values of components without an archetype: `C(X, 1.0)`, or `C((X, Y), (1.0, 2.0))`.
 
     Args:
-        types: An annotated class, or several.
-        values: Its value, or as many.
+        types: One annotated class, or several.
+        values: One value for each class.
 
     Raises:
-        EcsError: There are more of one than of the other.
+        EcsError: The numbers of classes and values differ.
     """
 
     def __init__(self, types: Any, values: Any) -> None:

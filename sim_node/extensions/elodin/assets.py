@@ -1,4 +1,4 @@
-"""Assets: meshes, materials and models that entities are shown as."""
+"""Assets: the meshes, materials and models that represent entities in the viewer."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ GlbHandle = Annotated[jax.Array, Component("glb", ComponentType.U64, asset=True)
 
 @dataclass
 class Shape(Archetype):
-    """A mesh of a material that an entity is shown as.
+    """The mesh and material that an entity is shown as.
 
     Attributes:
         mesh: The handle of a Mesh.

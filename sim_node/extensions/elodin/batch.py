@@ -1,4 +1,4 @@
-"""Batches: many worlds of one structure, compiled to one program."""
+"""Batches: many worlds with the same structure, compiled to one program."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sim_node.world.problems import Where
 
 
 def batched(program: CompiledProgram, starts: Mapping[str, Any], where: Where) -> tuple[CompiledProgram, int]:
-    """Return a program of many worlds that differ in their values at the start.
+    """Return a program that runs many worlds, which differ only in their initial values.
 
     Args:
-        program: The program of one.
-        starts: For each pair `entity.component` as many values as worlds, (batch, *shape).
+        program: The program of one world.
+        starts: Initial values (batch, *shape) by pair `entity.component`, one value for each world.
         where: Where they are given, for messages.
 
     Returns:
         The program, whose components are arrays (batch, n, *shape), and the number of worlds.
 
     Raises:
-        EcsError: There is no such pair, a value does not fit it, or there are more values of one than of another.
+        EcsError: There is no such pair, a value does not fit it, or the pairs have different numbers of values.
     """
     pairs = Pairs(program.structure)
     arrays = {name: np.asarray(values) for name, values in starts.items()}

@@ -1,4 +1,4 @@
-"""Capture of worlds in Python: a script that is read as a world ends at World.run, which hands over its world."""
+"""Capture of worlds in Python: a script that is read as a world ends at World.run, which hands its world over."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Callback = Callable[[int, Any], object]
 class ScriptStop(BaseException):
     """Ends a script at World.run while it is read as a world.
 
-    A BaseException, because `except Exception` in the script must not catch it.
+    It is a BaseException so that `except Exception` in the script does not catch it.
     """
 
 
 @dataclass(frozen=True, eq=False)
 class Captured:
-    """What a script gave to World.run.
+    """The arguments that a script passed to World.run.
 
     Attributes:
         entities: The entities of the world.
@@ -37,8 +37,8 @@ class Captured:
         pre_step: Called before each tick, or None.
         post_step: Called after each tick, or None.
         settings: The other arguments of World.run by name.
-        source: The world from a file that the systems run beside, or None if they are all of it.
-        mirrored: Components that repeat what the world from a file publishes itself.
+        source: The world from a file that the systems run beside, or None if the script defines the whole world.
+        mirrored: Components that duplicate what the world from a file already publishes.
     """
 
     entities: Entities
@@ -57,16 +57,16 @@ class Captured:
 
     @property
     def start_us(self) -> int:
-        """The time of the start that the script gives, us since 1970; 0 without one."""
+        """The start time given by the script, us since 1970; 0 if it gives none."""
         return int(self.settings.get("start_timestamp") or 0)
 
     @property
     def reference(self) -> Reference:
-        """The frame that the poses of entities are in."""
+        """The frame in which the poses of entities are expressed."""
         return getattr(self.entities, "reference", None) or reference_of("ENU")
 
 
-# The worlds that are captured at present; None outside of `capturing`.
+# The worlds captured so far; None outside of `capturing`.
 _CAPTURED: ContextVar[list[Captured] | None] = ContextVar("captured", default=None)
 
 
@@ -75,7 +75,7 @@ def capturing() -> Iterator[list[Captured]]:
     """Capture worlds instead of running them, in this thread, until the block ends.
 
     Yields:
-        The captured worlds, to which `offer` adds. A script ends at the first one, unless it catches Stop.
+        The list of captured worlds, to which `offer` adds. A script ends at the first one unless it catches ScriptStop.
     """
     captured: list[Captured] = []
     before = _CAPTURED.set(captured)
@@ -92,7 +92,7 @@ def offer(captured: Captured) -> None:
         captured: The world.
 
     Raises:
-        Stop: The world was captured; it must not be run.
+        ScriptStop: The world was captured; it must not be run.
     """
     into = _CAPTURED.get()
     if into is not None:

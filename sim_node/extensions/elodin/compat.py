@@ -1,4 +1,4 @@
-"""The names of `sim_node.extensions.elodin`, with Elodin's numbers: worlds compute as those of Elodin 0.16 do.
+"""The names of `sim_node.extensions.elodin`, for worlds that reproduce the numerical results of Elodin 0.16.
 
 import sim_node.extensions.elodin.compat as el
 """
@@ -15,7 +15,7 @@ from sim_node.extensions.elodin.session.world import World as _World
 
 
 class World(_World):  # type: ignore[no-redef]
-    """A world in Python with the numbers of Elodin 0.16. See `sim_node.extensions.elodin.World`."""
+    """A world in Python that reproduces the results of Elodin 0.16. See `sim_node.extensions.elodin.World`."""
 
     def __init__(self, frame: Any = None, compat: str | None = "elodin", **more: Any) -> None:
         super().__init__(frame, compat, **more)

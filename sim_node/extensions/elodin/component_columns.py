@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def declare_components(live: Live, columns: Columns) -> None:
-    """Declare each component as the column of state `component/NAME`, with a row for each of its entities.
+    """Declare each component as the state column `component/NAME`, with one row for each of its entities.
 
     Args:
         live: The state of the program.

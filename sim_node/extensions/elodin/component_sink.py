@@ -1,4 +1,4 @@
-"""Components of a world in Python on topics: the sink that publishes them at every tick of a run."""
+"""The sink that publishes the components of a world in Python on topics, at every tick of a run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
-    """Return the topics of a world's components; none unless it is in Python.
+    """Return the topics of a world's components; none unless the world is in Python.
 
-    Poses are on /tf instead, and what systems read of a world from a file is on the topics of its sensors.
+    Poses are published on /tf instead, and what systems read from a world file on the topics of its sensors.
 
-    What nothing changes is latched: components that no system writes, in a world without callbacks.
+    Constant components are latched: those that no system writes, in a world without callbacks.
 
     Args:
         world: The world.
@@ -43,10 +43,10 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
 
 
 def published_tables(world: World, prefix: str = "") -> tuple[list[ComponentTable], list[str]]:
-    """Return the components of a world in Python that are published, and which of them nothing changes.
+    """Return the published components of a world in Python, and the names of those that are constant.
 
     Args:
-        world: The world, which is in Python.
+        world: The world; it must be in Python.
         prefix: Prefix of the names of all frames and topics.
     """
     from sim_node.extensions.elodin.component_topics import tables_of
@@ -96,5 +96,5 @@ class ComponentSink(TopicSink):
 
 
 def in_namespace(topic: Topic) -> Topic:
-    """Return a topic in the namespace of its outlet, as those of sensors are."""
+    """Return a topic with a relative name, in the namespace of its outlet like the topics of sensors."""
     return replace(topic, name=topic.name.lstrip("/"))

@@ -1,4 +1,4 @@
-"""Components of a world in Python as topics: which message carries them, and its bytes for many instants at once."""
+"""Components of a world in Python as topics: the choice of message, and its encoding for many instants at once."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from sim_node.extensions.elodin.structure import ComponentStructure
 
 
-# rmw's limit of a topic with its prefix of 8 characters.
+# The limit of rmw for a topic name, less its prefix of 8 characters.
 MAX_LENGTH = 247
 
 
 def topic_name(component: str, entity: str = "") -> str:
-    """Return the topic of a component, in characters that ROS allows.
+    """Return the topic name of a component, in characters that ROS allows.
 
-    Capital letters of entities become small; characters other than ASCII letters, digits and slashes become `_`; a part
-    that begins with a digit gets a `_` in front. `mass` of `Saturn V/1st stage` is on `/saturn_v/_1st_stage/mass`.
+    Entity names are converted to lower case; characters other than ASCII letters, digits and slashes become `_`; a part
+    that begins with a digit is prefixed with `_`. `mass` of `Saturn V/1st stage` is on `/saturn_v/_1st_stage/mass`.
 
     Args:
         component: The component.
-        entity: The entity, or nothing for a topic that several share.
+        entity: The entity, or an empty string for a topic that several entities share.
     """
     last = ros_name(frame_name(component))
     return f"/{ros_name(frame_name(entity).lower())}/{last}" if entity else f"/{last}"
 
 
 def frames_of(entities: Iterable[str], fixed_frame: str = FIXED_FRAME) -> list[str]:
-    """Return the frames of entities.
+    """Return the frame names of entities.
 
     Raises:
-        EcsError: Two would have the same frame, or one that of the world, or a name is too long.
+        EcsError: Two entities would have the same frame, one would have that of the world, or a name is too long.
     """
     used = {fixed_frame: "the world"}
     found = []
@@ -65,7 +65,7 @@ def frames_of(entities: Iterable[str], fixed_frame: str = FIXED_FRAME) -> list[s
 
 
 def claimed(used: dict[str, str], name: str, owner: str) -> str:
-    """Return a topic after noting its owner. Raises EcsError if another one has it, or if it is too long."""
+    """Record the owner of a topic and return the topic. Raises EcsError if it is taken or too long."""
     if name in used:
         raise EcsError(f"{owner} and {used[name]} would both be on the topic {name}; rename one", key="topics")
     if len(name) > MAX_LENGTH:
@@ -76,9 +76,9 @@ def claimed(used: dict[str, str], name: str, owner: str) -> str:
 
 # With more topics than this, the entities of a component share one.
 MAX_TOPICS = 200
-# As deep as the queues of sensors, and reliable: such publishers match every subscriber.
+# As deep as the queues of sensors, and reliable: reliable publishers match every subscriber.
 STATES = Qos(depth=50)
-# The numbers of the MultiArray of a type; std_msgs has none of bool.
+# The MultiArray prefix for each dtype; std_msgs has none for bool.
 _ARRAYS = {
     "float64": "Float64",
     "float32": "Float32",
@@ -89,18 +89,18 @@ _ARRAYS = {
 
 @dataclass(frozen=True)
 class ComponentTable:
-    """A component of a world, as its messages need it.
+    """What messages need to know about a component of a world.
 
     Attributes:
         name: Its name.
         dtype: The NumPy type of its numbers.
         shape: The shape of a value.
         entities: The names of the entities that have it, in the order of spawning.
-        labels: The labels of its numbers, if it has any.
-        once: Whether its values do not change: of edges and assets.
-        external: Whether callbacks write it, at times of their own.
+        labels: The labels of its elements, if any.
+        once: Whether its values never change, as for edges and assets.
+        external: Whether callbacks write it, at times of their own choice.
         private: Whether exports leave it out.
-        frame: The frame that poses and vectors are in.
+        frame: The frame in which poses and vectors are expressed.
     """
 
     name: str
@@ -115,19 +115,19 @@ class ComponentTable:
 
     @property
     def size(self) -> int:
-        """How many numbers a value has."""
+        """The number of elements of a value."""
         return int(np.prod(self.shape, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class _Standard:
-    """A message that fits a component by its name and layout.
+    """A standard message that suits a component, by the component's name and layout.
 
     Attributes:
         type: package/msg/Name.
-        size: The numbers of a value, float64.
-        fields: Paths, and the numbers (of a value) that each has.
-        in_body: Whether the numbers are in the entity's frame, and not in the fixed frame.
+        size: The number of elements of a value, float64.
+        fields: The slice of a value that each field has, by path.
+        in_body: Whether the values are expressed in the entity's frame instead of the fixed frame.
     """
 
     type: str
@@ -136,7 +136,8 @@ class _Standard:
     in_body: bool = False
 
 
-# Spatial vectors are [angular linear], along the axes of the fixed frame; inertias [Ix Iy Iz px py pz m] in the body's.
+# Spatial vectors are [angular linear] in the axes of the fixed frame; inertias [Ix Iy Iz px py pz m] in those of the
+# body.
 _STANDARD = {
     "world_vel": _Standard(
         "geometry_msgs/msg/TwistStamped", 6, {"twist.angular": slice(0, 3), "twist.linear": slice(3, 6)}
@@ -164,22 +165,22 @@ _TRANSFORM = {"transforms[].transform.rotation": slice(0, 4), "transforms[].tran
 
 
 class ComponentTopic:
-    """A topic, and the rows of a component that its messages have.
+    """A topic, and the rows of a component that its messages carry.
 
     Args:
         topic: The topic.
         table: The component.
         rows: The rows of the table.
-        layout: The message of one instant.
-        fields: Paths in it, and the numbers of a value that each has. An entity's are in a row of the list that a path
-            marks by [], or of equal parts of the field.
+        layout: The layout of the message for one instant.
+        fields: The slice of a value that each field of the message has, by path. Each entity has one element of the
+            list that a path marks by [], or one of equal parts of the field.
 
     Attributes:
         topic: The topic.
         component: The name of the component.
         rows: The rows of the component's array that are in its messages.
-        entities: Their names.
-        size: Bytes of a message.
+        entities: The names of the entities of these rows.
+        size: The size of a message, bytes.
     """
 
     def __init__(
@@ -197,10 +198,10 @@ class ComponentTopic:
                 self._fields += [(columns, numbers) for columns in self._messages.columns(path, n)]
 
     def encode(self, values: npt.NDArray[Any], stamps_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-        """Return the messages of T instants.
+        """Return the messages for T instants.
 
         Args:
-            values: (T, n, *shape) of the topic's entities.
+            values: Values (T, n, *shape) of the topic's entities.
             stamps_ns: (T,) stamps of the headers, ns.
 
         Returns:
@@ -222,13 +223,13 @@ class ComponentTopic:
         return self._messages.messages(memory)
 
     def fits(self, messages: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        """Return which of messages (T, size) differ from this topic's only in numbers and stamps."""
+        """Return which of the messages (T, size) differ from this topic's only in values and stamps."""
         template, fixed = self._fixed
         return (messages[:, fixed] == template[fixed]).all(axis=1)  # type: ignore[no-any-return]
 
     @cached_property
     def _fixed(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
-        """A message, and which of its bytes are the same in all."""
+        """A template message, and a mask of the bytes that are the same in all messages."""
         memory = self._messages.memory(2)
         for columns, _ in self._fields:
             view = self._messages.view(memory, columns).view(np.uint8)
@@ -248,7 +249,7 @@ class ComponentTopic:
 
 
 def tables_of(structure: ComponentStructure, frame: str = FIXED_FRAME) -> tuple[ComponentTable, ...]:
-    """Return the components of a compiled world, whose poses are in a frame, in the order of their first use."""
+    """Return the components of a compiled world with poses in a given frame, in the order of their first use."""
     found = []
     for name, component in structure.components.items():
         assert component.type is not None
@@ -273,7 +274,7 @@ def topics_of(structure: ComponentStructure, constant: Collection[str] = ()) -> 
 
     Args:
         structure: The compiled world.
-        constant: Components that no system changes. They are published once, for late subscribers, too.
+        constant: Components that no system changes. They are published once, latched for late subscribers.
 
     Returns:
         The topics: /tf first, then those of each component, in order.
@@ -304,14 +305,14 @@ def topics_of_tables(tables: Sequence[ComponentTable], constant: Collection[str]
 
 
 def world_frame(tables: Sequence[ComponentTable], frame: str = FIXED_FRAME) -> ComponentTopic | None:
-    """Return /tf_static with the frame that poses are in, for a value of WorldPos; if that is the root, with `world`.
+    """Return /tf_static with the frame in which poses are expressed; if that is the root, with the frame `world`.
 
     Args:
         tables: The components of the world.
-        frame: The frame that poses are in.
+        frame: The frame in which poses are expressed.
 
     Returns:
-        The topic; None if an entity is the frame `world`.
+        The topic, whose transform is encoded from a value of WorldPos; None if an entity has the frame `world`.
     """
     name = WORLD if frame == FIXED_FRAME else frame
     if name == WORLD and any(WORLD in frames_of(table.entities) for table in tables if _is_pose(table)):
@@ -326,7 +327,7 @@ def _is_pose(table: ComponentTable) -> bool:
 
 
 def _transforms(table: ComponentTable) -> list[ComponentTopic]:
-    """Return /tf: of all entities in one message; or of each, where callbacks write them at times of their own."""
+    """Return /tf, with all entities in one message, or one message each if callbacks write them at their own times."""
     rows = [{"header.frame_id": table.frame, "child_frame_id": frame} for frame in frames_of(table.entities)]
     each = [slice(row, row + 1) for row in range(len(rows))] if table.external else [slice(0, len(rows))]
     return [
@@ -348,11 +349,11 @@ def _of_entity(table: ComponentTable, row: int, name: str, qos: Qos) -> Componen
 
 
 def _array(table: ComponentTable, rows: slice, name: str, qos: Qos) -> ComponentTopic:
-    """Return the topic of a MultiArray: of one entity, or (entities x elements) of all."""
+    """Return a MultiArray topic of one entity, or of several as (entities x elements)."""
     type = f"std_msgs/msg/{_ARRAYS[table.dtype]}MultiArray"
     entities = table.entities[rows]
     lengths, labels = list(table.shape) or [1], [""] * max(len(table.shape), 1)
-    # The elements' labels stand at the last dimension: that of a vector's elements.
+    # The labels of the elements go to the last dimension, that of a vector's elements.
     labels[-1] = ",".join(table.labels)
     if len(entities) > 1:
         lengths, labels = [len(entities), *lengths], [",".join(entities), *labels]

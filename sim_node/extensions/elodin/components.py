@@ -1,4 +1,4 @@
-"""Components: named arrays that entities have, and the classes that their values are read as."""
+"""Components: the named arrays that entities have, and the classes that represent their values."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class EntityId(int):
 
 @dataclass(frozen=True)
 class ShapeIndexer:
-    """A part of a component's value, for plots: component and positions of numbers in the flattened value.
+    """A selection of elements of a component's value, for plots.
 
     Attributes:
         component: The component.
-        positions: Indices of the numbers in the flattened value, from 0, in an array of any shape.
+        positions: Indices of the elements in the flattened value, from 0, in an array of any shape.
     """
 
     component: Component
@@ -39,7 +39,7 @@ class ShapeIndexer:
 
 
 class _Name:
-    """`Component.name(WorldPos)` gives the name of an annotated class's component; `component.name` that of one."""
+    """Descriptor: `Component.name(WorldPos)` for an annotated class, and `component.name` for a component."""
 
     @overload
     def __get__(self, component: None, owner: type) -> Callable[[Any], str]: ...
@@ -61,15 +61,15 @@ class Component:
         name: Its name, unique in a world.
         type: Its layout. Optional if the annotated class has one, as Edge and the spatial classes do.
         asset: Whether it describes something to be shown, and no system reads it.
-        metadata: Anything else. `element_names` has labels of the numbers, separated by commas; `external_control`
-            leaves it to callbacks to write the component, at times of their own.
+        metadata: Anything else. `element_names` has the labels of the elements, separated by commas;
+            `external_control` leaves it to callbacks to write the component, at times of their own choice.
         ty: The same as `type`.
 
     Attributes:
-        where: The place of the definition in the user's file.
+        where: The location of the definition in the user's file.
 
     Raises:
-        TypeError: The name is not a text, or the type is not a ComponentType.
+        TypeError: The name is not a string, or the type is not a ComponentType.
         EcsError: The name has a dot, which separates the names of entity and component.
     """
 
@@ -132,14 +132,14 @@ class Component:
             component: The annotated class, as for `of`.
 
         Returns:
-            An indexer of all its numbers, in the shape of the component's value.
+            An indexer of all its elements, in the shape of the component's value.
         """
         found = carrier_of(component).component
         layout = layout_of(found)
         return ShapeIndexer(found, np.arange(layout.size).reshape(layout.shape))
 
     def is_set(self, key: str) -> bool:
-        """Return whether the metadata asks for something.
+        """Return whether a flag is set in the metadata.
 
         Args:
             key: A key of the metadata, such as `external_control`.
@@ -150,7 +150,7 @@ class Component:
         return str(self.metadata.get(key, "")).lower() == "true"
 
     def labels(self) -> tuple[str, ...]:
-        """Return the labels of the numbers: `element_names`, or their indices."""
+        """Return the labels of the elements: `element_names`, or their indices."""
         layout = layout_of(self)
         names = tuple(name.strip() for name in str(self.metadata.get("element_names", "")).split(",") if name.strip())
         if len(names) == layout.size:
@@ -160,7 +160,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Carrier:
-    """A component, and the class that its values are read as.
+    """A component, and the class that represents its values.
 
     Attributes:
         component: The component, with its layout.
@@ -185,7 +185,7 @@ class Carrier:
             where: Where it comes from, for the message.
 
         Raises:
-            EcsError: It is of another class with a layout of its own, or does not fit. See `array_of`.
+            EcsError: It is of another class that has a layout of its own, or does not fit. See `array_of`.
         """
         of_class = hasattr(type(value), "component_type")
         if of_class and self.base is not jax.Array and type(value) is not self.base:
@@ -211,12 +211,12 @@ def is_component(annotation: Any) -> bool:
 
 
 def carrier_of(annotation: Any, where: Where | None = None, what: str = "") -> Carrier:
-    """Return the component of an annotated class, and how its values are read.
+    """Return the component of an annotated class, with the class that represents its values.
 
     Args:
         annotation: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
         where: Where it is used, for the message.
-        what: By what, for the message.
+        what: What uses it, for the message.
 
     Raises:
         EcsError: It is not annotated with a component, or the component has no layout.
@@ -243,11 +243,11 @@ def carrier_of(annotation: Any, where: Where | None = None, what: str = "") -> C
 
 @jax.tree_util.register_pytree_node_class
 class Edge:
-    """A relation of two entities, from left to right. See GraphQuery.
+    """A directed edge between two entities, from left to right. See GraphQuery.
 
     Args:
         left: The entity whose components an `edge_fold` computes.
-        right: The other one.
+        right: The other entity.
     """
 
     component_type = ComponentType.Edge
@@ -257,7 +257,7 @@ class Edge:
 
     @classmethod
     def from_array(cls, arr: Any) -> Edge:
-        """Return the edge of two numbers.
+        """Return the edge between two entities, by their numbers.
 
         Args:
             arr: The numbers (2,) of the left and of the right entity. They may be traced, and are not checked.
@@ -279,7 +279,7 @@ class Edge:
 
     @classmethod
     def tree_unflatten(cls, aux: None, leaves: tuple[Any, ...]) -> Edge:
-        """Return the edge of a leaf, for JAX.
+        """Return the edge from a leaf, for JAX.
 
         Args:
             aux: None: an edge has no static data.

@@ -1,6 +1,6 @@
-"""Spatial vectors of worlds in Python as poses and twists of the rest of this package, and back. Without JAX.
+"""Conversion between spatial vectors of worlds in Python and the poses and twists of this package, without JAX.
 
-Theirs have the angular part first: [qx qy qz qw x y z], [wx wy wz vx vy vz]; ours the linear one.
+Worlds in Python have the angular part first: [qx qy qz qw x y z], [wx wy wz vx vy vz]; this package, the linear part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def swapped(vectors: Any) -> Any:
 
 
 def unit_poses(transforms: FloatArray) -> FloatArray:
-    """Return transforms (n, 7) [q p] as poses [p q] with unit quaternions; rows that are none stay as they are."""
+    """Return transforms (n, 7) [q p] as poses [p q] with unit quaternions; invalid rows stay as they are."""
     poses: FloatArray = poses_of(transforms)
     with np.errstate(all="ignore"):
         unit = poses[:, 3:] / np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)

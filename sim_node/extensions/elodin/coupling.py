@@ -1,4 +1,4 @@
-"""Systems that run in step with a world from a file: they read its bodies, joints and sensors, and push them."""
+"""Systems that run in lockstep with a world from a file: they read its bodies, joints and sensors, and actuate it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sim_node.world.model import TimeGrid, World
 
 
 def steps_per_tick(seconds: float, time: TimeGrid) -> int:
-    """Return how many steps of a world from a file are nearest to the time between two ticks, s; at least 1."""
+    """Return the time between two ticks, s, in steps of a world from a file: rounded, and at least 1."""
     return max(1, time.nearest_steps(round(seconds * 1e9))[0])
 
 
 class FileSystems:
-    """The engine of systems beside a world from a file. It moves no frames: it exchanges with the run at each tick.
+    """The engine of systems beside a world from a file. It moves no frames; it exchanges data at each tick of the run.
 
     Args:
         of: The world in Python.
@@ -48,7 +48,7 @@ class FileSystems:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Go back to the start. The run's seed is not used: a script has seeds of its own."""
+        """Reset to the start. The seed of the run is not used: a script has its own seeds."""
         captured = self._of.captured
         self.live.reset()
         start_us = self._world.time.start_ns // 1000
@@ -63,15 +63,15 @@ class FileSystems:
         """Do nothing: no frame is moved."""
 
     def couple(self, run: Simulation) -> Coupling:
-        """Return what exchanges with a run."""
+        """Return the coupling that exchanges data with a run."""
         return Coupling(run, self, self._of)
 
 
 class Coupling:
-    """A co-simulator that runs one tick of systems at each tick's step of a run, when sensors have measured.
+    """A co-simulator that runs one tick of the systems at its rate, after the sensors of the run have measured.
 
-    Before a tick, components that follow the run are read from it. After the tick, those that systems write, or that
-    callbacks have written, are given to it, and act from this step on.
+    Before a tick, components that follow the run are read from it. After the tick, components written by systems or
+    callbacks are passed to the run, and act from this step on.
 
     Args:
         run: The run.
@@ -91,7 +91,7 @@ class Coupling:
         self._others = [order for order in self._bound.orders if order.name not in program.changing]
 
     def send(self, step: int, time_ns: int) -> None:
-        """Run a tick on the state of the present step.
+        """Run a tick on the state of the current step.
 
         Raises:
             RunFailed: The script's own code failed; the message has its line.
@@ -107,7 +107,7 @@ class Coupling:
         for order in self._written:
             order.write(live.get(order.name))
         for order, known in zip(self._others, before, strict=True):
-            # Nothing but a callback can have written it; otherwise it is left to whoever else sets it.
+            # Only a callback can have written it. If none did, leave it to whatever else sets it.
             if not np.array_equal(live.get(order.name), known, equal_nan=True):
                 order.write(live.get(order.name))
 

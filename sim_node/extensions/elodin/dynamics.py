@@ -1,4 +1,4 @@
-"""Rigid bodies of worlds in Python: from forces to accelerations, and their integration."""
+"""Rigid-body dynamics of worlds in Python: accelerations from forces, and their integration."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TIME_STEP = carrier_of(SimulationTimeStep).component
 
 
 class NewtonEuler:
-    """Newton's and Euler's equations, with the gyroscopic torque, and integrators of their stated order.
+    """The Newton-Euler equations with the gyroscopic torque, and integrators that attain their stated order.
 
     Euler's equation is I dw/dt = t - w x I w (Featherstone 2008, section 2.14). Rk4 integrates momentum, m v and I w,
-    whose derivative is the force: without one it is kept to rounding.
+    whose derivative is the force: without a force, momentum is conserved up to rounding.
     """
 
     def acceleration(self, bodies: BodyMotions, inertia: Any, force: Any) -> Any:
-        """Return the accelerations (n, 6) [dw/dt, dv/dt] of bodies along the world's axes."""
+        """Return the accelerations (n, 6) [dw/dt, dv/dt] of bodies in world axes."""
         (q, _), (w, _) = _split(bodies.pos, 4), _split(bodies.vel, 3)
         ix, iy, iz, _, _, _, mass = rows.columns(inertia)
         moments = (ix, iy, iz)
@@ -46,24 +46,24 @@ class NewtonEuler:
         return {Integrator.Rk4: _rk4, Integrator.SemiImplicit: _semi_implicit}
 
     def step(self, seconds: float) -> float:
-        """Return the requested time itself."""
+        """Return the requested time step unchanged."""
         return seconds
 
     def microseconds(self, step: float, ticks: Any) -> Any:
-        """Return the time of ticks, rounded once: no error adds up."""
+        """Return the time of ticks, rounded once, so that no error accumulates."""
         exact = ticks * step * 1e6
         return round(exact) if isinstance(exact, float) else np.rint(exact).astype(np.int64)
 
 
 def _momentum(q: Quat, moments: Vector, w: Vector) -> Vector:
-    """Return R diag(I) R^T w, along the world's axes."""
+    """Return R diag(I) R^T w, in world axes."""
     x, y, z = rows.rotate(rows.conjugate(q), w)
     x, y, z = rows.together((moments[0] * x, moments[1] * y, moments[2] * z))
     return rows.together(rows.rotate(q, (x, y, z)))
 
 
 def _velocity(q: Quat, moments: Vector, momentum: Vector) -> Vector:
-    """Return R diag(I)^-1 R^T L, along the world's axes."""
+    """Return R diag(I)^-1 R^T L, in world axes."""
     x, y, z = rows.rotate(rows.conjugate(q), momentum)
     x, y, z = rows.together((x / moments[0], y / moments[1], z / moments[2]))
     return rows.together(rows.rotate(q, (x, y, z)))
@@ -72,8 +72,8 @@ def _velocity(q: Quat, moments: Vector, momentum: Vector) -> Vector:
 def _rk4(motion: TickMotion) -> tuple[BodyMotions, State]:
     """Integrate dq/dt = [w / 2, 0] q, dp/dt = v, and momenta, whose derivative is the force.
 
-    Where effectors write the inertia, its momentum jumps with it and its velocity does not: what leaves a body takes
-    its momentum along. Velocities are integrated instead then, and their derivative is the acceleration.
+    Where effectors write the inertia, the momentum jumps with it but the velocity does not: mass that leaves a body
+    takes its momentum along. In that case velocities are integrated instead; their derivative is the acceleration.
     """
     moved = sorted(motion.written & {_POS.name, _VEL.name})
     if moved:
@@ -113,7 +113,7 @@ def _rates(bodies: BodyMotions, changing: Any) -> tuple[Any, Any, Any]:
 
 @jax.jit  # type: ignore[untyped-decorator]
 def _bodies_at(moments: Vector | None, mass: Any, q: Quat, p: Vector, moved: tuple[Any, ...]) -> BodyMotions:
-    """Return bodies of momenta, or of velocities if no moments of inertia are given."""
+    """Return bodies from their momenta, or from their velocities if no moments of inertia are given."""
     q = rows.together(q)
     w, v = moved[:3], moved[3:]
     if moments is not None:
@@ -123,10 +123,10 @@ def _bodies_at(moments: Vector | None, mass: Any, q: Quat, p: Vector, moved: tup
 
 
 def _semi_implicit(motion: TickMotion) -> tuple[BodyMotions, State]:
-    """Integrate momenta, then poses with the new ones.
+    """Integrate momenta, then poses with the new momenta.
 
-    Without torque the rotation is that of the parts m^2 / 2 I of the energy in turn, each about its principal axis and
-    exactly: Reich, Momentum conserving symplectic integrators, Physica D 76, 1994. The angular momentum is kept to
+    The torque-free rotation is split into the terms m^2 / 2 I of the energy, each an exact rotation about its principal
+    axis: Reich, Momentum conserving symplectic integrators, Physica D 76, 1994. Angular momentum is conserved up to
     rounding, and the energy does not drift.
     """
     start, accel, force, left, inertia = motion.evaluate(motion.state, motion.start)
@@ -149,7 +149,7 @@ def _semi_implicit(motion: TickMotion) -> tuple[BodyMotions, State]:
 
 
 def _split(array: Any, at: int) -> tuple[Any, Any]:
-    """Return the coordinates (n,) of the angular and of the linear part of spatial vectors (n, k)."""
+    """Return the coordinates (n,) of the angular and the linear part of spatial vectors (n, k)."""
     every = rows.columns(array)
     return every[:at], every[at:]
 
@@ -182,7 +182,7 @@ class SixDof(System):
                 changed[name] = array if rows[name] is None else jnp.asarray(state[name]).at[rows[name]].set(array)
             return changed
 
-        # Compiled as a function of its own: systems are evaluated once, however often an integrator calls it.
+        # Compiled as a separate function, so that systems are traced once, however often an integrator calls it.
         @jax.jit  # type: ignore[untyped-decorator]
         def evaluate(state: State, bodies: BodyMotions) -> Evaluated:
             cleared = dict(write(state, world_pos=bodies.pos, world_vel=bodies.vel))
@@ -204,12 +204,12 @@ class SixDof(System):
         return apply
 
     def writes(self) -> frozenset[str]:
-        """Return what it and its effectors write."""
+        """Return the names of the components that it and its effectors write."""
         own = {each.name for each in (_POS, _VEL, _ACCEL, _FORCE)}
         return self.effectors.writes() | own
 
     def reads(self) -> tuple[tuple[Any, Where], ...]:
-        """Return what it and its effectors name."""
+        """Return the components that it and its effectors name, and where."""
         own = tuple((each, self.where) for each in (_POS, _VEL, _ACCEL, _FORCE, _INERTIA))
         return (*own, *self.effectors.reads())
 
@@ -221,7 +221,7 @@ def six_dof(time_step: float | None = None, sys: Any = None, integrator: Integra
     `world_accel`. With Rk4 these are four in each tick. Each starts from the values that the other components had
     before the tick, and what effectors write in the last one is kept: an effector acts once in a tick, however often
     it is evaluated. `SimulationTick` is the same in all of them. An inertia that effectors write acts at once, and
-    does not change the velocity: mass that leaves takes its momentum along. Thrust is a force of its own.
+    does not change the velocity: mass that leaves takes its momentum along. Thrust must be added as a force.
 
     Args:
         time_step: The time over which it integrates in each tick, s; by default the time between two ticks.

@@ -1,7 +1,7 @@
-"""Gravity of the Earth by the spherical harmonics of EGM2008, or of another model in a file.
+"""Earth gravity from the spherical harmonics of EGM2008, or of another model in a file.
 
 Pavlis et al., The development and evaluation of the Earth Gravitational Model 2008, J. Geophys. Res. 117, 2012. The
-shipped coefficients are its first 70 degrees, tide-free, of the public-domain model of the NGA.
+shipped coefficients are the first 70 degrees of the tide-free, public-domain model of the NGA.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class _Harmonics(NamedTuple):
 
 
 class EGM08:
-    """The gravity of the Earth to a degree of its spherical harmonics, in axes that turn with the Earth.
+    """Earth gravity up to a given degree of its spherical harmonics, in Earth-fixed axes.
 
     Args:
-        max_degree: The highest degree and order; 70 without a file.
+        max_degree: The highest degree and order; at most 70 without a file.
         cache_directory: A folder that may have `C_normal.npy` and `S_normal.npy`, the coefficients for Elodin. Nothing
             is downloaded.
         path: A model in a file of ICGEM's format (.gfc), with its own constants.
-        compat: "elodin" for the numbers of Elodin 0.16, whose sum is wrong in the terms that depend on longitude, and
-            leaves out the highest degree.
+        compat: "elodin" to reproduce Elodin 0.16, whose sum is wrong in the terms that depend on longitude and omits
+            the highest degree.
 
     Raises:
-        EcsError: The degree is not a whole number of at least 0, the coefficients end before it, or a file is wrong.
+        EcsError: The degree is not a whole number of at least 0 or exceeds the coefficients, or a file is invalid.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class EGM08:
         singularity at the poles.
 
         Args:
-            x: The position from the centre of the Earth, in axes that turn with it, towards Greenwich, m.
-            y: The same at 90 degrees east of it.
-            z: The same towards the north.
+            x: Earth-centred, Earth-fixed position towards the Greenwich meridian, m.
+            y: Position towards 90 degrees east, m.
+            z: Position towards the north pole, m.
             mass: The mass, kg.
 
         Returns:
@@ -116,7 +116,7 @@ class EGM08:
         return mass * jnp.stack([a_1 + s * a_4, a_2 + t * a_4, a_3 + u * a_4])
 
     def _legendre(self, u: Any) -> Any:
-        """Return the normalized derived Legendre functions (n + 1, n + 1) of degrees and orders to n."""
+        """Return the normalized derived Legendre functions (n + 1, n + 1) for degrees and orders up to n."""
         weights = self._weights
 
         def row(before: tuple[Any, Any], of: tuple[Any, ...]) -> tuple[tuple[Any, Any], Any]:
@@ -162,13 +162,13 @@ class _Weights(NamedTuple):
         )
 
     def of_elodin(self) -> _Weights:
-        """Return Elodin's, which count orders from 1, and leave out the highest."""
+        """Return the factors of Elodin, which count orders from 1 and omit the highest."""
         wrong = np.where(self.order < len(self.order) - 1, self.order + 1.0, 0.0)
         return self._replace(order=wrong, up=self.up * wrong, out=self.out * wrong)
 
 
 def _read(folder: Path, path: Path | None, degree: int) -> tuple[_Harmonics, str]:
-    """Return the coefficients to at least a degree, if there are as many, and where they are from. Raises EcsError."""
+    """Return the coefficients up to at least a degree, if available, and their source. Raises EcsError."""
     mu, radius = 3.986004415e14, 6378136.3
     source: Path = path or folder / C_FILE
     try:
@@ -187,7 +187,7 @@ def _read(folder: Path, path: Path | None, degree: int) -> tuple[_Harmonics, str
 
 
 def _gfc(path: Path, degree: int) -> _Harmonics:
-    """Read ICGEM's format: Barthelmes and Foerste, The ICGEM-format, 2011. Raises OSError, ValueError, KeyError."""
+    """Read the ICGEM format: Barthelmes and Foerste, The ICGEM-format, 2011. Raises OSError, ValueError, KeyError."""
     words: dict[str, str] = {}
     with path.open(encoding="utf-8", errors="replace") as file:
         lines = enumerate(file, 1)

@@ -1,4 +1,4 @@
-"""The equations and integrators of Elodin 0.16, for worlds that must give its numbers: `World(compat="elodin")`."""
+"""The equations and integrators of Elodin 0.16, for worlds that reproduce its results: `World(compat="elodin")`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sim_node.extensions.elodin.numerics import BodyMotions, Integrate, Integrat
 
 
 class ElodinNumerics:
-    """Elodin's: no gyroscopic torque, rotations to first order, and an Rk4 whose positions are not of order 4.
+    """Elodin's numerics: no gyroscopic torque, first-order rotations, and an Rk4 that is not of order 4 in position.
 
-    Its stages of position move with the velocity of the tick's start, and all stages use the time between two ticks
-    where `six_dof` was given another one. Components that effectors write are carried from stage to stage: with Rk4
-    an effector that counts, counts four in each tick.
+    Its stages advance the position with the velocity at the start of the tick, and all stages use the time between two
+    ticks even if `six_dof` was given another time step. Components that effectors write carry over from stage to stage:
+    with Rk4, an effector that counts adds four in each tick.
     """
 
     def acceleration(self, bodies: BodyMotions, inertia: Any, force: Any) -> Any:
@@ -34,11 +34,11 @@ class ElodinNumerics:
         return {Integrator.Rk4: _rk4, Integrator.SemiImplicit: _semi_implicit}
 
     def step(self, seconds: float) -> float:
-        """Return the time rounded to whole nanoseconds."""
+        """Return the time step rounded to whole nanoseconds."""
         return round(Fraction(seconds) * 10**9) / 1e9
 
     def microseconds(self, step: float, ticks: Any) -> Any:
-        """Return the time of ticks of whole nanoseconds, cut to microseconds."""
+        """Return the time of ticks in whole nanoseconds, truncated to microseconds."""
         return ticks * round(step * 1e9) // 1000
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sim_node.extensions.elodin.step_context import Stepper
 
 VELOCITY, ACCELERATION = "world_vel", "world_accel"
-# Ticks between two checks for signals.
+# Ticks that are run between two checks for signals.
 IN_ONE_GO = 1000
 
 
@@ -78,7 +78,7 @@ class EcsEngine:
         self._carriers, self._offsets = self._carried_by(layout)
 
     def reset(self, seed: int) -> None:
-        """Go back to the start. The run's seed is not used: a script has seeds of its own."""
+        """Reset to the start. The seed of the run is not used: a script has its own seeds."""
         self.live.reset()
         self._camera_frames.clear()
         self._stepper = self._new_stepper()
@@ -103,7 +103,7 @@ class EcsEngine:
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the pose of each entity to its row of poses (N, 7).
 
-        Between two ticks an entity goes on with its `world_vel`: in a straight line, at a constant angular velocity.
+        Between two ticks, poses are extrapolated with `world_vel`: in a straight line, at constant angular velocity.
 
         Raises:
             Diverged: A pose is not finite, or its quaternion is zero.
@@ -122,13 +122,13 @@ class EcsEngine:
 
     @property
     def carried(self) -> IntArray:
-        """The rows (K,) of entities with `world_vel` and `world_accel`, and of the frames that are fixed to them."""
+        """The rows (K,) of entities with `world_vel` and `world_accel`, and of the frames fixed to them."""
         return np.flatnonzero(self._carriers >= 0)
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """Return a function that writes the motion of frames at the present tick.
+        """Return a function that writes the motion of frames at the current tick.
 
-        Accelerations are those of `world_accel`, at the last evaluation of the equations of motion.
+        Accelerations are those of `world_accel`, from the last evaluation of the equations of motion.
 
         Args:
             rows: Rows (K,) of the frames, all of them in `carried`.
@@ -157,13 +157,13 @@ class EcsEngine:
         return observe
 
     def _new_stepper(self) -> Stepper | None:
-        """Return what runs the callbacks, or None without any: then many ticks are one call."""
+        """Return the stepper that runs the callbacks, or None if there are none, to run many ticks in one call."""
         captured = self._of.captured
         if captured.pre_step is None and captured.post_step is None and not self._camera_frames.has_rates:
             return None
         from sim_node.extensions.elodin.step_context import Stepper
 
-        # A start before 1970 is one of callbacks alone.
+        # Only callbacks see a start before 1970.
         start_us = self._time.start_ns // 1000 + min(captured.start_us, 0)
         return Stepper(
             self.live,
@@ -175,7 +175,7 @@ class EcsEngine:
         )
 
     def _declare(self, columns: Columns) -> None:
-        """Declare each component, and the number of ticks, as a column of state."""
+        """Declare each component, and the number of ticks, as a state column."""
         declare_components(self.live, columns)
         ticks = Column(
             "ecs/ticks", ("run", "callbacks"), dtype=np.int64, meaning="ticks of the run, next one of callbacks"
@@ -191,7 +191,7 @@ class EcsEngine:
             self._stepper.go_on_at(tick)
 
     def _rows_of(self, name: str) -> IntArray:
-        """Return for each entity with a frame its row in a component of motion, -1 without it."""
+        """Return, for each entity with a frame, its row in a motion component, or -1 if it does not have it."""
         from sim_node.extensions.elodin.components import layout_of
         from sim_node.extensions.elodin.layouts import ComponentType
 
@@ -203,7 +203,7 @@ class EcsEngine:
         return np.array([at.get(entity, -1) for entity in entities], dtype=np.int64)
 
     def _carried_by(self, layout: Layout) -> tuple[IntArray, FloatArray]:
-        """Return for each frame (N,) the entity that carries it, -1 for none, and its pose (N, 7) in that entity."""
+        """Return, for each frame (N,), the entity that carries it (-1 for none) and its pose (N, 7) in that entity."""
         frames = layout.frames
         carriers = np.full(len(frames), -1, dtype=np.int64)
         offsets = np.tile(pose_math.IDENTITY, (len(frames), 1))

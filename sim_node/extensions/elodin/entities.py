@@ -1,4 +1,4 @@
-"""Entities: what is spawned in a world, as tables of components in the order of spawning."""
+"""The entities of a world, as tables of components in the order of spawning."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Where
 
-# The entity of what belongs to the world as a whole: the tick, the time step.
+# The entity of the components that belong to the world as a whole: the tick and the time step.
 GLOBALS = EntityId(0)
 GLOBALS_NAME = "globals"
-# Its components, which no other entity can have.
+# Its components. No other entity can have them.
 _OF_WORLD = ("tick", "simulation_time_step")
 
 
@@ -46,11 +46,11 @@ class EntityTable:
 
 @dataclass
 class Entities:
-    """What a world in Python has: entities by number, their names, and their components.
+    """The entities of a world in Python: their numbers, names and components.
 
     Attributes:
         names: The name of each entity, by number.
-        places: Where each was spawned.
+        places: Where each entity was spawned.
     """
 
     names: dict[EntityId, str] = field(default_factory=dict)
@@ -64,9 +64,9 @@ class Entities:
         """Add an entity.
 
         Args:
-            archetypes: One or many.
+            archetypes: One or several archetypes.
             name: Its name, unique in the world; by default a number.
-            id: Its number, for an entity of a known number; by default the next one.
+            id: Its number, if it must have a certain one; by default the next number.
 
         Returns:
             Its number.
@@ -93,7 +93,7 @@ class Entities:
 
         Args:
             id: The entity.
-            archetypes: One or many.
+            archetypes: One or several archetypes.
 
         Raises:
             EcsError: There is no such entity, or a value does not fit its component.
@@ -106,7 +106,7 @@ class Entities:
         self._set(entity, archetypes, where, self.names[entity])
 
     def number(self, name: str) -> EntityId:
-        """Return the entity of a name.
+        """Return the number of the entity with a given name.
 
         Args:
             name: Its name.
@@ -168,7 +168,7 @@ def _number(given: Any, where: Where, what: str) -> EntityId:
 
 
 def described(entities: Entities) -> dict[str, Any]:
-    """Return a description of all components and entities, of plain types, for JSON."""
+    """Return a description of all components and entities in plain types, for JSON."""
     tables = entities.tables()
     components = []
     for name, table in tables.items():

@@ -1,4 +1,4 @@
-"""Errors of worlds in Python, with the line of the user's file that caused them."""
+"""Errors of worlds in Python, which point at the line of the user's file that caused them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 
-# Packages whose code is not the user's. Worlds that this package ships run as `__main__`, and are.
+# Packages whose code is not the user's. Worlds shipped with this package run as `__main__` and count as the user's.
 _NOT_USERS = frozenset({"sim_node", "jax", "jaxlib", "numpy"})
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _LIBRARY = sysconfig.get_paths()["stdlib"] + os.sep
-# The most of a foreign message that is shown.
+# Longest part of a foreign message that is shown, characters.
 _MAX_MESSAGE = 200
-# What to do about values that are known only while the simulation runs, by the names of JAX's errors.
+# What to do about values that are known only while the simulation runs, by the name of JAX's error.
 _ADVICE = {
     "TracerBoolConversionError": "`if`, `and`, `while` and bool() cannot use a value that is known only while the "
     "simulation runs; use jnp.where or jax.lax.cond, and & and | between conditions",
@@ -72,7 +72,7 @@ class TimeTravel(RuntimeError):
 
 
 def shown_path(path: str) -> str:
-    """Return a path relative to the working folder, if it is below it."""
+    """Return a path relative to the working directory if it is below it, and unchanged otherwise."""
     try:
         return str(Path(path).resolve().relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -99,11 +99,11 @@ def caller() -> Where:
 
 @contextmanager
 def user_code(where: Where, name: str) -> Iterator[None]:
-    """Turn what the user's code raises into an EcsError with the user's line, without the frames of JAX.
+    """Turn exceptions of the user's code into an EcsError with the user's line, without the frames of JAX.
 
     Args:
-        where: The place of the function that is called, if no line of it is on the stack.
-        name: What it is, such as the name of a system.
+        where: The location of the called function, used if none of its lines is on the stack.
+        name: What is called, such as the name of a system.
 
     Raises:
         EcsError: The code raised an exception.
@@ -138,7 +138,7 @@ def _raised(traceback: TracebackType | None) -> Where | None:
 
 
 def _outside(frame: FrameType) -> bool:
-    """Return whether a frame is outside of this package and of those that it calls the user's functions through."""
+    """Return whether a frame is outside this package and the packages through which it calls the user's functions."""
     root = str(frame.f_globals.get("__name__", "")).partition(".")[0]
     file = frame.f_code.co_filename
     return root not in _NOT_USERS and (not file.startswith("<") or file in ("<stdin>", "<string>"))

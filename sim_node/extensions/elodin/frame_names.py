@@ -13,12 +13,12 @@ from sim_node.world.model import DEFAULT_FIXED_FRAME
 # The component whose entities have frames, and the root of the tree.
 WORLD_POS = "world_pos"
 FIXED_FRAME = DEFAULT_FIXED_FRAME
-# The name by which scripts know the root: a frame at the root, unless an entity has the name.
+# The name of the root in scripts. It is published as a frame at the root, unless an entity has the name.
 WORLD = "world"
 
 
 class Reference(NamedTuple):
-    """The frame that the poses of entities are in.
+    """The frame in which the poses of entities are expressed.
 
     Attributes:
         name: Its name, which states its axes.
@@ -30,12 +30,12 @@ class Reference(NamedTuple):
 
     @property
     def axes(self) -> str:
-        """Its axes: ENU, NED or ECEF."""
+        """The convention of its axes: ENU, NED or ECEF."""
         return next(axes for axes, name in REFERENCES.items() if name == self.name)
 
     @property
     def is_root(self) -> bool:
-        """Whether it is the root of the tree itself."""
+        """Whether it is the root of the tree."""
         return self.name == FIXED_FRAME
 
 
@@ -44,11 +44,11 @@ REFERENCES = {"ENU": FIXED_FRAME, "NED": f"{FIXED_FRAME}_ned", "ECEF": "earth"}
 
 
 def reference_of(axes: str, origin: tuple[float, float, float] | None = None) -> Reference:
-    """Return the frame of axes.
+    """Return the reference frame for a convention of axes.
 
     Args:
         axes: ENU, NED or ECEF.
-        origin: Where the root is on Earth (degrees, degrees, m above the ellipsoid), for ECEF.
+        origin: Position of the root (latitude, degrees; longitude, degrees; height above the ellipsoid, m), for ECEF.
     """
     if axes == "ENU":
         return Reference(FIXED_FRAME, IDENTITY)
@@ -56,9 +56,9 @@ def reference_of(axes: str, origin: tuple[float, float, float] | None = None) ->
 
 
 def frame_name(entity: str) -> str:
-    """Return the name of an entity's frame, as tf2 needs it.
+    """Return the name of an entity's frame, in a form that tf2 accepts.
 
-    White space and control characters become `_`, and empty parts between slashes are left out.
+    White space and control characters become `_`, and empty parts between slashes are removed.
     """
     plain = "".join("_" if letter.isspace() or not letter.isprintable() else letter for letter in entity)
     return "/".join(part for part in plain.split("/") if part) or "_"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sim_node.extensions.elodin.queries import AnyQuery
 
 E = TypeVar("E")
-# Folds over up to so many edges are unrolled.
+# Folds over at most this many edges are unrolled.
 UNROLLED = 8
 
 
@@ -47,14 +47,14 @@ class GraphQuery(Generic[E]):
         init_value: Any,
         fold_fn: Callable[..., Any],
     ) -> Query[Any]:
-        """Compute components of the entities on the left of edges, by going through their edges.
+        """Compute components of the entities on the left of edges by a fold over their edges.
 
         Edges of an entity are taken in the order in which they were spawned. Entities without edges to an entity of
         the right query keep their values.
 
         Args:
             left_query: Components of the left entity of an edge.
-            right_query: Components of the right one.
+            right_query: Components of the right entity.
             return_type: The component that is computed, or a tuple of several.
             init_value: The value before the first edge of each entity; a tuple for several.
             fold_fn: Called for each edge with the value so far, the components of the left entity and those of the
@@ -88,7 +88,7 @@ class GraphQuery(Generic[E]):
 
         fold = _Fold(jax.make_jaxpr(one)(start, _first(left_query), _first(right_query)), start)
 
-        # Entities of as many edges are computed at once.
+        # Entities with the same number of edges are computed together.
         order: list[int] = []
         parts: list[list[Any]] = []
         owners, counts = np.unique(lefts, return_counts=True)
@@ -104,7 +104,7 @@ class GraphQuery(Generic[E]):
         return Query(wanted, entities, arrays, self._using)
 
     def _rows(self, left: AnyQuery, right: AnyQuery) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the rows (e,) of the edges' ends in the two queries, edges of one left entity side by side."""
+        """Return the rows (e,) of both ends of the edges in the two queries, grouped by the left entity."""
         ours, theirs = (np.array(query.entities, dtype=np.int64) for query in (left, right))
         if self._edges is None:
             lefts, rights = (each.ravel() for each in np.meshgrid(ours, theirs, indexing="ij"))
@@ -129,7 +129,8 @@ class _Fold:
     """A fold over the edges of one entity.
 
     Args:
-        traced: The values after one more edge, from the values so far, and the components on the left and the right.
+        traced: The traced function that returns the values after one more edge, from the values so far and the
+            components on the left and on the right.
         start: The values before the first edge.
     """
 
@@ -138,10 +139,10 @@ class _Fold:
         self._is_sum = _is_sum(traced.jaxpr, len(start))
 
     def over(self, left: Sequence[Any], rights: Sequence[Any]) -> list[Any]:
-        """Return the values after all edges, whose components on the right are arrays (edges, *shape)."""
+        """Return the values after all edges; components on the right are arrays (edges, *shape)."""
         edges = rights[0].shape[0]
         if self._is_sum and edges <= UNROLLED:
-            # The terms of all edges are computed in the same loops; they are added in the order of the edges.
+            # The terms of all edges are computed in the same loops, but added in the order of the edges.
             nothing = [jnp.zeros_like(value) for value in self._start]
             terms = jax.vmap(lambda *right: self._one(*nothing, *left, *right))(*rights)
             values = self._start
@@ -157,7 +158,7 @@ class _Fold:
 
 
 def _is_sum(jaxpr: Any, count: int) -> bool:
-    """Return whether each result is the value so far plus a term that depends on no value so far."""
+    """Return whether each result is the value so far plus a term that does not depend on any value so far."""
     used = [id(value) for equation in jaxpr.eqns for value in equation.invars]
     for value, result in zip(jaxpr.invars[:count], jaxpr.outvars, strict=True):
         last = next((each for each in jaxpr.eqns if any(made is result for made in each.outvars)), None)

@@ -1,4 +1,4 @@
-"""Gravity of the Earth with its oblateness."""
+"""Earth gravity with oblateness."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sim_node.extensions.elodin.jax_setup import jnp
 
 
 class J2:
-    """The gravity of a point mass and of the second zonal harmonic (Vallado 2013, section 8.6).
+    """Gravity of a point mass and the second zonal harmonic (Vallado 2013, section 8.6).
 
     Attributes:
         r_ref: Equatorial radius of the Earth, m.
         mu_earth: Gravitational parameter, m^3/s^2.
-        J2: The harmonic's coefficient.
+        J2: Coefficient of the second zonal harmonic.
     """
 
     r_ref = 6.378e6
@@ -24,9 +24,9 @@ class J2:
         """Return the force of gravity on a mass.
 
         Args:
-            x: The position from the centre of the Earth, m.
-            y: The same along the second axis.
-            z: The same towards the north.
+            x: Position from the centre of the Earth along the first equatorial axis, m.
+            y: Position along the second equatorial axis, m.
+            z: Position towards the north pole, m.
             mass: The mass, kg.
 
         Returns:

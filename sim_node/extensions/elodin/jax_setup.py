@@ -1,4 +1,4 @@
-"""JAX, set up for simulation: double precision, and a compilation cache on disk."""
+"""Configuration of JAX for simulation: double precision and a compilation cache on disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["jax", "jnp"]
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled steps: `JAX_COMPILATION_CACHE_DIR`, or `sim_node/jax` below the user's cache."""
+    """Return the compilation cache: `JAX_COMPILATION_CACHE_DIR`, or `sim_node/jax` in the user's cache folder."""
     chosen = os.environ.get("JAX_COMPILATION_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -30,7 +30,7 @@ imported()
 jax.config.update("jax_enable_x64", True)
 if jax.config.jax_compilation_cache_dir is None:
     jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-# Steps of small worlds compile in a tenth of a second each: worth keeping, too.
+# Steps of small worlds compile in a tenth of a second each, which is still worth caching.
 for option, value in (
     ("jax_persistent_cache_min_compile_time_secs", 0.0),
     ("jax_persistent_cache_min_entry_size_bytes", -1),

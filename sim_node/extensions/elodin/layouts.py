@@ -1,4 +1,4 @@
-"""Layouts of components: the type and the shape of their numbers, and values as arrays of a layout."""
+"""Layouts of components: the type and shape of their elements, and the conversion of values to such arrays."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ComponentType:
     """The layout of a component's value.
 
     Attributes:
-        ty: The type of its numbers.
+        ty: The type of its elements.
         shape: Its shape: () for a number, (3,) for a vector.
 
     Raises:
@@ -72,12 +72,12 @@ class ComponentType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type of the numbers."""
+        """The NumPy type of the elements."""
         return self.ty.dtype
 
     @property
     def size(self) -> int:
-        """How many numbers a value has."""
+        """The number of elements of a value."""
         return math.prod(self.shape)
 
     def __str__(self) -> str:
@@ -94,14 +94,14 @@ ComponentType.SpatialMotionF64 = ComponentType(PrimitiveType.F64, (6,))
 
 
 def array_of(value: Any, layout: ComponentType, what: str, where: Where) -> Any:
-    """Return a value as an array of a layout: traced values stay traced, all others become NumPy arrays.
+    """Return a value as an array with a layout. Traced values stay traced; all others become NumPy arrays.
 
     Numbers are converted where the layout can represent them: whole numbers to other whole numbers of the same value,
-    or to floating point, but never the reverse. Of traced numbers only the types are known; they wrap around.
+    or to floating point, but never the reverse. Only the types of traced numbers are known, so these may wrap around.
 
     Args:
         value: An array, a number, a list, or an object of a spatial class.
-        layout: The layout that it must have. A value of as many numbers in another shape of ones is reshaped.
+        layout: The required layout. A value whose shape differs only in dimensions of length 1 is reshaped.
         what: Whose value it is, for the message.
         where: Where it comes from, for the message.
 

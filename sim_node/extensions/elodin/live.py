@@ -1,4 +1,4 @@
-"""The state of a running program: components as arrays, advanced by ticks, read and written in between."""
+"""The state of a running program: components as arrays, which ticks advance and which are read and written between."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from sim_node.extensions.elodin.jax_setup import jax, jnp
 from sim_node.extensions.elodin.program import TICK, Array, BlockPlace, CompiledProgram
 
-# Up to as many ticks, one after the other takes less time than to compile what runs many in a call.
+# Up to this many ticks, running them one by one takes less time than compiling the loop that runs many in one call.
 LOOPED = 5000
 
 
 class Live:
-    """A program's state. Nothing else of a program changes.
+    """The state of a program, which is the only part of it that changes.
 
-    Components are in blocks of numbers, see `Blocks`: first those that a tick changes, then the others. A block is
+    Components are stored in blocks (see `Blocks`): first those that a tick changes, then the others. A block is
     viewed on the host when it is first read after a tick, copied when it is first written, and handed back once.
 
     Args:
@@ -27,12 +27,12 @@ class Live:
     Attributes:
         program: The compiled world.
         ticks: Ticks since the start.
-        outside: The components that no tick changes and that were written since the start.
+        outside: The components that no tick changes but that were written from outside since the start.
     """
 
     def __init__(self, program: CompiledProgram) -> None:
         self.program = program
-        # What is compiled: a tick by itself (True), many ticks that are kept (False).
+        # What is compiled: a single tick (True), the loop that records many ticks (False).
         self._ready: set[bool] = set()
         self._places = dict(program.changing_blocks.places)
         for name, place in program.constant_blocks.places.items():
@@ -40,25 +40,25 @@ class Live:
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the start."""
+        """Reset to the start."""
         program = self.program
         self.ticks = 0
         self.outside: set[str] = set()
         parts = (program.changing_blocks, program.constant_blocks)
         changing, constant = ([jnp.asarray(block) for block in part.on_host(program.start)] for part in parts)
-        # A tuple, as ticks return it: for a list, JAX would compile all again.
+        # A tuple, like the results of ticks: JAX would recompile everything for a list.
         self._changing: tuple[Any, ...] = tuple(changing)
         self._constant: list[Any] = constant
-        # Host copies of blocks: of those that a tick changes, then of the others, which last longer.
+        # Host copies of blocks: first of those that a tick changes, then of the others, whose copies last longer.
         self._first_constant = program.changing_blocks.count
         self._nothing: list[Array | None] = [None] * self._first_constant
         self._hosts: list[Array | None] = [None] * (self._first_constant + program.constant_blocks.count)
-        # The blocks that were written since the last tick, and constant ones that the next one gets as NumPy arrays.
+        # The blocks written since the last tick, and the constant blocks that the next tick receives as NumPy arrays.
         self._written: set[int] = set()
         self._loose: set[int] = set()
 
     def numbers(self, at: int) -> Array:
-        """Return a block (size,), which is not to be written to, nor kept over a write. See `place`."""
+        """Return a read-only block (size,), valid until the next write. See `place`."""
         host = self._hosts[at]
         if host is None:
             first = self._first_constant
@@ -66,7 +66,7 @@ class Live:
         return host
 
     def writable_numbers(self, at: int, name: str) -> Array:
-        """Return a block (size,) to be written to until the next tick, to write a component that is there."""
+        """Return the block (size,) of a component, which may be written to until the next tick."""
         if at >= self._first_constant:
             self.outside.add(name)
         if at in self._written:
@@ -78,16 +78,16 @@ class Live:
         return host
 
     def place(self, name: str) -> BlockPlace:
-        """Return where a component is: its block, and its numbers there. Raises KeyError."""
+        """Return the block of a component and its slice there. Raises KeyError."""
         return self._places[name]
 
     def peek(self, name: str) -> Array:
-        """Return a component (n, *shape), which is not to be written to, nor kept over a write. Raises KeyError."""
+        """Return a read-only component (n, *shape), valid until the next write. Raises KeyError."""
         place = self._places[name]
         return self.numbers(place.block)[place.start : place.stop].reshape(place.shape)
 
     def writable(self, name: str) -> Array:
-        """Return a component (n, *shape) to be written to until the next tick. Raises KeyError."""
+        """Return a component (n, *shape), which may be written to until the next tick. Raises KeyError."""
         place = self._places[name]
         return self.writable_numbers(place.block, name)[place.start : place.stop].reshape(place.shape)
 
@@ -109,11 +109,11 @@ class Live:
         self.writable(name)[...] = values
 
     def restart_count(self) -> None:
-        """Let the tick that systems see start from 1 again."""
+        """Make the tick that systems see start from 1 again."""
         self.writable(TICK.name)[...] = 0
 
     def warm(self, ticks: int) -> None:
-        """Compile what runs a number of ticks, unless something is compiled that serves for as many."""
+        """Compile the function that runs a number of ticks, unless a suitable one is already compiled."""
         if self._ready and (ticks <= LOOPED or False in self._ready):
             return
         self._hand_over()
@@ -131,7 +131,7 @@ class Live:
         self.ticks += 1
 
     def advance(self, ticks: int) -> None:
-        """Advance by ticks in one call."""
+        """Advance by a number of ticks in one call."""
         if ticks > 0:
             self._hand_over()
             self._changing = self.program.advance(self._changing, self._constant, ticks)
@@ -153,7 +153,7 @@ class Live:
         self._hosts[: self._first_constant] = self._nothing
         self.ticks += ticks
         arrays = {name: np.asarray(array)[:ticks] for name, array in kept.items()}
-        # A short record must not keep the memory of a long one.
+        # Copy a short record, so that it does not keep the memory of a long one alive.
         return arrays if 2 * ticks > self.program.chunk else {name: array.copy() for name, array in arrays.items()}
 
     def block(self) -> None:
@@ -170,7 +170,7 @@ class Live:
         return blocks
 
     def _hand_over(self) -> None:
-        """Pass to JAX what was written. JAX may use the arrays in place: they are not written to again."""
+        """Pass the written blocks to JAX. JAX may use the arrays in place, so they are not written to again."""
         if self._written:
             first = self._first_constant
             changing = list(self._changing)
@@ -183,7 +183,7 @@ class Live:
             self._changing = tuple(changing)
             self._written.clear()
         elif self._loose:
-            # Nothing writes them any more: converted once instead of in each tick.
+            # They are no longer written: convert them once instead of in each tick.
             for at in self._loose:
                 self._constant[at] = jnp.asarray(self._constant[at])
             self._loose.clear()

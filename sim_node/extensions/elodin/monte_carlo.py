@@ -1,6 +1,6 @@
-"""What a script asks its campaign: parameters, ports, and where its result goes. Without a campaign, the defaults.
+"""A script's interface to its campaign: parameters, ports and results; defaults if it runs without a campaign.
 
-`sim_node sweep SCRIPT --campaign FILE` runs campaigns, which name a file of these for each run in the environment.
+`sim_node sweep SCRIPT --campaign FILE` runs campaigns. An environment variable of each run names the file with these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-# Of the environment of a run: its file, the beginning of the names of its ports, and the folder of its recording.
+# Environment variables of a run: its file, the prefix of its ports, and the folder of its recording.
 CONTEXT, PORT, DB_PATH = "ELODIN_MONTE_CARLO_CONTEXT", "ELODIN_MC_PORT_", "ELODIN_DB_PATH"
 
 
@@ -25,8 +25,8 @@ class Param:
     Attributes:
         type_: Its type, such as float.
         default: Its value without a campaign.
-        min: Its least value; not checked.
-        max: Its largest value; not checked.
+        min: Its minimum; not checked.
+        max: Its maximum; not checked.
     """
 
     type_: Any
@@ -55,17 +55,17 @@ class ParamsSpec:
 
 @dataclass(frozen=True)
 class Params:
-    """The parameters of a run, and what else the campaign says of it.
+    """The parameters of a run, and its other data from the campaign.
 
     Attributes:
-        values: Their values by name.
-        run_id: The name of the run, or None without a campaign, as all below.
+        values: The values of the parameters by name.
+        run_id: The name of the run; None without a campaign, like all below.
         seed: Its seed.
         db_path: The folder for its recording.
-        db_addr: An address of its own, HOST:PORT.
+        db_addr: An address for this run alone, HOST:PORT.
         cache_dir: A folder that all runs share.
         run_dir: Its folder.
-        meta: What else the plan says of it, by name.
+        meta: Further data of the run from the plan, by name.
         slot: The number of its worker, and its ports.
     """
 
@@ -84,7 +84,7 @@ class Params:
 
         Args:
             key: Its name.
-            default: What is returned without it.
+            default: What is returned if there is no such parameter.
 
         Returns:
             The value.
@@ -140,7 +140,7 @@ def params(spec: ParamsSpec | None = None) -> Params:
     """Return the parameters of this run.
 
     Args:
-        spec: The parameters, with their defaults; by default those that were declared last.
+        spec: The parameters, with their defaults; if omitted, those declared last.
 
     Returns:
         The defaults, and the values of the campaign in place of them.
@@ -161,7 +161,7 @@ def params(spec: ParamsSpec | None = None) -> Params:
 
 
 def port_variable(name: str) -> str:
-    """Return the variable of the environment that has a port.
+    """Return the name of the environment variable of a port.
 
     Args:
         name: The name of the port.
@@ -192,10 +192,10 @@ def port(name: str, default: int | None = None) -> int:
 
 
 def result(**values: Any) -> None:
-    """Write the result of this run, for what scores it. It replaces an earlier one.
+    """Write the result of this run, for the scorer. It replaces an earlier result.
 
     Args:
-        **values: Numbers, texts, lists and the like, by name.
+        **values: Numbers, strings, lists and the like, by name.
 
     Raises:
         RuntimeError: There is no campaign.
@@ -225,11 +225,11 @@ def export_db(
         db_path: The folder of the recording.
         output: The folder for the files; it is made if it does not exist.
         format: `csv`, `parquet` or `arrow`.
-        flatten: Whether each number has a column, such as world_pos_x. In csv files, it has in any case.
-        join: Whether each entity has one file, and not each component.
-        mono_ns: Whether times are whole numbers `time_ns`, and not dates `time`.
-        pattern: Which components, such as "rocket.*"; by default all.
-        **without_effect: csv_fast_floats, timeout and elodin_db.
+        flatten: Whether each element has its own column, such as world_pos_x. In CSV files it always has.
+        join: Whether there is one file per entity instead of one per component.
+        mono_ns: Whether times are integers `time_ns` instead of dates `time`.
+        pattern: Which components to export, such as "rocket.*"; by default all.
+        **without_effect: csv_fast_floats, timeout and elodin_db, accepted without effect.
 
     Returns:
         The folder.

@@ -1,4 +1,4 @@
-"""Ticks in real time, and how well a run kept to it, which a campaign judges."""
+"""Pacing of ticks to real time, and statistics of it, which campaigns evaluate."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-# The variable of the environment that names the file of counts.
+# The environment variable with the path of the file of counts.
 SUMMARY = "ELODIN_SIM_SUMMARY_JSON"
-# A run this many periods late does not catch up.
+# A run that is more than this many periods late does not catch up.
 MOST_LATE = 2.0
 
 
 class Pacing:
-    """Lets groups of ticks wait until they are due.
+    """Makes groups of ticks wait until they are due.
 
-    Of the first one, in which steps are compiled, nothing is counted.
+    The first group, in which steps are compiled, is not counted.
 
     Args:
         period: The real time between two ticks, s.
@@ -32,7 +32,7 @@ class Pacing:
         self._cycles = self._behind = self._resets = self._ticks = 0
 
     def wait(self, ticks: int, sleep: Callable[[float], None]) -> None:
-        """Wait until ticks are due. After a delay of more than two periods, time begins anew."""
+        """Wait until ticks are due. After a delay of more than two periods, the schedule restarts from now."""
         period = ticks * self._period
         self._due += period
         left = self._due - time.monotonic()
@@ -48,7 +48,7 @@ class Pacing:
         self._behind, self._resets = self._behind + (left < 0.0), self._resets + is_reset
 
     def write(self) -> None:
-        """Write the counts to the file that the environment names, as Elodin does, if it names one."""
+        """Write the counts to the file named by the environment, as Elodin does, if it names one."""
         path = os.environ.get(SUMMARY)
         if path is None or self._began is None:
             return
@@ -65,12 +65,12 @@ class Pacing:
 
 
 class PaceKept(NamedTuple):
-    """How well a run kept to real time; all None for one that did not wait, or that said nothing.
+    """How well a run kept real time; all None for a run that did not wait, or that wrote no counts.
 
     Attributes:
-        behind_deadline_frac: The share of waits that were due before they began.
-        real_time_factor: The time of the run by the time that it simulated: more than 1 is too slow.
-        drift_resets: How often it was so late that time began anew.
+        behind_deadline_frac: The fraction of waits whose deadline had already passed.
+        real_time_factor: Wall time over simulated time: more than 1 is slower than real time.
+        drift_resets: How often the run was so late that its schedule restarted.
     """
 
     behind_deadline_frac: float | None = None
@@ -79,7 +79,7 @@ class PaceKept(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> PaceKept:
-        """Read what a run wrote, this project's or Elodin's; nothing if there is no such file."""
+        """Read the counts that a run of this project or of Elodin wrote; all None if there is no such file."""
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             cycles, simulated = found["cycles"], found["steps"] / found["simulation_rate_hz"]

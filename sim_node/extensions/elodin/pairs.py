@@ -22,7 +22,7 @@ def identifier(name: str) -> str:
 
 
 def is_own(component: Component) -> bool:
-    """Return whether only callbacks write a component, and the run does not: metadata `external_control`."""
+    """Return whether callbacks alone write a component, and not the run: metadata `external_control`."""
     return component.is_set("external_control")
 
 
@@ -35,9 +35,9 @@ class ComponentPair:
         component: The name of the component.
         row: The row of the entity in the component's array.
         shape: The shape of its value.
-        size: How many numbers the value has.
+        size: The number of elements of the value.
         dtype: Their type.
-        own: Whether it is written from outside only, at times of its writer's choice (metadata `external_control`).
+        own: Whether it is written only from outside, at times of the writer's choice (metadata `external_control`).
     """
 
     name: str
@@ -52,7 +52,7 @@ class ComponentPair:
 class Pairs:
     """The pairs of a compiled world by name.
 
-    An entity is known by its name, and also by its name in snake case where that is not another one's.
+    An entity is known by its name, and also by its name in snake case unless that is the name of another entity.
 
     Args:
         structure: The structure of the world.

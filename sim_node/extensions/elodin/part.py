@@ -27,13 +27,13 @@ MESSAGE = "a world in Python is written by its script"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityFrame:
-    """The frame of an entity, below the fixed frame or a frame of other axes in it.
+    """The frame of an entity, a child of the fixed frame or of a frame with other axes in it.
 
     Attributes:
         name: The name of the entity.
-        pose: Pose (7,) [x y z qx qy qz qw] in its parent at the start, m.
+        pose: Initial pose (7,) [x y z qx qy qz qw] in its parent, m.
         place: Where it was spawned.
-        parent: The frame that its poses are in; empty for the fixed frame.
+        parent: The frame in which its poses are expressed; empty for the fixed frame.
     """
 
     name: str
@@ -53,7 +53,7 @@ class EntityFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PythonWorld:
-    """What a script made: entities, systems, and callbacks.
+    """What a script defines: entities, systems and callbacks.
 
     Attributes:
         script: The file.
@@ -67,13 +67,13 @@ class PythonWorld:
 
 
 def beside_file(world: World, captured: Captured, script: Path) -> World:
-    """Return a world from a file with the systems that run beside it. Entities have no frames but those of the file."""
+    """Return a world from a file with systems that run beside it. Its entities have no frames of their own."""
     return replace(world, python=PythonWorld(script, captured, ()))
 
 
 def processes_of(recipes: Iterable[PyRecipe]) -> tuple[Process, ...]:
     """Return recipes as processes of a world."""
-    # Dollars are not variables here, and folders are relative to the current one.
+    # A $ in `env` does not begin a variable, and paths are relative to the current folder.
     return tuple(
         Process(
             each.program.name,
@@ -88,11 +88,11 @@ def processes_of(recipes: Iterable[PyRecipe]) -> tuple[Process, ...]:
 
 
 def _spelled(text: str) -> str:
-    """Return a text of a recipe as processes of worlds spell it: there, any other $ begins a variable, too."""
+    """Return a string of a recipe in the syntax of processes of worlds, where a literal $ must be doubled."""
     return _DOLLAR.sub(lambda found: "$$" if found[1] is None else found[0], text)
 
 
-# A dollar, or two, or a variable.
+# Two dollar signs, or a variable, or a single dollar sign.
 _DOLLAR = re.compile(r"\$\$|(\$\{[A-Za-z_]\w*(?::-[^}]*)?\})|\$")
 
 
@@ -109,7 +109,7 @@ class PythonWorlds(Kind[PythonWorld]):
                 yield FrameEntry(frame.name, frame.parent or world.fixed_frame, frame, frame.place, NO_PLACE, frame)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every start pose that is none."""
+        """Return a problem for each invalid initial pose."""
         for of in self.parts(world):
             poses = np.array([frame.pose for frame in of.frames]).reshape(-1, 7)
             for row, message in pose_faults(poses):
@@ -120,7 +120,7 @@ class PythonWorlds(Kind[PythonWorld]):
         """Return the components, by ENTITY.COMPONENT."""
         found: dict[str, NamedNumbers] = {}
         for of in self.parts(world):
-            # Imported here: only such worlds need JAX.
+            # Imported here because only these worlds need JAX.
             from sim_node.extensions.elodin.components import layout_of
             from sim_node.extensions.elodin.pairs import identifier
             from sim_node.viewing.schematic.formulas import POSE_LABELS
@@ -137,12 +137,12 @@ class PythonWorlds(Kind[PythonWorld]):
         return found
 
     def data(self, part: PythonWorld, refer: Refer) -> dict[str, Any]:
-        """Raise NotImplementedError: world files have no entities and systems."""
+        """Raise NotImplementedError: world files cannot have entities and systems."""
         raise NotImplementedError(MESSAGE)
 
 
 def _labels(given: tuple[str, ...], size: int) -> tuple[str, ...]:
-    """Return labels of numbers; three without names are x, y and z."""
+    """Return the labels of elements; three unnamed elements are x, y and z."""
     if size == 3 and given == ("0", "1", "2"):
         return "x", "y", "z"
     return given

@@ -21,18 +21,18 @@ from sim_node.extensions.elodin.standard import SimulationTick, SimulationTimeSt
 from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.extensions.elodin.systems import Apply, System, system_of
 
-# Larger components than this are blocks of their own: copying them into one would cost more than it saves.
+# Components larger than this get their own block: copying them into a shared one would cost more than it saves.
 MAX_SHARED_BYTES = 16 << 10
 
 
 @dataclass(frozen=True)
 class BlockPlace:
-    """Where a component is.
+    """The location of a component in the blocks.
 
     Attributes:
-        block: The number of its block.
-        start: Its first number there.
-        stop: The number after its last one.
+        block: The index of its block.
+        start: Index of its first element in the block.
+        stop: Index after its last element.
         shape: Its shape (n, *shape).
     """
 
@@ -43,11 +43,11 @@ class BlockPlace:
 
 
 class Blocks:
-    """The blocks of some components, one for each type of numbers, and one for each large component.
+    """The blocks of some components: one for each element type, and one for each large component.
 
     Args:
         names: The names of the components.
-        like: Arrays of their shapes and types by name.
+        like: Arrays of their shapes and types, by name.
 
     Attributes:
         places: Where each component is, by name.
@@ -81,7 +81,7 @@ class Blocks:
         )
 
     def on_host(self, state: Mapping[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-        """Return the blocks of components as NumPy arrays of their own."""
+        """Return the blocks of components as new NumPy arrays."""
         return [np.concatenate([np.ravel(state[name]) for name in names]) for names in self._blocks]
 
     def split(self, blocks: Sequence[Any]) -> dict[str, Any]:

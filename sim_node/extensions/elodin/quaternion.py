@@ -1,4 +1,4 @@
-"""Quaternions of worlds in Python, as JAX pytrees: Hamilton's, scalar last."""
+"""Quaternions of worlds in Python, as JAX pytrees: Hamilton convention, scalar last."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def vector_of(value: Any, length: int, what: str) -> Any:
 
 
 def joined(first: Any, second: Any) -> Any:
-    """Return two vectors as one, of NumPy unless one is of JAX."""
+    """Concatenate two vectors, with NumPy unless one of them is a JAX array."""
     both = (first, second)
     if any(isinstance(part, jax.Array) for part in both):
         return jnp.concatenate(both)
@@ -43,17 +43,17 @@ def joined(first: Any, second: Any) -> Any:
 
 
 class NamedParts:
-    """One array with names for its parts."""
+    """An array with names for its parts."""
 
     component_type: ComponentType
     arr: Any
 
     @classmethod
     def from_array(cls: type[V], arr: Any) -> V:
-        """Return an object of an array.
+        """Return an object from an array.
 
         Args:
-            arr: The numbers, in the order of the class. They may be traced, and are not checked.
+            arr: The elements, in the order of the class. They may be traced, and are not checked.
 
         Returns:
             The object.
@@ -67,7 +67,7 @@ class NamedParts:
         return self.arr
 
     def rotated(self, q: Any) -> Any:
-        """Return this rotated by a quaternion (4,), for `Quaternion @ this`. Raises TypeError if that means nothing."""
+        """Rotate by a quaternion (4,), for `Quaternion @ this`. Raises TypeError if this cannot be rotated."""
         raise TypeError(f"Quaternion @ {type(self).__name__}: rotate vectors, transforms, motions or forces")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
@@ -76,7 +76,7 @@ class NamedParts:
 
     @classmethod
     def tree_unflatten(cls: type[V], aux: None, leaves: tuple[Any, ...]) -> V:
-        """Return the object of a leaf, for JAX.
+        """Return the object from a leaf, for JAX.
 
         Args:
             aux: None: there is no static data.
@@ -109,7 +109,7 @@ class Quaternion(NamedParts):
 
     @staticmethod
     def identity() -> Quaternion:
-        """Return the quaternion of no rotation."""
+        """Return the identity quaternion."""
         return Quaternion.from_array(np.array([0.0, 0.0, 0.0, 1.0]))
 
     @staticmethod
@@ -117,7 +117,7 @@ class Quaternion(NamedParts):
         """Return a rotation about an axis.
 
         Args:
-            axis: The axis (3,), of any length but zero.
+            axis: The axis (3,), of any nonzero length.
             angle: The angle, rad; positive by the right-hand rule.
 
         Returns:
@@ -132,7 +132,7 @@ class Quaternion(NamedParts):
 
     @staticmethod
     def from_euler(angles: Any) -> Quaternion:
-        """Return a rotation by roll, pitch and yaw about fixed axes x, y and z in this order (REP 103).
+        """Return a rotation by roll, pitch and yaw about the fixed axes x, y and z, in this order (REP 103).
 
         Args:
             angles: Roll, pitch and yaw (3,), rad.
@@ -151,7 +151,7 @@ class Quaternion(NamedParts):
         return jnp.asarray(self.arr)
 
     def inverse(self) -> Quaternion:
-        """Return the inverse: the conjugate over the squared length."""
+        """Return the inverse: the conjugate divided by the squared norm."""
         q = jnp.asarray(self.arr)
         return Quaternion.from_array(q * np.array([-1.0, -1.0, -1.0, 1.0]) / jnp.dot(q, q))
 

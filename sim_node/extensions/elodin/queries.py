@@ -43,13 +43,13 @@ class Using:
 
 
 class Query(Generic[Unpack[A]]):
-    """The components of all entities that have all of them: `Query[WorldPos, Inertia]`, in the order of spawning.
+    """Components of all entities that have every one of them, in the order of spawning: `Query[WorldPos, Inertia]`.
 
-    Annotate the parameters of a `@system` with it. Components of the world itself, such as the tick, fit any entity.
-    Systems make queries; the user's functions receive them.
+    Annotate the parameters of a `@system` with it. Components of the world itself, such as the tick, match any entity.
+    Systems create queries; the user's functions receive them.
 
     Args:
-        carriers: The components, and the classes that their values are read as.
+        carriers: The components, with the classes that represent their values.
         entities: The n entities that have all of them.
         arrays: The values (n, *shape) of each component, in the order of `carriers`.
         using: The system that the query belongs to, for messages.
@@ -66,7 +66,7 @@ class Query(Generic[Unpack[A]]):
     def map(self, ret_type: Any, map_fn: Callable[..., Any]) -> Query[Any]:
         """Compute components of each entity from its components in this query, for all entities at once.
 
-        `jax.lax.cond` in the function evaluates both branches, as vmap has it. See `map_seq`.
+        `jax.lax.cond` in the function evaluates both branches, because of vmap. See `map_seq`.
 
         Args:
             ret_type: The component that the function returns, or a tuple of several.
@@ -89,7 +89,7 @@ class Query(Generic[Unpack[A]]):
             map_fn: Called with one argument for each component of this query.
 
         Returns:
-            A query of the results, the same numbers as of `map`.
+            A query of the results, which are those of `map`.
 
         Raises:
             EcsError: What the function returns does not fit the components.
@@ -121,7 +121,7 @@ class Query(Generic[Unpack[A]]):
         return Query((*self.carriers, *other.carriers), both, [*mine, *theirs], self.using)
 
     def __getitem__(self, index: int) -> Any:
-        """Return the component of an entity, of a query of one component: the first entity has the index 0.
+        """Return the value of an entity by index, from 0, in a query of one component.
 
         Raises:
             EcsError: The query has several components, or fewer entities.
@@ -130,7 +130,7 @@ class Query(Generic[Unpack[A]]):
             found = ", ".join(carrier.component.name for carrier in self.carriers)
             raise EcsError(f"[{index}] needs a query of one component; found {found}", *self._place())
         if isinstance(index, (int, np.integer)) and not -len(self) <= index < len(self):
-            # JAX itself would return the last one.
+            # JAX itself would clamp the index.
             raise EcsError(f"[{index}] of a query of {len(self)} entities", *self._place())
         return self.carriers[0].read(self.bufs[0][index])
 
@@ -171,7 +171,7 @@ def returned(ret_type: Any, using: Using) -> list[Carrier]:
 
 
 def fitted(results: Any, wanted: Sequence[Carrier], ret_type: Any, where: Where, what: str) -> list[Any]:
-    """Return what a function returned as arrays of the layouts of components. Raises EcsError if it does not fit."""
+    """Return the results of a function as arrays with the layouts of components. Raises EcsError if they do not fit."""
     if isinstance(ret_type, tuple):
         found = len(results) if isinstance(results, (tuple, list)) else 1
         if not isinstance(results, (tuple, list)) or found != len(wanted):

@@ -1,4 +1,4 @@
-"""Worlds from Python files. The file is run, as any program; only a file that the user names is."""
+"""Worlds from Python files. The file is executed, so only files that the user names are read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def read_python(
     path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()
 ) -> World | None:
-    """Run a script, and return the world that it gives to World.run. Return None with the faults in `report`."""
+    """Run a script, and return the world that it passes to World.run. On errors, return None; they are in `report`."""
     if including:
         report.error("is not included, because it would run as a program; give its path to a command")
         return None
@@ -51,7 +51,7 @@ def read_python(
 
 
 def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: Report) -> World | None:
-    """Return the world of what a script gave to World.run. Return None with the faults in `report`."""
+    """Return the world that a script passed to World.run. On errors, return None; they are in `report`."""
     if captured.source is not None:
         report.read.extend(captured.source.files)
         world = beside_file(captured.source, captured, path)
@@ -83,7 +83,7 @@ def world_of(captured: Captured, path: Path, shown: str, roots: Roots, report: R
 
 
 def _time(captured: Captured, report: Report) -> TimeGrid | None:
-    """Return the instants of a run: the step in whole nanoseconds, from the start that the script gives, or from 0."""
+    """Return the time grid of a run: the step in whole nanoseconds, from the start given by the script, or from 0."""
     step = captured.program.structure.step
     if not math.isfinite(step) or not MIN_STEP_NS <= nanoseconds(step) <= MAX_STAMP_NS:
         allowed = f"{MIN_STEP_NS * 1e-9:g} to {MAX_STAMP_NS * 1e-9:g} s"
@@ -110,8 +110,8 @@ def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
 
 
 def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> Schematic | None:
-    """Return what the script shows of its world, with faults and what is not drawn in `report`."""
-    # Not above: they import JAX, and every world file would wait for it.
+    """Return the schematic of a script. Errors, and elements that are not drawn, go to `report`."""
+    # Imported here: these modules import JAX, which would slow down the reading of every world file.
     from sim_node.extensions.elodin.scenery import Scenery
     from sim_node.extensions.elodin.schematics import schematic_of
 
@@ -125,7 +125,7 @@ def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> 
 
 
 def _recipes(captured: Captured, report: Report) -> tuple[Process, ...]:
-    """Return the recipes of a script as processes, which only start if the user asks for it."""
+    """Return the recipes of a script as processes, which only start if the user requests it."""
     recipes = getattr(captured.entities, "recipes", ())
     for each in recipes:
         if each.ready is not None or each.depends_on:

@@ -1,6 +1,6 @@
-"""Vectors and quaternions as tuples of arrays, one for each coordinate: a number for one body, or (n,) for many.
+"""Vectors and quaternions as tuples of arrays, one per coordinate: a scalar for one body, or (n,) for many.
 
-XLA computes such arrays with vector instructions, which it does not for the rows of an array (n, 3).
+XLA vectorises such arrays, which it does not do for the rows of an array (n, 3).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from sim_node.extensions.elodin.jax_setup import jax, jnp
 
 Vector = tuple[Any, Any, Any]
-# [x y z w], Hamilton's.
+# [x y z w], Hamilton convention.
 Quat = tuple[Any, Any, Any, Any]
 
 
@@ -34,7 +34,7 @@ def multiply(p: Quat, q: Quat) -> Quat:
 
 
 def rotate(q: Quat, v: Vector) -> Vector:
-    """Return a vector rotated by a quaternion of any length: q v q^-1."""
+    """Return a vector rotated by a quaternion of any norm: q v q^-1."""
     x, y, z, w = q
     scale = 2.0 / (x * x + y * y + z * z + w * w)
     tx, ty, tz = cross((x, y, z), v)
@@ -44,7 +44,7 @@ def rotate(q: Quat, v: Vector) -> Vector:
 
 
 def conjugate(q: Quat) -> Quat:
-    """Return the quaternion of the opposite rotation, of the same length."""
+    """Return the conjugate: the opposite rotation, with the same norm."""
     return -q[0], -q[1], -q[2], q[3]
 
 
@@ -56,7 +56,7 @@ def normalized(q: Quat) -> Quat:
 
 
 def exponential(u: Vector) -> Quat:
-    """Return the unit quaternion of a rotation vector, rad. It is smooth at zero, and so are its gradients."""
+    """Return the unit quaternion of a rotation vector, rad. The function and its gradients are smooth at zero."""
     x, y, z = u
     square = x * x + y * y + z * z
     small = square < 1e-8
@@ -77,9 +77,9 @@ def plus(a: tuple[Any, ...], scale: Any, b: tuple[Any, ...]) -> Any:
 
 
 def together(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return coordinates as the rows of one array, which XLA computes in one loop.
+    """Stack coordinates as the rows of one array, which XLA computes in one loop.
 
-    Otherwise it computes each in a loop of its own, and what they have in common in all of them.
+    Otherwise it computes each coordinate in its own loop, and repeats common subexpressions in all of them.
     """
     array = jax.lax.optimization_barrier(jnp.stack(values))
     return tuple(jax.lax.index_in_dim(array, at, 0, keepdims=False) for at in range(len(values)))

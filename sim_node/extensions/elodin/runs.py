@@ -1,4 +1,4 @@
-"""Worlds in Python as a part of runs: their components on topics and in recordings, and what their scripts ask for."""
+"""Worlds in Python as a part of runs: their components on topics and in recordings, and the settings of scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Components(RunPart):
-    """The components of a world in Python. All is imported where a world needs it."""
+    """The components of a world in Python. Modules are imported only when a world needs them."""
 
     noun = "components"
 
@@ -26,7 +26,7 @@ class Components(RunPart):
         return (ComponentSink(target.outlet, prefix=target.prefix, stamp=target.stamp),)
 
     def topics(self, world: World, prefix: str = "") -> Iterable[OwnedTopic]:
-        """Return the topics of components. Raises EcsError if two would have one name, or a name is too long."""
+        """Return the topics of components. Raises EcsError if two would have the same name, or a name is too long."""
         from sim_node.extensions.elodin.component_sink import component_topics
 
         for each in component_topics(world, prefix):
@@ -36,7 +36,7 @@ class Components(RunPart):
     def attachments(
         self, world: World, publish_rate: float, prefix: str, resolve: Callable[[str], str]
     ) -> Iterable[Attached]:
-        """Return the description of the components, from which a reader finds them again."""
+        """Return the description of the components, from which a reader of the recording restores them."""
         if world.python is None:
             return ()
         from sim_node.extensions.elodin.session.attachment import of_session

@@ -19,11 +19,11 @@ from typing import Any
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.simulation.programs import Program, ProgramFault
 
-# How long a recipe may take to be ready, if it does not say, and what limits look like.
+# The default time limit for a recipe to become ready, s, and the syntax of such limits.
 READY_S = 30.0
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0, "h": 3600.0}
 _TIME = re.compile(r"(\d+)\s*(ms|s|m|h|)")
-# A connection to a port of this machine is there at once, or not at all, s.
+# Timeout of a connection to a port of this machine, s: it succeeds at once or not at all.
 _CONNECT_S = 1.0
 _VARIABLE = re.compile(r"\$\$|\$\{([^}]*)\}")
 
@@ -32,8 +32,8 @@ class RestartPolicy(Enum):
     """When a process is restarted.
 
     Attributes:
-        Never: Not at all.
-        Instant: Whenever it ends.
+        Never: Never.
+        Instant: Whenever it exits.
     """
 
     Never = "never"
@@ -54,73 +54,73 @@ class Ready:
 
     @classmethod
     def tcp(cls, addr: str) -> Ready:
-        """Something accepts connections.
+        """Return the condition that something accepts TCP connections.
 
         Args:
             addr: HOST:PORT.
 
         Returns:
-            The sign.
+            The condition.
         """
         return cls("tcp", str(addr))
 
     @classmethod
     def unix(cls, path: str | PathLike[str]) -> Ready:
-        """Something accepts connections at a socket of the file system.
+        """Return the condition that something accepts connections at a Unix domain socket.
 
         Args:
-            path: The socket.
+            path: The path of the socket.
 
         Returns:
-            The sign.
+            The condition.
         """
         return cls("unix", str(path))
 
     @classmethod
     def file(cls, path: str | PathLike[str]) -> Ready:
-        """A file exists.
+        """Return the condition that a file exists.
 
         Args:
             path: The file.
 
         Returns:
-            The sign.
+            The condition.
         """
         return cls("file", str(path))
 
     @classmethod
     def log(cls, pattern: str) -> Ready:
-        """The process has printed a text.
+        """Return the condition that the process has printed a text.
 
         Args:
             pattern: The text.
 
         Returns:
-            The sign.
+            The condition.
         """
         return cls("log", str(pattern))
 
     @classmethod
     def delay(cls, ms: float) -> Ready:
-        """Some time has passed since the start of the process.
+        """Return the condition that some time has passed since the start of the process.
 
         Args:
             ms: The time, ms.
 
         Returns:
-            The sign.
+            The condition.
         """
         return cls("delay", float(ms))
 
     def holds(self, program: Program, since_s: float) -> bool:
-        """Ask once.
+        """Check the condition once.
 
         Args:
             program: The process.
             since_s: Time since its start, s.
 
         Returns:
-            Whether it is so.
+            Whether the condition holds.
 
         Raises:
             ValueError: An address is not HOST:PORT.
@@ -177,21 +177,21 @@ def _expanded(text: str, environment: Mapping[str, str]) -> str:
 
 
 class PyRecipe:
-    """A process that World.run starts, and ends with the run. Add it to a world by World.recipe.
+    """A process that World.run starts, and that ends with the run. Add it to a world with World.recipe.
 
     The constructor makes a recipe that runs another world in Python. See also `process` and `cargo`. Arguments, folders
-    and `ready` may contain variables of the environment, ${NAME} or ${NAME:-DEFAULT}.
+    and `ready` may contain environment variables, ${NAME} or ${NAME:-DEFAULT}.
 
     Args:
         name: Unique in the world; messages and the log file use it.
         path: The Python file.
         addr: An address that is passed to the file, or None.
         optimize: No effect.
-        env: Environment variables of it.
-        depends_on: The names of recipes that are ready before it is started.
+        env: Its environment variables.
+        depends_on: The names of recipes that must be ready before it is started.
         ready: When it is ready, such as Ready.tcp("127.0.0.1:9000"). The run begins when all recipes that
             have this are ready; without it, a recipe is ready at once.
-        ready_timeout: How long that may take, such as "500ms", "10s" or "2m"; 30 s by default.
+        ready_timeout: The time limit for this, such as "500ms", "10s" or "2m"; 30 s by default.
 
     Attributes:
         program: The program and how to run it.
@@ -229,7 +229,7 @@ class PyRecipe:
         ready_timeout: str | None = None,
         silence: bool | None = None,
     ) -> PyRecipe:
-        """Make a recipe of any program.
+        """Make a recipe that runs any program.
 
         Args:
             name: Unique in the world; messages and the log file use it.
@@ -268,13 +268,13 @@ class PyRecipe:
         ready_timeout: str | None = None,
         silence: bool | None = None,
     ) -> PyRecipe:
-        """Make a recipe that builds a Rust program by `cargo build --release`, and runs it.
+        """Make a recipe that builds a Rust program with `cargo build --release`, and runs it.
 
         Args:
             name: Unique in the world; messages and the log file use it.
-            path: Its Cargo.toml, or the folder of it.
-            package: The package of a workspace.
-            bin: The binary of a package of several.
+            path: Its Cargo.toml, or the folder that contains it.
+            package: The package, in a workspace.
+            bin: The binary, in a package with several.
             args: Its arguments.
             cwd: Its working folder; by default the current one.
             env: Environment variables of it.
@@ -305,7 +305,7 @@ class PyRecipe:
         return self.program.name
 
     def startable(self) -> Program:
-        """Build it, if it is a Rust program, and expand variables.
+        """Build the program if it is written in Rust, and expand variables.
 
         Returns:
             The program to start.

@@ -20,16 +20,16 @@ from sim_node.viewing.schematic.model import GraphPanel, Split, Viewport
 from sim_node.viewing.schematic.model import Panel as DrawnPanel
 from sim_node.world.problems import Place, Where
 
-# Returns a panel from the names of entities.
+# Makes a panel from the names of entities.
 _Made = Callable[[Mapping[EntityId, str]], DrawnPanel]
 
 
 class GraphEntity:
-    """Curves of an entity's components.
+    """Curves of the components of an entity.
 
     Args:
         entity_id: The entity.
-        *components: What to draw: Component.index(X), a part of it, or X for all of it.
+        *components: What to draw: X for a whole component, or Component.index(X)[...] for some of its elements.
 
     Raises:
         EcsError: Something else is given.
@@ -53,7 +53,7 @@ class GraphEntity:
             where: Where the graph is written.
 
         Returns:
-            The formulas, one for each number that is drawn alone.
+            The formulas, one for each element that is drawn on its own.
         """
         found: list[Formula] = []
         for each in self.components:
@@ -67,7 +67,7 @@ class GraphEntity:
 
 
 class Panel:
-    """A panel of the page, to be spawned.
+    """A panel of the viewer page, to be spawned in a world.
 
     Args:
         made: Makes the panel from the names of entities.
@@ -96,8 +96,8 @@ class Panel:
             track_rotation: Whether it also turns with the entity.
             fov: Vertical field of view, degrees.
             active: Whether its tab is in front.
-            pos: Position (3,) of the camera, m: relative to the entity that it moves with.
-            looking_at: What (3,) it looks at, in the same axes.
+            pos: Position (3,) of the camera, relative to the entity that it moves with, m.
+            looking_at: The point (3,) that it looks at, in the same axes, m.
             show_grid: Whether the grid is drawn.
             hdr: No effect.
             name: Its name.
@@ -133,7 +133,7 @@ class Panel:
 
     @staticmethod
     def graph(*entities: GraphEntity, name: str | None = None) -> Panel:
-        """Return curves over time.
+        """Return a plot of curves over time.
 
         Args:
             *entities: What to draw.
@@ -143,7 +143,7 @@ class Panel:
             The panel.
 
         Raises:
-            EcsError: Something else than a GraphEntity is given.
+            EcsError: An argument is not a GraphEntity.
         """
         where = caller()
         for each in entities:
@@ -158,7 +158,7 @@ class Panel:
 
     @staticmethod
     def vsplit(*panels: Panel, active: bool = False) -> Panel:
-        """Return panels one below the other.
+        """Return a panel with panels one below the other.
 
         Args:
             *panels: The panels.
@@ -168,13 +168,13 @@ class Panel:
             The panel.
 
         Raises:
-            EcsError: Something else than a panel is given.
+            EcsError: An argument is not a panel.
         """
         return _split(panels, active, horizontal=False)
 
     @staticmethod
     def hsplit(*panels: Panel, active: bool = False) -> Panel:
-        """Return panels side by side.
+        """Return a panel with panels side by side.
 
         Args:
             *panels: The panels.
@@ -184,7 +184,7 @@ class Panel:
             The panel.
 
         Raises:
-            EcsError: Something else than a panel is given.
+            EcsError: An argument is not a panel.
         """
         return _split(panels, active, horizontal=True)
 
@@ -240,7 +240,7 @@ def _point(given: Sequence[float] | None, key: str, where: Where) -> tuple[float
 
 
 def _placed(point: tuple[float, float, float], owner: str | None, where: Where, *, turning: bool) -> Formula:
-    """Return the pose of a point that moves with an entity, and turns with it or not."""
+    """Return the formula of the pose of a point that moves with an entity and, optionally, turns with it."""
     numbers = tuple(NumberNode(each) for each in point)
     upright = RowNode((NumberNode(0.0), NumberNode(0.0), NumberNode(0.0), NumberNode(1.0), *numbers))
     tree: Tree = upright
@@ -250,18 +250,18 @@ def _placed(point: tuple[float, float, float], owner: str | None, where: Where, 
     return Formula(written(tree), tree, where)
 
 
-# Of sensor cameras of Elodin: what its editor draws of them.
+# Arguments of Elodin's sensor cameras that only affect its editor.
 OVERLAY = frozenset({"create_frustum", "show_ellipsoids", "frustums_color", "projection_color", "frustums_thickness"})
 
 
 class Scenery(Entities):
-    """Entities with what they look like.
+    """Entities with their appearance.
 
     Attributes:
-        assets: What insert_asset was given; handles are indices.
-        panels: The panels that were spawned.
-        cameras: What `sensor_camera` added, by `entity.camera`.
-        schematics: Texts of `schematic`, with the paths that were given, where, and whether URLs may be fetched.
+        assets: The assets added by `insert_asset`; handles are indices.
+        panels: The spawned panels.
+        cameras: The cameras added by `sensor_camera`, by `entity.camera`.
+        schematics: The arguments of each call of `schematic`: text, path, where, and whether URLs may be fetched.
     """
 
     def __init__(self) -> None:
@@ -290,7 +290,7 @@ class Scenery(Entities):
             Its handle, for Shape and Scene. It can be used many times.
 
         Raises:
-            EcsError: It is something else.
+            EcsError: The argument is something else.
         """
         if not isinstance(asset, (Mesh, Material, Glb)):
             message = f"{type(asset).__name__} is not an asset: a Mesh, a Material or a Glb"
@@ -309,7 +309,7 @@ class Scenery(Entities):
             The archetype, to be spawned with the entity.
 
         Raises:
-            EcsError: One is something else.
+            EcsError: An argument is something else.
         """
         handles = (each if isinstance(each, Handle) else self.insert_asset(each) for each in (mesh, material))
         return Shape(*map(np.uint64, handles))
@@ -319,7 +319,7 @@ class Scenery(Entities):
 
         Args:
             url: The path of a GLB file, package://PACKAGE/PATH, or https://...
-            fetch: Whether the model of a URL may be fetched, once; the option --allow-fetch of commands says the same.
+            fetch: Whether the model of a URL may be fetched, once; same as the option --allow-fetch of commands.
 
         Returns:
             The archetype, to be spawned with the entity.
@@ -327,12 +327,12 @@ class Scenery(Entities):
         return Scene(np.uint64(self.insert_asset(Glb(str(url), fetch))))
 
     def schematic(self, default_content: str = "", path: str | None = None, fetch: bool = False) -> None:
-        """Add a schematic, which says what is drawn of the world, and from where.
+        """Add a schematic, which defines what is drawn of the world, and from which viewpoints.
 
         Args:
             default_content: The text, in KDL.
             path: A file that replaces the text if it exists, relative to the script.
-            fetch: Whether models that it names by URLs may be fetched, once.
+            fetch: Whether models that it names by URL may be fetched, once.
         """
         self.schematics.append((default_content, path, caller(), fetch))
 
@@ -356,7 +356,7 @@ class Scenery(Entities):
     ) -> None:
         """Add a camera to an entity with a WorldPos. Callbacks render it: `ctx.render_camera("entity.name")`.
 
-        It sees the world's shapes and what schematics draw, upright, as `sim_node render` draws them.
+        It sees the shapes of the world and what schematics draw, as `sim_node render` draws them, and is kept upright.
 
         Args:
             entity: The entity.
@@ -364,16 +364,16 @@ class Scenery(Entities):
             width: Width of a frame, pixels.
             height: Height of a frame, pixels.
             fov: Vertical field of view, degrees.
-            near: Distance of the nearest thing that is seen, m.
-            far: Distance of the farthest, m.
-            pos_offset: Where it is, in the axes of the entity, m.
-            look_at_offset: The point that it looks at, in the axes of the entity, m.
-            format: "rgba", four bytes for each pixel; or "gray", one.
+            near: Distance of the near clipping plane, m.
+            far: Distance of the far clipping plane, m.
+            pos_offset: Its position (3,) in the axes of the entity, m.
+            look_at_offset: The point (3,) that it looks at, in the axes of the entity, m.
+            format: "rgba", four bytes per pixel; or "gray", one.
             effect: "normal", "thermal", "night_vision" or "depth", which is the brightness.
             effect_params: `contrast` and `noise_sigma` of thermal; `gain` and `noise_sigma` of night_vision.
-            rot_offset: Instead of a point to look at: angles about the entity's x axis, then the turned y and z axes,
+            rot_offset: Instead of a point to look at: intrinsic rotations (3,) about the entity's x, y and z axes,
                 degrees. With zeros it looks along x, and z is up.
-            fps: Frames per simulated second (Hz) that are rendered without being asked for; None for none.
+            fps: Frames per simulated second (Hz) that are rendered automatically; None to render only on request.
             **overlay: Accepted without effect: create_frustum, show_ellipsoids, frustums_color, projection_color and
                 frustums_thickness.
 

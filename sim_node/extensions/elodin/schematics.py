@@ -1,4 +1,4 @@
-"""The schematic of a world in Python: its panels, the shapes of its entities, and its texts in KDL."""
+"""The schematic of a world in Python: its panels, the shapes of its entities, and its KDL texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def schematic_of(
         script: The script; paths are relative to it.
         roots: The folders that may be read.
         report: Where faults are recorded.
-        reference: The frame that its poses are in, and formulas that name no axes.
+        reference: The frame in which its poses are expressed, and formulas that name no axes.
     """
     axes = reference.axes
     texts = [
@@ -68,7 +68,7 @@ def schematic_of(
 
 
 def _in_axes(panel: Panel, axes: str) -> Panel:
-    """Return a panel whose viewports are in axes."""
+    """Return a panel whose viewports use the given axes."""
     if isinstance(panel, Viewport):
         return replace(panel, frame=axes)
     if isinstance(panel, Split):
@@ -77,7 +77,7 @@ def _in_axes(panel: Panel, axes: str) -> Panel:
 
 
 def _texts(scenery: Scenery, script: Path) -> Iterator[tuple[str, str, Path, bool]]:
-    """Yield the texts in KDL, their files for messages and for paths, and whether URLs in them may be fetched.
+    """Yield the KDL texts, their files for messages and for paths, and whether URLs in them may be fetched.
 
     A file that exists replaces its text.
     """
@@ -119,6 +119,6 @@ def _drawn(assets: list[Asset], script: Path, roots: Roots, where: Where) -> Ite
 
 
 def _colour(material: Material) -> Colour:
-    """Return a colour; of what glows, that of its light."""
+    """Return the colour of a material; if it glows, that of its light."""
     red, green, blue = (part / max(1.0, *material.rgb) for part in material.rgb)
     return red, green, blue, 1.0

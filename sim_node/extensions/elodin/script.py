@@ -1,4 +1,4 @@
-"""Scripts that make worlds: run them as programs, and find the user's line of an error."""
+"""Scripts that define worlds: running them as programs, and finding the user's line of an error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 class ScriptError(EcsError):
-    """A script failed, or made no world."""
+    """A script failed, or did not define a world."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class _Program:
     modules: dict[str, Path] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """Take its folder off the path and its modules out of the interpreter: other scripts have their own."""
+        """Remove its folder from `sys.path` and its modules from `sys.modules`: other scripts have their own."""
         if self.folder in sys.path:
             sys.path.remove(self.folder)
         for name in self.modules:
@@ -52,20 +52,20 @@ _last = _Program()
 def captured_world(path: Path) -> tuple[Captured, tuple[Path, ...]]:
     """Run a script until World.run, as `python PATH` does.
 
-    What it prints goes to the standard error, so that it is not mixed with the output of a command. Signals end it at
-    once. The modules of its folder stay importable for its callbacks, after all others, until the next script is read.
+    Its output goes to standard error, so that it does not mix with the output of a command. Signals end it at once.
+    The modules in its folder remain importable for its callbacks, with lowest priority, until the next script is read.
 
     Args:
         path: The script.
 
     Returns:
-        What it gave to World.run, and its files: its own, then the modules that it imported from its folder.
+        What it passed to World.run, and its files: the script, then the modules that it imported from its folder.
 
     Raises:
         ScriptError: It failed, or ended without World.run.
         WorldError: Its world is invalid.
     """
-    use_doubles()  # as its own import of this package does, which may be imported already
+    use_doubles()  # as its own import of this package would, if the package was not imported yet
     with capturing() as captured, _as_program(path) as module, redirect_stdout(sys.stderr), _signals_raise():
         try:
             exec(compile(_source(path), str(path), "exec", dont_inherit=True), module.__dict__)
@@ -85,7 +85,7 @@ def captured_world(path: Path) -> tuple[Captured, tuple[Path, ...]]:
 
 
 def located(error: BaseException, path: Path, key: str = "") -> ScriptError:
-    """Return an error of a script with the user's line that raised it, or that called what did.
+    """Return an error of a script with the user's line that raised it, or that called the code that raised it.
 
     Args:
         error: The error.
@@ -128,7 +128,7 @@ def user_line(error: BaseException, path: Path) -> Where:
         path: The script.
 
     Returns:
-        File, line and column; of an error of syntax, its place.
+        File, line and column; for a syntax error, its location.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return Where(shown_path(error.filename), error.lineno or 0, error.offset or 0)
@@ -169,7 +169,7 @@ def _is_of(folder: Path, name: str) -> bool:
 
 @contextmanager
 def _as_program(path: Path) -> Iterator[types.ModuleType]:
-    """Give a script what `python PATH` gives it: the main module, its arguments, and its folder first on the path."""
+    """Set up what `python PATH` does: the main module, its arguments, and the script's folder first on `sys.path`."""
     global _last
     _last.forget()
     module = types.ModuleType("__main__")
@@ -185,7 +185,7 @@ def _as_program(path: Path) -> Iterator[types.ModuleType]:
         sys.path.remove(folder)
         _last = _Program(modules=dict(_imported_from(Path(folder), known)))
         if folder not in sys.path:
-            # Last: what this package imports later must not be found there.
+            # At the end, so that later imports of this package are not resolved there.
             sys.path.append(folder)
             _last.folder = folder
 
@@ -209,7 +209,7 @@ def modules_beside(script: Path) -> tuple[Path, ...]:
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
-    """Let signals raise KeyboardInterrupt while a block runs, where they would only be noted."""
+    """Make signals raise KeyboardInterrupt while a block runs, even if they would otherwise only be noted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Cameras on entities: a callback asks for a frame, which is rendered there and then, at the present tick."""
+"""Cameras on entities: a callback requests a frame, which is rendered synchronously at the current tick."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from sim_node.world.model import World
 
 Pixels = npt.NDArray[np.uint8]
-# Bytes of a pixel, by the format.
+# Bytes per pixel, by format.
 FORMATS = {"rgba": 4, "gray": 1}
-# The most frames of a camera that are kept for `read_msg`, and their most bytes.
+# Maximum number and total bytes of the frames of a camera that are kept for `read_msg`.
 KEPT, KEPT_BYTES = 256, 64 << 20
 MAX_SIZE = 8192
 
@@ -45,16 +45,16 @@ class SensorCamera:
         name: `entity.camera`.
         size: Width and height, pixels.
         fov: Vertical field of view, rad.
-        near: Distance of the nearest thing that is seen, m.
-        far: Distance of the farthest, m.
-        position: Where it is (3,), in the axes of the entity, m.
+        near: Distance of the near clipping plane, m.
+        far: Distance of the far clipping plane, m.
+        position: Its position (3,) in the axes of the entity, m.
         target: The point (3,) that it looks at, in the axes of the entity, m; or
-        turn: Angles (3,) about the entity's x axis, then the turned y and z axes, degrees.
+        turn: Intrinsic rotations (3,) about the entity's x, y and z axes, degrees.
         format: A format of FORMATS.
         effect: An effect of EFFECTS.
-        parameters: Those of the effect.
+        parameters: The parameters of the effect.
         where: Where it was added.
-        fps: Frames that are rendered per simulated second (Hz) without being asked for; None for none.
+        fps: Frames per simulated second (Hz) that are rendered automatically; None to render only on request.
     """
 
     entity: str
@@ -99,13 +99,13 @@ class SensorCamera:
 
     @property
     def frame_size(self) -> int:
-        """How many bytes a frame has."""
+        """The size of a frame, bytes."""
         return self.size[0] * self.size[1] * FORMATS[self.format]
 
     def view(self, pose: FloatArray) -> View:
-        """Return what it sees from a pose (7,) of its entity. Looking at a point it is upright.
+        """Return its view for a pose (7,) of its entity. It is upright when it looks at a point.
 
-        Raises ValueError if it looks at itself.
+        Raises ValueError if the point is its own position.
         """
         from sim_node.spatial.geometry import poses
         from sim_node.viewing.schematic.formulas import euler
@@ -125,7 +125,7 @@ class SensorCamera:
         return Lens(*self.size, horizontal(self.fov, self.size), self.near, self.far, depth=False)
 
     def frame(self, pixels: Pixels, stamp_us: int) -> Pixels:
-        """Return the bytes of pixels (height, width, 3) with its effect, in its format."""
+        """Apply its effect to pixels (height, width, 3), and return the bytes in its format."""
         apply, defaults = EFFECTS[self.effect]
         shown = pixels
         if apply is not None:
@@ -144,8 +144,8 @@ class SensorCamera:
         raise EcsError(message, self.where, f"sensor_camera {self.name}")
 
 
-# What an effect makes of the light (h, w) of a picture, 0 to 1, and of grain, -0.5 to 0.5: colours (h, w, 3). The
-# formulas are those of Elodin's shader.
+# Returns the colours (h, w, 3) of an effect from the luminance (h, w) of a picture, 0 to 1, and grain (h, w), -0.5 to
+# 0.5. The formulas are those of Elodin's shader.
 Effect = Callable[[Any, Any, Mapping[str, float]], Any]
 
 
@@ -174,13 +174,13 @@ EFFECTS: Mapping[str, tuple[Effect | None, Mapping[str, float]]] = {
 
 
 class CameraFrames:
-    """Renders the cameras of a run when it is asked to, and keeps their newest frames.
+    """Renders the cameras of a run on request, and keeps their latest frames.
 
     Args:
         cameras: The cameras by name.
         live: The state of the run.
-        world: Makes the world that they see, assembled, when the first frame is rendered.
-        on_frame: Called with each camera, the time of its frame, us, and its bytes.
+        world: Returns the assembled world that they see; called when the first frame is rendered.
+        on_frame: Called for each frame with the camera, the time, us, and the bytes.
     """
 
     def __init__(
@@ -192,14 +192,14 @@ class CameraFrames:
     ) -> None:
         self._cameras, self._live, self._world, self._on_frame = cameras, live, world, on_frame
         self._stage: _Stage | None = None
-        # The times of the next frames of cameras that have a rate, us.
+        # The time of the next frame of each camera with a rate, us.
         self._due: dict[str, float] = {name: 0.0 for name, each in cameras.items() if each.fps is not None}
         self._kept: dict[str, deque[tuple[int, Pixels]]] = {
             name: deque(maxlen=max(1, min(KEPT, KEPT_BYTES // camera.frame_size))) for name, camera in cameras.items()
         }
 
     def render(self, names: Iterable[str], stamp_us: int) -> list[Pixels]:
-        """Return the frames of cameras at the present state, which has a time, us.
+        """Render cameras at the current state, whose time is given in us.
 
         Raises:
             RuntimeError: There is no such camera, or rendering is not possible here.
@@ -221,11 +221,11 @@ class CameraFrames:
 
     @property
     def has_rates(self) -> bool:
-        """Whether there is a camera with a rate of its own."""
+        """Whether any camera has a frame rate."""
         return bool(self._due)
 
     def expose(self, stamp_us: int) -> None:
-        """Render the cameras whose rate has a frame at a time, us, at the present state. Raises RuntimeError."""
+        """Render the cameras with a frame due at a time, us, at the current state. Raises RuntimeError."""
         for name, due in self._due.items():
             if stamp_us + 0.5 >= due:
                 self.render([name], stamp_us)
@@ -233,14 +233,14 @@ class CameraFrames:
                 self._due[name] = max(due, stamp_us - period) + period
 
     def message(self, name: str, stamp_us: int | None = None) -> Pixels | None:
-        """Return the newest frame of a camera, up to a time, us; None without one. Raises RuntimeError."""
+        """Return the latest frame of a camera up to a time, us, or None if there is none. Raises RuntimeError."""
         kept = self._kept[self._camera(name).name]
         found = (frame for stamp, frame in reversed(kept) if stamp_us is None or stamp <= stamp_us)
         frame = next(found, None)
         return None if frame is None else frame.copy()
 
     def clear(self) -> None:
-        """Forget all frames."""
+        """Discard all frames."""
         self._due = dict.fromkeys(self._due, 0.0)
         for kept in self._kept.values():
             kept.clear()
@@ -254,7 +254,7 @@ class CameraFrames:
 
 
 class _Stage:
-    """What cameras see of a world, in one scene of OpenGL, which belongs to the thread that makes it."""
+    """The OpenGL scene of a world that cameras see. It belongs to the thread that creates it."""
 
     def __init__(self, world: World, cameras: Sequence[SensorCamera]) -> None:
         from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
@@ -273,11 +273,11 @@ class _Stage:
             self._framebuffer.__enter__()
         except NoOpenGL as error:
             raise RuntimeError(str(error)) from None
-        # Later than EGL, and thus before it at the end: EGL ends with the process, and must not end first.
+        # Registered after EGL's own exit handler, so that it runs before it: the framebuffer must end before EGL does.
         atexit.register(_end, weakref.ref(self._framebuffer))
 
     def rooted(self, live: Live) -> FloatArray:
-        """Return the poses (N, 7) of all frames in the fixed frame, at the present state."""
+        """Return the poses (N, 7) of all frames in the fixed frame, at the current state."""
         rooted = self._frames.in_root(np.array(self._start))
         structure, poses = live.program.structure, unit_poses(live.get(WORLD_POS))
         for entity, pose in zip(structure.entities[WORLD_POS], poses, strict=True):
@@ -302,7 +302,7 @@ class _Stage:
 
 
 def _end(framebuffer: weakref.ref[Framebuffer]) -> None:
-    """End a framebuffer that is still there."""
+    """Close a framebuffer that still exists."""
     alive = framebuffer()
     if alive is not None:
         alive.__exit__(None, None, None)

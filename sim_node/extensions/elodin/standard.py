@@ -1,4 +1,4 @@
-"""The components that every world in Python knows, and Body."""
+"""The predefined components of worlds in Python, and Body."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sim_node.extensions.elodin.components import Component
 from sim_node.extensions.elodin.jax_setup import jax
 from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
 
-# Pose in the world, and velocity, acceleration and force along the world's axes; inertia in body axes.
+# Pose in the world; velocity, acceleration and force in world axes; inertia in body axes.
 WorldPos = Annotated[SpatialTransform, Component("world_pos", metadata={"element_names": "q0,q1,q2,q3,x,y,z"})]
 WorldVel = Annotated[SpatialMotion, Component("world_vel", metadata={"element_names": "ωx,ωy,ωz,x,y,z"})]
 WorldAccel = Annotated[SpatialMotion, Component("world_accel", metadata={"element_names": "αx,αy,αz,x,y,z"})]
 Force = Annotated[SpatialForce, Component("force", metadata={"element_names": "τx,τy,τz,x,y,z"})]
 Inertia = Annotated[SpatialInertia, Component("inertia", metadata={"element_names": "Ix,Iy,Iz,px,py,pz,m"})]
-# Of the world itself: the number of the tick, from 1; the time between two ticks, s; the seed that a world may set.
+# Components of the world itself: the number of the tick, from 1; the time between two ticks, s; an optional seed.
 SimulationTick = Annotated[jax.Array, Component("tick", ComponentType.F64)]
 SimulationTimeStep = Annotated[jax.Array, Component("simulation_time_step", ComponentType.F64)]
 Seed = Annotated[jax.Array, Component("seed", ComponentType.U64)]
@@ -30,10 +30,10 @@ class Body(Archetype):
 
     Attributes:
         world_pos: Pose of its centre of mass in the world.
-        world_vel: Velocity along the world's axes.
+        world_vel: Velocity in world axes.
         inertia: Mass, kg, and principal moments in body axes, kg m^2.
-        force: Force at the centre of mass along the world's axes; `six_dof` clears it before its effectors.
-        world_accel: Acceleration along the world's axes.
+        force: Force at the centre of mass in world axes; `six_dof` clears it before it runs its effectors.
+        world_accel: Acceleration in world axes.
     """
 
     world_pos: WorldPos = SpatialTransform()

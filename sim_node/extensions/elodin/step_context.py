@@ -1,4 +1,4 @@
-"""Callbacks before and after each tick: what they read and write, and the order in which they run."""
+"""Callbacks before and after each tick: the data that they read and write, and their order."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Callback = Callable[[int, "StepContext"], object]
 OnWrite = Callable[[ComponentPair, int, Array], None]
 
 
-# The most ticks that are kept for reads at a time, and their most bytes.
+# Maximum number and total bytes of past ticks that are kept for reads at an earlier time.
 PAST, PAST_BYTES = 1024, 64 << 20
 
 
 class _Slot(NamedTuple):
-    """Where a pair is in a Live: the number of its block, and its numbers there."""
+    """The location of a pair in a Live: the index of its block, and its slice there."""
 
     pair: ComponentPair
     block: int
@@ -36,14 +36,14 @@ class _Slot(NamedTuple):
 class StepContext:
     """What `pre_step` and `post_step` read and write: the components of a running world.
 
-    Components are named `entity.component`. Values are NumPy arrays of one dimension, of the component's type. What
-    `pre_step` writes acts in the tick that follows, what `post_step` writes in the next one.
+    Components are named `entity.component`. Values are one-dimensional NumPy arrays of the component's type. Writes of
+    `pre_step` act in the tick that follows, and so do those of `post_step`, in the next tick.
 
-    Each component has a last time, that of the run's last tick, or of a later write. It cannot be written at an earlier
-    one. The run does not write components with the metadata `external_control`: their times are only those of writes.
+    The last time of a component is that of the last tick of the run, or of a later write. It cannot be written at an
+    earlier time. The run does not write components with the metadata `external_control`: only writes set their times.
 
     Args:
-        stepper: What runs the ticks and calls the callbacks.
+        stepper: The stepper that runs the ticks and calls the callbacks.
 
     Attributes:
         tick: The number of the tick, from 0. (In the first tick, a system sees the SimulationTick 1.)
@@ -55,7 +55,7 @@ class StepContext:
         self.timestamp = 0
         self._stepper = stepper
         self._live = stepper.live
-        # What was found so far, by the names that callbacks use.
+        # Cache of the slots by the names that callbacks use.
         self._slots: dict[str, _Slot] = {}
 
     def read_component(self, pair_name: str, timestamp: int | None = None) -> Array:
@@ -63,8 +63,8 @@ class StepContext:
 
         Args:
             pair_name: `entity.component`, such as "drone.accel".
-            timestamp: The value at this time, us, which was the newest then: of one of the last 1024 ticks, of up to
-                64 MiB. By default now.
+            timestamp: The time of the value, us; by default now. The last 1024 ticks are available, or as many as fit
+                64 MiB.
 
         Returns:
             A copy: an array of one dimension, of the component's type.
@@ -85,7 +85,7 @@ class StepContext:
 
         Args:
             pair_name: `entity.component`, such as "drone.motor_command".
-            data: As many numbers as the component has: an array, also of JAX, a list, or a number.
+            data: As many numbers as the component has: a NumPy or JAX array, a list, or a number.
             timestamp: The time of the value, us; by default now.
 
         Raises:
@@ -148,13 +148,13 @@ class StepContext:
         }
 
     def render_camera(self, camera_name: str) -> Array | None:
-        """Render a camera of `World.sensor_camera` at the present state.
+        """Render a camera of `World.sensor_camera` at the current state.
 
         Args:
             camera_name: `entity.camera`.
 
         Returns:
-            The frame: bytes of its format, rows from the top, in an array of one dimension.
+            The frame: bytes in its format, rows from the top, in a one-dimensional array.
 
         Raises:
             RuntimeError: There is no such camera, or rendering is not possible here; the message says what is missing.
@@ -162,10 +162,10 @@ class StepContext:
         return self._stepper.frames.render([camera_name], self.timestamp)[0]
 
     def render_cameras(self, camera_names: Iterable[str]) -> None:
-        """Render cameras at the present state; `read_msg` has their frames.
+        """Render cameras at the current state; `read_msg` returns their frames.
 
         Args:
-            camera_names: `entity.camera` each.
+            camera_names: The names `entity.camera`.
 
         Raises:
             RuntimeError: There is no such camera, or rendering is not possible here.
@@ -173,14 +173,14 @@ class StepContext:
         self._stepper.frames.render(camera_names, self.timestamp)
 
     def read_msg(self, msg_name: str, timestamp: int | None = None) -> Array | None:
-        """Return the newest frame of a camera, which is one of the last 256, of up to 64 MiB.
+        """Return the latest frame of a camera. At most 256 frames, of at most 64 MiB, are kept.
 
         Args:
             msg_name: `entity.camera`.
-            timestamp: The newest one up to this time, us; by default of all.
+            timestamp: The latest frame up to this time, us, is returned; by default the latest of all.
 
         Returns:
-            A copy of the frame, as `render_camera` returns it; None without one.
+            A copy of the frame, as `render_camera` returns it; None if there is none.
 
         Raises:
             RuntimeError: There is no such camera.
@@ -190,8 +190,8 @@ class StepContext:
     def truncate(self) -> None:
         """Discard what was recorded, and count ticks from 0 again. The state of the world stays as it is.
 
-        `timestamp` is the start again, so that writes in the same callback are at the start. Components have no data,
-        and cannot be read, until they are written or the next tick ends. Called in `pre_step`, it skips the tick.
+        `timestamp` is reset to the start, so that writes in the same callback are at the start. Components have no
+        data, and cannot be read, until they are written or the next tick ends. Calling it in `pre_step` skips the tick.
         """
         self._stepper.truncate()
 
@@ -238,7 +238,7 @@ class Stepper:
         on_write: Called for each write of a component with the metadata `external_control`, which the run itself never
             writes; its time may be in the past.
         on_truncate: Called after `truncate`.
-        frames: Renders cameras; None for none.
+        frames: Renders cameras; None if there are none.
 
     Attributes:
         tick: The number of the next tick.
@@ -265,11 +265,11 @@ class Stepper:
         self._pre, self._post, self._start = pre_step, post_step, start_us
         self._on_write, self._on_truncate = on_write, on_truncate
         self._numerics, self._step = live.program.structure.numerics, live.program.structure.step
-        # The time of the last tick, and of writes of pairs that ticks do not write.
+        # The time of the last tick, and the last write times of pairs that ticks do not write.
         self._ticked = start_us
         self._own: dict[ComponentPair, int] = {}
         self._truncated = self._after = self._emptied = False
-        # Earlier states, as blocks, and what callbacks wrote to pairs that ticks do not write, with their times, us.
+        # Past states, as blocks, and the writes of callbacks to pairs that ticks do not write, with their times, us.
         size = sum(array.nbytes for array in live.program.start.values())
         self._kept = max(1, min(PAST, PAST_BYTES // size))
         self._past: deque[tuple[int, list[Any]]] = deque(maxlen=self._kept)
@@ -277,11 +277,11 @@ class Stepper:
         self._context = StepContext(self)
 
     def stamp(self, tick: int) -> int:
-        """Return the time of a tick, us: the start, and the time of all ticks before it."""
+        """Return the time of a tick, us: the start plus the duration of all ticks before it."""
         return self._start + int(self._numerics.microseconds(self._step, tick))
 
     def step(self) -> bool:
-        """Run the callbacks and one tick. Returns False if `pre_step` truncated, and no tick was run."""
+        """Run the callbacks and one tick. Return False if `pre_step` called `truncate` and no tick was run."""
         tick, context = self.tick, self._context
         now = self.stamp(tick)
         context.tick, context.timestamp = tick, now
@@ -307,7 +307,7 @@ class Stepper:
         return True
 
     def go_on_at(self, tick: int) -> None:
-        """Let a tick be the next one, as when the state of an earlier run is put back."""
+        """Continue at a tick, for example after the state of an earlier run is restored."""
         self.tick = tick
         self._ticked = self.stamp(max(tick - 1, 0))
         self._forget()
@@ -328,13 +328,13 @@ class Stepper:
         raise RuntimeError(f"component {slot.pair.name!r} has no data at {stamp} us; values are kept {since}")
 
     def _forget(self) -> None:
-        """Forget all earlier values."""
+        """Discard all past values."""
         self._own.clear()
         self._writes.clear()
         self._past.clear()
 
     def wrote(self, pair: ComponentPair, stamp: int, values: Array, now: bool) -> None:
-        """Note that a callback wrote a pair, at a time, us, that it gave, or now."""
+        """Record that a callback wrote a pair at a time, us; `now` if the callback gave no time."""
         self.empty.discard(pair)
         if pair.own:
             self._own[pair] = stamp
@@ -344,7 +344,7 @@ class Stepper:
                 self._writes[pair] = deque(given, maxlen=self._kept)
             self._writes[pair].append((stamp, values.copy()))
             if self._on_write is not None:
-                # After a tick, now is the time of the state that it left, which is that of the next tick.
+                # After a tick, the current time is that of the resulting state, which is the time of the next tick.
                 self._on_write(pair, self.stamp(self._context.tick + 1) if now and self._after else stamp, values)
 
     def truncate(self) -> None:
@@ -363,7 +363,7 @@ def _no_world() -> NoReturn:
 
 
 def _numbers(data: Any, pair: ComponentPair, name: str) -> Array:
-    """Return data as numbers (size,) of a pair's type. Raises ValueError."""
+    """Return data as an array (size,) of a pair's type. Raises ValueError."""
     array = data if type(data) is np.ndarray else np.asarray(data)
     if array.dtype != pair.dtype:
         if not _fits(array, pair.dtype):
@@ -375,7 +375,7 @@ def _numbers(data: Any, pair: ComponentPair, name: str) -> Array:
 
 
 def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether numbers can be converted to a type and keep their values; floats may be rounded."""
+    """Return whether numbers can be converted to a type without changing their values; floats may be rounded."""
     if array.dtype.kind not in "fiub":
         return False
     if np.can_cast(array.dtype, dtype, "safe"):

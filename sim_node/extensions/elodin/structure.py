@@ -1,4 +1,4 @@
-"""Structure: what of a compiled world does not change while it runs, and the state that does."""
+"""The structure of a compiled world, which does not change while the world runs, in contrast to its state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_node.world.problems import Where
 
 
 def rows_among(own: Iterable[EntityId], wanted: Iterable[EntityId]) -> npt.NDArray[np.int64]:
-    """Return the places of wanted entities among others. Raises KeyError."""
+    """Return the indices of the wanted entities in `own`. Raises KeyError."""
     at = {entity: row for row, entity in enumerate(own)}
     return np.array([at[entity] for entity in wanted], dtype=np.int64)
 
@@ -43,7 +43,7 @@ class ComponentStructure:
     numerics: Numerics
 
     def check(self, component: Component, where: Where, what: str) -> None:
-        """Check that a component exists and has the layout that a system states. Raises EcsError."""
+        """Check that a component exists and has the layout that a system expects. Raises EcsError."""
         known = self.components.get(component.name)
         if known is None:
             near = did_you_mean(component.name, self.components)
@@ -55,7 +55,7 @@ class ComponentStructure:
     def matching(self, components: Iterable[Component], where: Where, what: str) -> tuple[EntityId, ...]:
         """Return the entities that have all of some components, in the order of the first one's.
 
-        Components of the world itself, such as the tick, are had by all.
+        Components of the world itself, such as the tick, match all entities.
 
         Raises:
             EcsError: A component is unknown, or no entity has all of them.
@@ -90,7 +90,7 @@ class ComponentStructure:
 
 
 def without_effect(structure: ComponentStructure) -> list[str]:
-    """Return sentences about metadata of components that asks for what is not there."""
+    """Return sentences about metadata of components that has no effect."""
     return [
         f"component {name!r}: wait_for_write has no effect: no other program writes components, only callbacks"
         for name, component in structure.components.items()

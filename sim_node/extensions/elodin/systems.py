@@ -1,4 +1,4 @@
-"""Systems: functions of components, and pipes of them."""
+"""Systems: functions of components, and pipelines of them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sim_node.world.problems import Where
 
 
 class SystemParameter:
-    """What a parameter or the result of a system stands for, as its annotation has it.
+    """The meaning of a parameter or of the result of a system, according to its annotation.
 
     Args:
         annotation: `Query[...]` or `GraphQuery[...]`.
-        where: The place of the system, for messages.
+        where: The location of the system, for messages.
         name: The name of the system, for messages.
 
     Raises:
@@ -52,7 +52,7 @@ class SystemParameter:
         self.carriers = [] if self.total else [carrier_of(each, where, name) for each in arguments]
 
     def opened(self, using: Using) -> Callable[[State], Any]:
-        """Return what makes the argument of a state. Raises EcsError if no entity matches."""
+        """Return a function that makes the argument from a state. Raises EcsError if no entity matches."""
         if self.is_graph:
             return self._graph(using)
         components = [carrier.component for carrier in self.carriers]
@@ -81,12 +81,12 @@ class SystemParameter:
         return lambda state: graph
 
 
-# Returns the state after a system; all of it, in a new mapping.
+# Returns the complete state after a system, in a new mapping.
 Apply = Callable[[State], State]
 
 
 class System:
-    """What changes components each tick. Join several by `a | b` or `a.pipe(b)`: first a, then b."""
+    """Something that changes components at each tick. Chain systems with `a | b` or `a.pipe(b)`: first a, then b."""
 
     def compiled(self, structure: ComponentStructure) -> Apply:
         """Return the system as a pure function of a world's state.
@@ -149,11 +149,11 @@ class Pipe(System):
         return apply
 
     def writes(self) -> frozenset[str]:
-        """Return what any of them writes."""
+        """Return the names of the components that any of them writes."""
         return frozenset[str]().union(*(system.writes() for system in self.systems))
 
     def reads(self) -> tuple[tuple[Component, Where], ...]:
-        """Return what any of them names."""
+        """Return the components that any of them names, and where."""
         return tuple(read for system in self.systems for read in system.reads())
 
 
@@ -164,10 +164,10 @@ class FunctionSystem(System):
     Attributes:
         function: The function, as the user wrote it.
         run: Called with its arguments, returns a query.
-        parameters: What its parameters stand for.
-        result: What it returns.
+        parameters: The meaning of its parameters.
+        result: The meaning of its result.
         name: Its name.
-        where: Its place in the user's file.
+        where: Its location in the user's file.
     """
 
     function: Callable[..., Any]
@@ -214,7 +214,7 @@ class FunctionSystem(System):
     def _written(
         self, structure: ComponentStructure, old: Any, name: str, entities: tuple[EntityId, ...], new: Any
     ) -> Any:
-        """Return a component with the rows of a result; entities without the component are left out."""
+        """Return a component with the rows of a result written to it; entities without the component are ignored."""
         own = structure.entities[name]
         if entities == own:
             return jnp.asarray(new, old.dtype)
@@ -233,7 +233,7 @@ class FunctionSystem(System):
 
 
 def system_of(given: Any) -> System:
-    """Return what a user gave as one system: a system, a list of them, or None for none.
+    """Return the argument of a user as one system: it may be a system, a list of systems, or None for none.
 
     Raises:
         EcsError: It is something else, such as a function without a decorator.
@@ -273,10 +273,10 @@ def hints_of(function: Callable[..., Any], frame: FrameType | None) -> dict[str,
 
 
 def system(function: Callable[..., Any]) -> FunctionSystem:
-    """Make a system of a function of queries: its parameters are Query[...] or GraphQuery[...], it returns a Query.
+    """Make a system from a function whose parameters are Query[...] or GraphQuery[...] and which returns a Query.
 
     Args:
-        function: The function. All its parameters and its result are annotated.
+        function: The function. All its parameters and its result must be annotated.
 
     Returns:
         The system. Calling it calls the function itself.
@@ -295,9 +295,9 @@ def system(function: Callable[..., Any]) -> FunctionSystem:
 
 
 def map(function: Callable[..., Any]) -> FunctionSystem:
-    """Make a system of a function of the components of one entity. It runs on all entities at once.
+    """Make a system from a function of the components of one entity. It runs on all entities at once.
 
-    The parameters and the result are annotated with components; several results with a tuple of them.
+    Annotate the parameters and the result with components, and several results with a tuple of components.
 
     Args:
         function: The function. It gets the values of one entity, traced by JAX: arrays (*shape), or objects of the
@@ -313,7 +313,7 @@ def map(function: Callable[..., Any]) -> FunctionSystem:
 
 
 def map_seq(function: Callable[..., Any]) -> FunctionSystem:
-    """Make a system as `map` does that runs on one entity after the other: `jax.lax.cond` evaluates one branch only.
+    """Make a system like `map`, but run it on one entity after the other: `jax.lax.cond` evaluates only one branch.
 
     Args:
         function: The function, annotated as for `map`.

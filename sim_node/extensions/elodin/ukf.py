@@ -7,7 +7,7 @@ from typing import Any
 
 from sim_node.extensions.elodin.jax_setup import jax, jnp
 
-# Of a state (n,); of a state (n,) and the measurement (z,).
+# A function of a state (n,); a function of a state (n,) and the measurement (z,).
 Propagate = Callable[[Any], Any]
 Measure = Callable[[Any, Any], Any]
 
@@ -66,7 +66,7 @@ def predict(
 def innovate(
     x_points: Any, z: Any, measure_fn: Measure, mean_weights: Any, covar_weights: Any, noise_covar: Any
 ) -> tuple[Any, Any, Any]:
-    """Compute what points would measure.
+    """Predict the measurements of sigma points.
 
     Args:
         x_points: Points (s, n) of states.
@@ -110,13 +110,13 @@ class UKFState:
         self._covar_weights = jnp.concatenate([jnp.array([first + 1.0 - alpha**2 + beta]), rest])
 
     def update(self, z: Any, prop_fn: Propagate, measure_fn: Measure) -> None:
-        """Propagate the state, and correct it by a measurement.
+        """Propagate the state, and correct it with a measurement.
 
         Measurements are predicted from the propagated points, without the covariance that the propagation adds.
 
         Args:
             z: The measurement (z,).
-            prop_fn: Returns the next state of a state.
+            prop_fn: Returns the next state for a state.
             measure_fn: Returns the measurement that a state would give; its second argument is `z`.
         """
         z = jnp.asarray(z)

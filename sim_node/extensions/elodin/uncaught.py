@@ -1,4 +1,4 @@
-"""How a script of a world in Python ends by an error that it does not catch."""
+"""How a script of a world in Python ends with an uncaught error."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import TracebackType
 
 
 def show_only_messages() -> None:
-    """Let an EcsError that a script does not catch end it with its message alone, and exit code 2.
+    """Make an uncaught EcsError end a script with its message alone, and exit code 2.
 
-    The message has the line of the script; frames of this package would only hide it.
+    The message names the line of the script; a traceback through this package would only hide it.
     """
     others = sys.excepthook
 

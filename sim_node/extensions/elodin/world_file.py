@@ -1,4 +1,4 @@
-"""A world file's bodies, frames, joints and sensors as entities of a world in Python."""
+"""The bodies, frames, joints and sensors of a world file as entities of a world in Python."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from sim_node.simulation.physics.joint_handles import JointHandle
 
 Array = npt.NDArray[Any]
 _NUMBER = ComponentType(PrimitiveType.F64)
-# Of joints with one number: hinges and slides.
+# Components of joints with one degree of freedom: hinges and slides.
 JointPosition = Annotated[jax.Array, Component("joint_position", _NUMBER)]
 JointVelocity = Annotated[jax.Array, Component("joint_velocity", _NUMBER)]
-# What systems set: the target of a joint's actuator, and the effort (N, N m) on a joint without one.
+# Set by systems: the target of a joint's actuator, and the effort (N, N m) on a joint without an actuator.
 JointTarget = Annotated[jax.Array, Component("joint_target", _NUMBER)]
 JointEffort = Annotated[jax.Array, Component("joint_effort", _NUMBER)]
 
 
 @dataclass(frozen=True)
 class ReadComponent:
-    """A component that follows the run: its name, and what returns its values (n, *shape) at the present step."""
+    """A component that follows the run: its name, and a function that returns its values (n, *shape) at a step."""
 
     name: str
     read: Callable[[int], Array]
@@ -41,7 +41,7 @@ class ReadComponent:
 
 @dataclass(frozen=True)
 class WrittenComponent:
-    """A component that systems write: its name, and what gives its values (n, *shape) to the run."""
+    """A component that systems write: its name, and a function that passes its values (n, *shape) to the run."""
 
     name: str
     write: Callable[[Array], None]
@@ -60,13 +60,13 @@ class _Value:
 
 @dataclass(frozen=True)
 class Bound:
-    """How components and a run are connected.
+    """The connections between components and a run.
 
     Attributes:
         readings: Components that are set from the run before each tick.
-        orders: Components that are given to the run after each tick.
-        cleared: Components that are zero before each tick.
-        given: The components of each entity with their values at the start.
+        orders: Components that are passed to the run after each tick.
+        cleared: Components that are set to zero before each tick.
+        given: The components of each entity, with their initial values.
     """
 
     readings: list[ReadComponent] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Bound:
     given: dict[str, list[_Value]] = field(default_factory=dict)
 
     def add(self, annotation: Any, names: Sequence[str], values: Array) -> str:
-        """Give entities a component with values (n, *shape). Return its name."""
+        """Add a component with values (n, *shape) to entities, and return its name."""
         carrier = carrier_of(annotation)
         for name, value in zip(names, values, strict=True):
             self.given.setdefault(name, []).append(_Value(carrier, value))
@@ -84,20 +84,20 @@ class Bound:
     def follow(
         self, annotation: Any, names: Sequence[str], read: Callable[[int], Array], start: Array | None = None
     ) -> None:
-        """Give entities a component that follows the run. start: its values now, where they are others than read."""
+        """Add a component that follows the run to entities. `start`: its initial values, by default those read."""
         self.readings.append(ReadComponent(self.add(annotation, names, read(0) if start is None else start), read))
 
     def obey(self, annotation: Any, names: Sequence[str], values: Array, write: Callable[[Array], None]) -> None:
-        """Give entities a component that acts on the run."""
+        """Add a component that acts on the run to entities."""
         self.orders.append(WrittenComponent(self.add(annotation, names, values), write))
 
 
 def spawn_all(run: Simulation, entities: Entities) -> Bound:
-    """Spawn an entity for each frame, body, joint and sensor of a run, by its name, and connect them to the run.
+    """Spawn an entity for each frame, body, joint and sensor of a run, with its name, and connect them to the run.
 
-    Frames have WorldPos; bodies WorldVel, Inertia and Force, too. Joints of one number have JointPosition,
-    JointVelocity and JointTarget, or JointEffort where they have no actuator. A sensor is its frame's entity, with a
-    component of the name of its type. A joint of a body's name is the body's entity.
+    Frames have WorldPos; bodies also have WorldVel, Inertia and Force. Joints with one degree of freedom have
+    JointPosition, JointVelocity and JointTarget, or JointEffort if they have no actuator. A sensor is the entity of its
+    frame, with a component named after its type. A joint with the name of a body shares the body's entity.
 
     Args:
         run: The run.
@@ -154,7 +154,7 @@ def _add_joints(run: Simulation, bound: Bound) -> None:
 
 
 def _add_sensors(run: Simulation, bound: Bound) -> None:
-    """Add a component for each type of sensor; where shapes differ, the further ones are TYPE_2, TYPE_3 and so on."""
+    """Add a component for each type of sensor; if shapes differ, further components are TYPE_2, TYPE_3 and so on."""
     shapes: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for name, sensor in run.sensors.items():
         shapes.setdefault((sensor.type, sensor.sensor.shape()), []).append(name)
@@ -170,7 +170,7 @@ def _add_sensors(run: Simulation, bound: Bound) -> None:
 
 
 def _newest(sensors: Sequence[SensorHandle], shape: tuple[int, ...], step: int) -> Array:
-    """Return the newest values (n, *shape) of sensors; NaN for those that have not measured yet."""
+    """Return the latest values (n, *shape) of sensors; NaN for those that have not measured yet."""
     found: Array = np.full((len(sensors), *shape), np.nan)
     for row, sensor in enumerate(sensors):
         values = sensor.newest_by(step)
@@ -189,7 +189,7 @@ def _pushed(body: BodyHandle) -> bool:
 
 
 def _inertias(run: Simulation, bodies: Sequence[str]) -> Array:
-    """Return principal moments and masses (n, 7) of bodies, as SpatialInertia has them."""
+    """Return the principal moments and masses (n, 7) of bodies, in the layout of SpatialInertia."""
     model: Any = run.engines["rigid_bodies"]
     rows = [model.model.body(body) for body in bodies]
     return np.array([[*row.inertia, 0.0, 0.0, 0.0, float(row.mass[0])] for row in rows])

@@ -1,4 +1,4 @@
-"""Functional Mock-up Units: models of other tools that step with a run, in processes of their own (FMI 2 and 3)."""
+"""Functional Mock-up Units (FMI 2 and 3): models of other tools that step with a run, each in its own process."""
 
 from sim_node.lazy import public
 

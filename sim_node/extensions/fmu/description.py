@@ -1,4 +1,4 @@
-"""What an FMU says of itself: its version, variables and abilities, from modelDescription.xml. Nothing of it is run."""
+"""The description of an FMU: version, variables and capabilities from modelDescription.xml, without running the FMU."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from xml.etree.ElementTree import Element
 
 DESCRIPTION = "modelDescription.xml"
 VERSIONS = ("2.0", "3.0")
-# More than any description needs.
+# Maximum size of a description, larger than any real one.
 _MAX_BYTES = 64 * 1024 * 1024
-# The types of FMI 2 and 3 that have values here, and the Python types of these. Binaries and clocks have none.
+# The supported types of FMI 2 and 3, with the Python types of their values. Binaries and clocks are not supported.
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(("Real", "Float64", "Float32"), float),
     **dict.fromkeys(("Integer", "Enumeration"), int),
@@ -26,12 +26,12 @@ NOUNS = {float: "a number", int: "a whole number", bool: "true or false", str: "
 
 
 STRUCTURAL = "structuralParameter"
-# Of an array, at most: more is a mistake in what sizes it.
+# Maximum size of an array. A larger size is likely an error in a structural parameter.
 MAX_SIZE = 1_000_000
 
 
 class FmuFault(ValueError):
-    """A file is no FMU that can be run here; the message says why."""
+    """A file is not an FMU that can be run; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Variable:
 
     Attributes:
         name: Its name.
-        type: Its type, as FMI calls it.
+        type: Its FMI type.
         causality: input, output, parameter, ...
-        size: How many values it has; None for a scalar.
-        dimensions: Of an array, its lengths: numbers, or the names of the structural parameters that they are.
+        size: The number of its values; None for a scalar.
+        dimensions: The dimensions of an array: numbers, or the names of structural parameters.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Variable:
     dimensions: tuple[int | str, ...] = ()
 
     def takes(self, value: object) -> str:
-        """Return why it cannot have a value.
+        """Check a value.
 
         Args:
-            value: A number, a truth value, a text, or a list of them.
+            value: A number, boolean or string, or a list of them.
 
         Returns:
-            The reason; empty if it can have it.
+            Why the value is invalid; empty if it is valid.
         """
         wanted = TYPES.get(self.type)
         if wanted is None:
@@ -81,13 +81,13 @@ class Variable:
 
 @dataclass(frozen=True)
 class Description:
-    """What an FMU says of itself.
+    """The description of an FMU.
 
     Attributes:
         version: "2.0" or "3.0".
         model: Its name.
         variables: Its variables by name.
-        saves: Whether its state can be saved and put back.
+        saves: Whether its state can be saved and restored.
         lengths: The values of its structural parameters, by name.
     """
 
@@ -98,10 +98,10 @@ class Description:
     lengths: Mapping[str, int] = field(default_factory=dict)
 
     def started(self, values: Mapping[str, object]) -> Description:
-        """Return the description with the sizes that arrays have for values at the start.
+        """Return the description with array sizes for given start values.
 
         Args:
-            values: Values by variable; those that are not structural parameters, or do not fit, have no effect.
+            values: Start values by variable; only valid values of structural parameters have an effect.
 
         Returns:
             The description.
@@ -120,12 +120,12 @@ class Description:
 
     @property
     def outputs(self) -> tuple[Variable, ...]:
-        """The outputs that have values here."""
+        """The outputs of supported types."""
         return tuple(each for each in self.variables.values() if each.causality == "output" and each.type in TYPES)
 
 
 def description_of(path: Path) -> Description:
-    """Read what an FMU says of itself.
+    """Read the description of an FMU.
 
     Args:
         path: The file, an archive.
@@ -134,8 +134,8 @@ def description_of(path: Path) -> Description:
         The description.
 
     Raises:
-        FmuFault: It is no FMU for co-simulation of FMI 2 or 3.
-        OSError: It cannot be read.
+        FmuFault: The file is not an FMI 2 or 3 FMU for co-simulation.
+        OSError: The file cannot be read.
     """
     return _read(path, path.stat().st_mtime_ns)
 
@@ -174,7 +174,7 @@ def _read(path: Path, changed_ns: int) -> Description:
 
 
 def _variable(element: Element, version: str, names: Mapping[str, str], lengths: Mapping[str, int]) -> Variable:
-    """Return a variable. FMI 2 has its type as an element below it, and no arrays."""
+    """Return a variable. In FMI 2, its type is a child element, and there are no arrays."""
     kind = element.tag
     dimensions: tuple[int | str, ...] = tuple(
         int(each.get("start", "0")) or names.get(each.get("valueReference", ""), 1)

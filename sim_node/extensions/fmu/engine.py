@@ -1,4 +1,4 @@
-"""The engine of FMUs: it steps them together, and moves frames by their outputs."""
+"""The engine of FMUs, which steps them together and moves frames by their outputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("sim_node")
 Report = Callable[[str], None]
-# The poses of ENU and FLU in the axes of a convention: what CONVENTIONS does, the other way round.
+# The poses of ENU and FLU in the axes of a convention, the inverse of CONVENTIONS.
 _BACK = {
     "NED": ((Frame.ENU, Frame.FLU), (Frame.NED, Frame.FRD)),
     "FRD": ((Frame.FLU, Frame.FLU), (Frame.FRD, Frame.FRD)),
@@ -39,17 +39,17 @@ _BACK = {
 
 @engine("fmus")
 def open_fmus(world: World, layout: Layout, columns: Columns) -> Engine | None:
-    """Return the engine of a world's FMUs, or None for a world without."""
+    """Return the engine of a world's FMUs, or None for a world without FMUs."""
     frames: tuple[FmuFrame, ...] = world.parts.get("fmu_frames", ())
     return FmuEngine(world, layout, columns, Fmus.of(world), frames) if Fmus.of(world) or frames else None
 
 
 def start_fmus(simulation: Simulation, report: Report = _LOG.warning) -> Mapping[str, FmuHandle]:
-    """Start the FMUs of a run, each in a process of its own. They are programs, which run with your permissions.
+    """Start the FMUs of a run, each in its own process. They are programs, which run with the user's permissions.
 
     Args:
         simulation: The run. Until this is called, its FMUs do nothing.
-        report: Gets a line for each FMU that cannot be started, fails or crashes. The run goes on without it.
+        report: Receives a line for each FMU that cannot be started, fails or crashes. The run continues without it.
 
     Returns:
         Handles of the FMUs by name.
@@ -74,20 +74,20 @@ def fmus_of(simulation: Simulation) -> Mapping[str, FmuHandle]:
 
 
 class FmuUnit:
-    """An FMU of a run, whether its process runs or not.
+    """An FMU of a run, whether or not its process runs.
 
     Args:
         of: The part.
-        description: What it says of itself.
+        description: Its description.
         step_ns: The world's step, ns.
-        folder: The folder that it runs in.
+        folder: Its working folder.
 
     Attributes:
         name: Its name.
-        steps: After how many steps of the world it makes one.
+        steps: The number of steps of the world for each of its steps.
         values: The values of its outputs by variable; empty before it has started.
-        wanted: Values that are to be set at its next step, by variable.
-        made: How many steps it has made.
+        wanted: Values to be set at its next step, by variable.
+        made: The number of steps that it has made.
         period: Time between two of its steps, s.
     """
 
@@ -112,7 +112,7 @@ class FmuUnit:
         return self.allowed and not self._over
 
     def begin(self) -> None:
-        """Go back to the start; `begun` waits for it."""
+        """Begin a reset to the start. `begun` waits for it."""
         self._over, self.made = False, 0
         self.wanted.clear()
         self.close()
@@ -120,18 +120,18 @@ class FmuUnit:
             self._try(self._start)
 
     def begun(self) -> None:
-        """Wait until it has started, if it may."""
+        """Wait until it has started, if it is allowed to."""
         if self._process is not None:
             self._try(self._process.started)
 
     def _start(self) -> None:
-        from sim_node.extensions.fmu.process import FmuProcess  # here: every world imports this module
+        from sim_node.extensions.fmu.process import FmuProcess  # here, because every world imports this module
 
         self._process = FmuProcess(self.name, self._of.file, self.description, self._of.start, self._folder)
         self.values = self._process.values
 
     def send(self, inputs: Mapping[str, Any]) -> None:
-        """Let it make a step; `receive` waits for its end."""
+        """Begin a step. `receive` waits for its end."""
         if not self.runs or self._process is None:
             return
         time, self.made = self.made * self._period_ns / 1e9, self.made + 1
@@ -146,14 +146,14 @@ class FmuUnit:
             self._try(self._process.receive)
 
     def fail(self, why: str) -> None:
-        """End it, and report why. The run goes on without it; its outputs stay as they are."""
+        """End the FMU, and report why. The run continues without it, and its outputs keep their values."""
         self._over = True
         at = f"at {self.made * self.period:g} s" if self.made else "at its start"
         self.report(f"FMU {self.name} {why} ({at}); the run goes on without it")
         self.close()
 
     def save(self) -> bytes:
-        """Return its state as bytes. Raises ValueError if it cannot be saved."""
+        """Return its serialized state. Raises ValueError if it cannot be saved."""
         if self._process is None or not self.runs:
             return b""
         if not self.description.saves:
@@ -163,14 +163,14 @@ class FmuUnit:
         return self._try(self._process.save) or b""
 
     def restore(self, made: int, state: bytes) -> None:
-        """Go to a state that was saved after a number of steps."""
+        """Restore a state that was saved after a number of steps."""
         if state and self._process is not None and self.runs:
             process = self._process
             self._try(lambda: process.restore(state))
             self.made = made
 
     def take_over(self, other: FmuUnit) -> None:
-        """Go on with the process of the same FMU in an earlier generation of the run."""
+        """Take over the process of the same FMU from an earlier generation of the run."""
         self.close()
         for name in ("values", "wanted", "allowed", "report", "_process", "_over", "made"):
             setattr(self, name, getattr(other, name))
@@ -197,7 +197,7 @@ class FmuUnit:
 
 
 class FmuHandle:
-    """An FMU of a run: its outputs can be read, and its inputs set.
+    """A handle of an FMU of a run, to read its outputs and set its inputs.
 
     Args:
         unit: The FMU.
@@ -211,23 +211,23 @@ class FmuHandle:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values of its outputs, by variable: numbers, truth values, texts, and lists of them."""
+        """The values of its outputs by variable: numbers, booleans, strings, and lists of them."""
         return dict(self._unit.values)
 
     @property
     def is_running(self) -> bool:
-        """Whether it takes part in the run: it has been started, and has not failed."""
+        """Whether it takes part in the run: it was started and has not failed."""
         return self._unit.runs
 
     def set(self, variable: str, value: Any) -> None:
-        """Set an input, from its next step on.
+        """Set an input, starting with the next step.
 
         Args:
             variable: The input.
-            value: A number, truth value or text, or a list of them for an array.
+            value: A number, boolean or string, or a list of them for an array.
 
         Raises:
-            ValueError: There is no such input, or it cannot have the value.
+            ValueError: There is no such input, or the value is invalid.
         """
         known = {each.name: each for each in self._unit.description.variables.values() if each.causality == "input"}
         if variable not in known:
@@ -287,11 +287,11 @@ class FmuEngine:
 
     @property
     def carried(self) -> IntArray:
-        """The rows (K,) of frames below the fixed frame that FMUs move, and of those that are fixed to them."""
+        """The rows (K,) of frames below the fixed frame that FMUs move, and of the frames fixed to them."""
         return np.flatnonzero(self._carriers >= 0)
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """Return a function that writes the motion of frames, by differences between the last steps of FMUs."""
+        """Return a function that writes the motion of frames, from differences between the last steps of FMUs."""
         on, offsets = self._carriers[rows], self._offsets[rows]
 
         def observe() -> None:
@@ -302,18 +302,18 @@ class FmuEngine:
         return observe
 
     def allow(self, report: Report) -> None:
-        """Let the FMUs start."""
+        """Allow the FMUs to start."""
         for unit in self.units:
             unit.allowed, unit.report = True, report
         self._begin()
 
     def reset(self, seed: int) -> None:
-        """Go back to the start. FMUs have random numbers of their own, if any."""
+        """Reset to the start. The seed is not used: FMUs have their own random numbers, if any."""
         self._at = 0
         self._begin()
 
     def step(self, steps: int) -> None:
-        """Advance by steps of the world. FMUs whose step ends compute it at the same time."""
+        """Advance by steps of the world. FMUs whose steps end at the same time compute them in parallel."""
         end = self._at + steps
         while self._at < end:
             ahead = [unit.steps - self._at % unit.steps for unit in self.units if unit.runs]
@@ -329,15 +329,15 @@ class FmuEngine:
             self._move(due)
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Write the poses of the frames that FMUs move, which they keep between two steps."""
+        """Write the poses of the frames that FMUs move, which are constant between two steps."""
         poses[self._rows] = self._poses
 
     def resume(self, step: int) -> None:
-        """Go to a step of the world."""
+        """Continue at a step of the world."""
         self._at = step
 
     def release(self, successors: Mapping[str, Engine]) -> None:
-        """Hand the processes over to the next generation of the run, or end them."""
+        """Pass the processes to the next generation of the run, or end them."""
         after = successors.get("fmus")
         theirs = after._by_name if isinstance(after, FmuEngine) else {}
         for unit in self.units:
@@ -347,7 +347,7 @@ class FmuEngine:
                 unit.close()
 
     def _inputs(self, unit: FmuUnit) -> dict[str, Any]:
-        """Return what an FMU gets from the others now."""
+        """Return the current inputs of an FMU from the others."""
         found = {}
         for name, source in unit.sources.items():
             values = self._by_name[source.fmu].values
@@ -414,7 +414,7 @@ def _is_number(variable: Variable) -> bool:
 
 
 def _pose(frame: FmuFrame, before: FloatArray, values: Mapping[str, Any]) -> FloatArray:
-    """Return the pose (7,) of outputs; numbers that they do not give are as before, like a quaternion of zeros."""
+    """Return the pose (7,) from outputs. Missing numbers, and a quaternion of zeros, keep their previous values."""
     there, back = CONVENTIONS[frame.axes], _BACK.get(frame.axes)
     pose = np.array(before if back is None else convert_transform(before, *back))
     for number, output in frame.outputs.items():
@@ -435,7 +435,7 @@ def _pose(frame: FmuFrame, before: FloatArray, values: Mapping[str, Any]) -> Flo
 def _carried(
     layout: Layout, rows: IntArray, names: Sequence[str], fixed: str, frames: Sequence[FmuFrame]
 ) -> tuple[IntArray, FloatArray]:
-    """Return for each frame (N,) the moved frame that carries it, -1 for none, and its pose (N, 7) in that frame."""
+    """Return, for each frame (N,), the moved frame that carries it (-1 for none) and its pose (N, 7) in that frame."""
     table = layout.frames
     carriers = np.full(len(table), -1, dtype=np.int64)
     offsets = np.tile(pose_math.IDENTITY, (len(table), 1))

@@ -1,4 +1,4 @@
-"""Outputs of FMUs on topics: a number or a truth value at every tick."""
+"""Outputs of FMUs on topics: a number or a boolean at every tick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_node.messages.topic_sink import TopicSink
 from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable, World
 
-# The message of each type of values.
+# The message for each type of value.
 _MESSAGES: dict[type, str] = {
     float: "std_msgs/msg/Float64",
     int: "std_msgs/msg/Int64",
@@ -38,7 +38,7 @@ class PublishedOutput(NamedTuple):
 
 
 def published_outputs(world: World, prefix: str = "") -> Iterator[PublishedOutput]:
-    """Yield the outputs of a world's FMUs that are numbers or truth values, in the order of the column `fmu/output`.
+    """Yield the outputs of a world's FMUs that are numbers or booleans, in the order of the column `fmu/output`.
 
     Args:
         world: The world.
@@ -51,7 +51,7 @@ def published_outputs(world: World, prefix: str = "") -> Iterator[PublishedOutpu
             if message is None:
                 continue
             name = plain = topic_of(f"{prefix}{fmu.name}", each.name)
-            # Other characters than those of ROS become one.
+            # Different characters that ROS does not allow may map to the same name.
             while name in used:
                 name = f"{plain}_{len(used)}"
             used.add(name)
@@ -59,7 +59,7 @@ def published_outputs(world: World, prefix: str = "") -> Iterator[PublishedOutpu
 
 
 class FmuOutputSink(TopicSink):
-    """Publishes outputs of FMUs at every tick, reliably, from their start on."""
+    """Publishes outputs of FMUs reliably at every tick after their start."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Advertise the topics."""
@@ -75,7 +75,7 @@ class FmuOutputSink(TopicSink):
         return self._topics.refused(each.topic for each in published_outputs(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish the outputs of a snapshot; NaN is that of an FMU that has not started."""
+        """Publish the outputs of a snapshot, except NaN, the value of an FMU that has not started."""
         if not self._sends:
             return
         stamp_ns, values = self._stamp(snapshot.time_ns), snapshot[OUTPUT].tolist()

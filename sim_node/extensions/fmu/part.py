@@ -1,4 +1,4 @@
-"""FMUs as parts of worlds, with what they get from each other, and the frames that they move."""
+"""FMUs as parts of worlds, with their connections, and the frames that they move."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from sim_node.world.readers.yaml_poses import CONVENTIONS, POSE, UNMOVED
 from sim_node.world.readers.yaml_section import Context, listed, section
 from sim_node.world.readers.yaml_values import Value
 
-# Without a slash, which separates it from a variable.
+# Names have no slash, which separates them from a variable.
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
-# The column with the outputs that are numbers or truth values.
+# The column with the outputs that are numbers or booleans.
 OUTPUT = "fmu/output"
-# The numbers of a pose, in its order.
+# The elements of a pose, in order.
 OF_POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
 
@@ -55,11 +55,11 @@ def _file_fault(path: Path) -> str:
 
 
 class FmuInput(NamedTuple):
-    """Where an input of an FMU comes from.
+    """The source of an input of an FMU.
 
     Attributes:
         fmu: The name of another FMU.
-        variable: An output of it.
+        variable: An output of that FMU.
     """
 
     fmu: str
@@ -67,7 +67,7 @@ class FmuInput(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> FmuInput:
-        """Return what a text names.
+        """Parse a source.
 
         Args:
             text: FMU/VARIABLE.
@@ -154,7 +154,7 @@ class FmuFrame:
 
 
 def descriptions(world: World) -> dict[str, Description]:
-    """Return what the FMUs of a world say of themselves, of those that can be read."""
+    """Return the descriptions of those FMUs of a world that can be read, by name."""
     found = {}
     for each in Fmus.of(world):
         with suppress(FmuFault, OSError):
@@ -175,7 +175,7 @@ class Fmus(Kind[Fmu]):
         return found
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return files that are none, steps that do not fit, and variables that do not exist or fit."""
+        """Return problems: invalid files, steps that do not fit, and variables that do not exist or do not fit."""
         known = descriptions(world)
         seen: set[str] = set()
         for each, place in self.located(world):
@@ -196,7 +196,7 @@ class Fmus(Kind[Fmu]):
                 yield place.problem(fault, f"{key}.{name}") if at is None else at.problem(fault)
 
     def renamed(self, part: Fmu, rename: Rename) -> None:
-        """Return None: an included world brings no programs."""
+        """Return None, because programs of an included world are not run."""
 
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
         """Add them as a mapping by name."""
@@ -207,7 +207,7 @@ class Fmus(Kind[Fmu]):
 def _variable_faults(
     of: Fmu, variables: Mapping[str, Variable], known: Mapping[str, Description]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the faults of start values and inputs, with the key and the variable that each is of."""
+    """Yield the faults of start values and inputs, as key, variable and message."""
     for name, value in of.start.items():
         if name not in variables:
             yield "start", name, f"no variable {quoted(name)}{did_you_mean(name, variables)}"
@@ -231,7 +231,7 @@ def _variable_faults(
 
 
 def _fit(one: str, other: str) -> bool:
-    """Return whether values of one type can be given to a variable of another type."""
+    """Return whether values of one type can be assigned to a variable of another type."""
     source, target = TYPES.get(one), TYPES.get(other)
     return source is not None and (source is target or (source is int and target is float))
 
@@ -247,7 +247,7 @@ class FmuFrames(Kind[FmuFrame]):
     frame = "frame"
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return FMUs and outputs that do not exist, and poses that are none."""
+        """Return problems: FMUs and outputs that do not exist, and invalid poses."""
         known, named = descriptions(world), [each.name for each in Fmus.of(world)]
         for each in self.parts(world):
             for key, message in (*faults(each), *self._faults(each, known, named)):
@@ -269,7 +269,7 @@ class FmuFrames(Kind[FmuFrame]):
                     yield "outputs", f"{quoted(output)} is {_kind(found)}; a number is needed"
 
     def renamed(self, part: FmuFrame, rename: Rename) -> FmuFrame | None:
-        """Return the frame without its FMU: an included world brings no programs."""
+        """Return None, or the frame without its FMU, because programs of an included world are not run."""
         found = super().renamed(part, rename)
         return (
             None

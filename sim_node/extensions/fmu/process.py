@@ -1,4 +1,4 @@
-"""An FMU as a run sees it: its process, its values, and its end."""
+"""The run's side of an FMU: its process, its values, and its end."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from sim_node.extensions.fmu.description import Description
 from sim_node.extensions.fmu.worker import command
 from sim_node.simulation.programs import let_go
 
-# How long an FMU may take to start, and to answer, s of wall time.
+# Timeouts of an FMU for its start and for an answer, s of wall time.
 STARTS_IN, ANSWERS_IN = 120.0, 60.0
 _LAST_LINES = 300
 
 
 class Ended(Exception):
-    """The process of an FMU has ended, or its FMU has failed; the message says how."""
+    """The process of an FMU has ended, or the FMU has failed; the message says how."""
 
 
 class FmuProcess:
-    """An FMU in a process of its own, from its start at the time 0 on. `started` waits for that.
+    """An FMU in a separate process, which begins to start at time 0. `started` waits until it has started.
 
     Args:
         name: The name of the FMU, for messages.
         file: The archive.
-        description: What it says of itself.
+        description: Its description.
         start: Values to set before it is initialised, by variable.
-        folder: The folder that it runs in.
+        folder: Its working folder.
 
     Attributes:
         values: The values of its outputs by variable.
@@ -52,7 +52,7 @@ class FmuProcess:
             stdout=subprocess.PIPE,
             stderr=self._log,
             cwd=folder,
-            start_new_session=True,  # Ctrl-C in a terminal is for the run, which ends it
+            start_new_session=True,  # Ctrl-C in a terminal goes to the run, which ends this process
         )
         self.send(
             {
@@ -70,7 +70,7 @@ class FmuProcess:
         self.receive(STARTS_IN)
 
     def send(self, order: Mapping[str, Any]) -> None:
-        """Give it an order, which `receive` waits for. Its end is noticed there."""
+        """Send an order. `receive` waits for the answer, and detects if the process has ended."""
         stream = self._process.stdin
         assert stream is not None
         try:
@@ -80,13 +80,14 @@ class FmuProcess:
             pass
 
     def receive(self, patience: float = ANSWERS_IN) -> dict[str, Any]:
-        """Wait for the answer to the last order, and keep the values of the outputs.
+        """Wait for the answer to the last order, and store the values of the outputs.
 
         Args:
-            patience: How long to wait, s of wall time.
+            patience: Timeout, s of wall time.
 
         Raises:
-            Ended: There is none, since it crashed, failed, or took too long; or the FMU asks to end the simulation.
+            Ended: There is no answer, because the FMU crashed, failed or timed out; or the FMU requests the end of the
+                simulation.
         """
         line = self._line(patience)
         if not line.endswith(b"\n"):
@@ -105,7 +106,7 @@ class FmuProcess:
         return base64.b64decode(self.receive()["state"])
 
     def restore(self, state: bytes) -> None:
-        """Give it a state that `save` returned. Raises Ended."""
+        """Restore a state that `save` returned. Raises Ended."""
         self.send({"restore": base64.b64encode(state).decode()})
         self.receive()
 
@@ -139,7 +140,7 @@ class FmuProcess:
         return f"ended with exit code {code}{self._last_line()}"
 
     def _last_line(self) -> str:
-        """Return the last line that it printed, for messages."""
+        """Return the last line of its output, for messages."""
         end = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, end - 4096))
         lines = self._log.read().decode(errors="replace").split("\n")

@@ -1,4 +1,4 @@
-"""FMUs as a part of runs: they start if the user lets processes start."""
+"""FMUs as a part of runs. They start if the user allows processes to start."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class FmuRuns(RunPart):
             yield OwnedTopic(topic, f"the output {variable.name} of FMU {fmu.name}", fmu.place)
 
     def attend(self, simulation: Simulation, *, shown: bool) -> Attendant | None:
-        """Return what starts them, if there are any."""
+        """Return the attendant that starts them, if there are any."""
         return Starter(simulation) if simulation.world.parts.get("fmus") else None
 
 
 class Starter(Attendant):
-    """Starts the FMUs of a run, or says that they do not start."""
+    """Starts the FMUs of a run, or reports that they do not start."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
 
     def let_start(self, *, allowed: bool, report: Callable[[str], None], warn: Callable[[str], None]) -> None:
-        """Start them, if that is allowed."""
+        """Start the FMUs if this is allowed."""
         # Imported here because most runs do not need it.
         from sim_node.extensions.fmu.engine import start_fmus
 

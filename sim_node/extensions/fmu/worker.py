@@ -1,8 +1,8 @@
 """The process that runs an FMU by FMPy, started by `process` with `command`.
 
-It reads an order per line, in JSON, and answers each with a line: `{"get": [...], "over": false}`, the values of the
-outputs that are asked for and whether the FMU asks to end the simulation, or `{"fault": "..."}`, after which it ends.
-It ends when its input is closed. What the FMU prints goes to standard error.
+It reads one JSON order per line, and answers each with a line: `{"get": [...], "over": false}`, with the values of the
+requested outputs and whether the FMU requests the end of the simulation, or `{"fault": "..."}`, after which it ends. It
+ends when its input is closed. Output of the FMU goes to standard error.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Functions of FMPy for the types whose own names these are not.
+# The types in the names of FMPy's functions, where they differ from the name of the type.
 _CALLED = {"Enumeration": {"2.0": "Integer", "3.0": "Int64"}}
-# Of FMI 2: the status of a step that ended early, and the status kind that says whether the FMU ends the simulation.
+# FMI 2: fmi2Discard, the status of a step that ended early, and fmi2Terminated, the status kind for the end of the
+# simulation.
 _DISCARD, _TERMINATED = 2, 3
 Json = Any
 
 
 def command() -> list[str]:
-    """Return the command line of the process. With `-m` it would import the whole room first."""
+    """Return the command line of the process. With `-m`, it would import the whole package first."""
     return [sys.executable, "-c", f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"]
 
 
 def main() -> None:
-    """Carry out orders until the input is closed."""
+    """Execute orders until the input is closed."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # the output of FMUs
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
@@ -58,11 +59,11 @@ def _watch(parent: int) -> None:
 
 
 class FmuInstance:
-    """An FMU that is set up for co-simulation, at the time 0.
+    """An FMU that is set up for co-simulation at time 0.
 
     Args:
         order: folder, where it is unpacked; file; name; start, values by variable; outputs, the variables to return,
-            each with its size, null for a scalar; saves, whether its state may be asked for.
+            each with its size, null for a scalar; saves, whether its state may be requested.
     """
 
     def __init__(self, order: dict[str, Json]) -> None:
@@ -88,7 +89,7 @@ class FmuInstance:
         )
         self._fmu.instantiate()
         structural = {name: value for name, value in order["start"].items() if self._is_structural(name)}
-        if structural:  # they size arrays, before any of these is set
+        if structural:  # set these first, because they determine array sizes
             self._fmu.enterConfigurationMode()
             self._set(structural)
             self._fmu.exitConfigurationMode()
@@ -104,7 +105,7 @@ class FmuInstance:
         return bool(self._variables[name].causality == "structuralParameter")
 
     def carry_out(self, order: dict[str, Json]) -> None:
-        """Set inputs, make a step, save the state, or put one back."""
+        """Set inputs, make a step, save the state, or restore a state."""
         self._set(order.get("set", {}))
         if "time" in order:
             self._over = self._step(order["time"], order["step"])
@@ -118,7 +119,7 @@ class FmuInstance:
             self._of_state("free{}")(state)
 
     def _step(self, time: float, step: float) -> bool:
-        """Make a step. Return whether the FMU asks to end the simulation, which is no failure."""
+        """Make a step. Return whether the FMU requests the end of the simulation, which is not a failure."""
         from fmpy.fmi1 import FMICallException
 
         try:
@@ -130,7 +131,7 @@ class FmuInstance:
         return found is not None and bool(found[1])
 
     def answer(self) -> dict[str, Json]:
-        """Return the values of the outputs, and the state if it was asked for."""
+        """Return the values of the outputs, and the state if it was requested."""
         found: dict[str, Json] = {"get": [self._get(*each) for each in self._outputs], "over": self._over}
         if self._state is not None:
             found["state"], self._state = base64.b64encode(self._state).decode(), None
@@ -155,13 +156,13 @@ class FmuInstance:
         return listed[0] if size is None else listed
 
     def _of_state(self, name: str) -> Callable[..., Any]:
-        """Return a function of FMPy for states, whose spelling depends on the version."""
+        """Return a function of FMPy for states, whose name depends on the FMI version."""
         name = name.format("FMUState" if self._version == "3.0" else "FMUstate")
         found: Callable[..., Any] = getattr(self._fmu, name.replace("deserializeFMUs", "deSerializeFMUs"))
         return found
 
     def _called(self, kind: str) -> str:
-        """Return how functions of FMPy call a type."""
+        """Return the name of a type in functions of FMPy."""
         return _CALLED.get(kind, {}).get(self._version, kind)
 
 

@@ -1,4 +1,4 @@
-"""Actions of a spec, opened on a simulation: what applies an agent's numbers for one control step."""
+"""Actions of a spec, opened on a simulation, which apply an agent's numbers for one control step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import fault
 
 Apply = Callable[[FloatArray], None]
-# Yaw rate to which setpoints limit a multirotor, rad/s, and its speed, m/s, where it is given a position.
+# Limits of a multirotor that tracks setpoints: yaw rate, rad/s, and speed for position setpoints, m/s.
 MAX_YAW_RATE, MAX_SPEED = 2.0, 5.0
 _NO_ARM: FloatArray = np.zeros(3)
 
@@ -42,10 +42,11 @@ class Applied:
 
     Attributes:
         apply: Applies numbers (size,), which hold until the next call.
-        low, high: The range (size,).
+        low: The lower limits (size,).
+        high: The upper limits (size,).
 
     Raises:
-        WorldError: The run does not have what the action names, or cannot be commanded so; or the range is empty.
+        WorldError: The run lacks something that the action names, does not accept the command, or the range is empty.
     """
 
     def __init__(self, simulation: Simulation, action: Action) -> None:
@@ -65,7 +66,7 @@ def _joint(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     require("joint", action.joint, simulation.joints, action.place)
     if wrong := fault(f"{action.value} target", np.hstack([action.low, action.high])):
         refuse(action.place, f"low or high {wrong}")
-    # The engine's own access, as of readers: the handle would check again, which costs more than all else of a step.
+    # Access the engine directly, as readers do. The checks of a handle would take longer than the rest of a step.
     record = records_of(simulation.engines, "joints")[action.joint]
     drive = record.drives.get(action.value)
     if drive is not None:
@@ -112,14 +113,14 @@ def _vehicle(simulation: Simulation, action: Any) -> tuple[int, Apply]:
         return len(command), spin
     try:
         tracker = Tracker(simulation, handle, simulation.bodies[vehicle.body], action.value)
-    except ValueError as error:  # rotors that cannot command it
+    except ValueError as error:  # the rotors cannot control the vehicle
         refuse(action.place, str(error))
     simulation.connect(tracker)
     return len(VEHICLE_ACTIONS[action.value]), tracker.aim
 
 
 class Tracker:
-    """Lets a multirotor track a setpoint with the built-in controller, at each step of the world: a co-simulator.
+    """A co-simulator that makes a multirotor track a setpoint with the built-in controller at each step of the world.
 
     Args:
         simulation: The run.
@@ -143,12 +144,12 @@ class Tracker:
         self._track = self._controller.flying(self._state, self._setpoint, self._running, vehicle.command)
 
     def aim(self, numbers: FloatArray) -> None:
-        """Track a setpoint (4,) from now on."""
+        """Set the setpoint (4,) to track."""
         self._goal = np.array(numbers)
         self._fly()
 
     def send(self, step: int, time_ns: int) -> None:
-        """Command the motors for the step that follows. At the start of a run there is no setpoint."""
+        """Command the motors for the next step. At the start of a run there is no setpoint."""
         if step == 0:
             self._goal = None
             self._controller.integrals[:] = 0.0
@@ -170,7 +171,7 @@ class Tracker:
         state[:7] = self._body.pose
         state[7:] = self._body.twist
         if self._off_centre:
-            # The controller wants the motion of the centre of mass.
+            # The controller needs the motion of the centre of mass.
             arm = quaternions.rotate(state[3:7], self._centre)
             state[:3] += arm
             state[7:10] += np.cross(state[10:], arm)
@@ -189,7 +190,7 @@ class Tracker:
         self._track()
 
     def _attitude(self, roll: float, pitch: float, yaw_rate: float, thrust: float, now: FloatArray) -> FloatArray:
-        """Return the demand (5,) of a roll and pitch at the present heading, and a part of the thrust."""
+        """Return the demand (5,) for a roll and pitch at the current heading, and a fraction of the thrust."""
         yaw = _heading(now)
         # The body's z axis after Rz(yaw) Ry(pitch) Rx(roll).
         x, y, z = math.cos(roll) * math.sin(pitch), -math.sin(roll), math.cos(roll) * math.cos(pitch)

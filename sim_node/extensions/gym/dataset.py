@@ -34,7 +34,7 @@ from sim_node.world import World, load
 from sim_node.world.load import randomised
 from sim_node.world.problems import Diverged, Problem, refuse, refuse_any
 
-# Sine waves of an excitation.
+# The number of sine waves of an excitation.
 WAVES = 8
 RUNS, ABOUT, SAMPLES = "runs.parquet", "dataset.json", "samples"
 Array32 = npt.NDArray[np.float32]
@@ -43,19 +43,19 @@ Recorded = FrameSignal | JointSignal | SensorSignal | VehicleSignal | ColumnSign
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a dataset has of each run.
+    """The contents of a dataset.
 
     Attributes:
         world: A World, a path, a package:// URI, or the name of a shipped world.
-        signals: What is recorded, by name; names become columns.
+        signals: The recorded signals by name; names become columns.
         duration: Simulated seconds of a run.
         rate: Samples per simulated second, Hz. Its period must be a whole number of the world's steps.
         variations: Numbers of the world that are drawn for each run, by key path: distributions such as
             "uniform(0.1, 0.2)", or "direction" for an axis; see `draw_of`.
-        excitations: What moves the world, by name: actions whose numbers are sums of sine waves that are drawn for each
-            run, within the actions' ranges.
+        excitations: Actions that excite the world, by name. Their numbers are sums of random sine waves, drawn for each
+            run within the ranges of the actions.
         band: Lowest and highest frequency of these waves, Hz.
-        ranges: Whether positions that the world gives as ranges, as x_xy models do, are drawn too.
+        ranges: Whether to draw also positions that the world gives as ranges, like x_xy models.
     """
 
     world: World | str | Path
@@ -74,11 +74,11 @@ class RecipeRun:
 
     Attributes:
         seed: The seed of the run.
-        values: The numbers drawn, by key path.
-        times: Simulation time (T,), s; the first sample is the start.
+        values: The drawn numbers by key path.
+        times: Simulation times (T,), s; the first sample is the start.
         signals: Samples (T, K) of each signal.
-        labels: Names of the K numbers of each signal, where they have some.
-        diverged: Whether the simulation diverged; the samples end before.
+        labels: Names of the K elements of each signal, if they have names.
+        diverged: Whether the simulation diverged; the samples end before that.
     """
 
     seed: int
@@ -90,7 +90,7 @@ class RecipeRun:
 
 
 def simulate(recipe: Recipe, index: int = 0, seed: int = 0) -> RecipeRun:
-    """Simulate one run of a dataset. It depends on the recipe, the seed and its index alone.
+    """Simulate one run of a dataset, which depends only on the recipe, the seed and its index.
 
     Args:
         recipe: The recipe.
@@ -148,7 +148,7 @@ def write_dataset(
 ) -> Path:
     """Simulate runs and write them as Parquet: `runs.parquet`, a row for each run, and `samples/*.parquet`.
 
-    The files do not depend on the number of workers. Each is complete or not there.
+    The files do not depend on the number of workers, and are written atomically.
 
     Args:
         recipe: The recipe.
@@ -156,7 +156,7 @@ def write_dataset(
         runs: Number of runs.
         seed: Seed of the dataset.
         workers: Number of processes that simulate.
-        per_file: Runs of one file of samples.
+        per_file: Number of runs in a file of samples.
 
     Returns:
         The folder.
@@ -206,7 +206,7 @@ def _each_block(
 def _write_block(
     recipe: Recipe, folder: Path, seed: int, block: range
 ) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Simulate some runs and write their samples to one file. Return the rows of the runs, and the signals' columns."""
+    """Simulate runs and write their samples to one file. Return the rows of the runs, and the signals' columns."""
     rows, tables = [], []
     layout: dict[str, list[str]] = {}
     for index in block:
@@ -231,7 +231,7 @@ def _names(name: str, labels: tuple[str, ...], size: int) -> list[str]:
 
 
 class _Waves:
-    """Sums of sine waves of random frequencies and phases, as far as the range of an action reaches."""
+    """Sums of sine waves with random frequencies and phases, scaled to the range of an action."""
 
     def __init__(self, applied: Applied, band: tuple[float, float], random: np.random.Generator) -> None:
         size = len(applied.low)

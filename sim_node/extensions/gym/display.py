@@ -1,4 +1,4 @@
-"""What an environment shows: pictures of the present step, and a live page in the browser."""
+"""Display of an environment: pictures of the current step, and a live page in the browser."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sim_node.world.layout import lay_out
 
 
 class Pictures:
-    """Renders the present step of an environment.
+    """Renders the current step of an environment.
 
     Args:
-        spec: The spec, which has the camera and the size.
+        spec: The spec with the camera and the size.
         simulation: A simulation of its world.
 
     Raises:
@@ -38,7 +38,7 @@ class Pictures:
         self._buffer.prepare(self._renderer.prepare(self._framing(rooted)))
 
     def draw(self, simulation: Simulation) -> Pixels:
-        """Return the pixels (height, width, 3) of the present step."""
+        """Return the pixels (height, width, 3) of the current step."""
         rooted = self._frames.in_root(simulation.present().poses)
         self._renderer.place(rooted, self._framing(rooted))
         self._renderer.shine(0, 1)
@@ -57,7 +57,7 @@ class Page:
         simulation: A simulation of its world.
 
     Attributes:
-        url: Where the page is.
+        url: The URL of the page.
 
     Raises:
         PagePortInUse: No port is free.
@@ -76,11 +76,11 @@ class Page:
         print(f"{spec.name}: {self.url}", flush=True)
 
     def show(self, simulation: Simulation) -> None:
-        """Send the present step, and wait until it is due."""
+        """Send the current step, and wait until it is due."""
         self._sink.write(simulation.present())
         now = time.monotonic()
         time.sleep(max(self._due - now, 0.0))
-        # What is late is not caught up.
+        # Do not catch up after a delay.
         self._due = max(self._due, now) + self._period
 
     def close(self) -> None:

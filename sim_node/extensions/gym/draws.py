@@ -1,4 +1,4 @@
-"""Numbers of a world that are drawn for each episode or run, and the simulation that has them."""
+"""Numbers of a world that are drawn for each episode or run, and the simulation with these numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError, refuse
 DIRECTION = "direction"
 _START = re.compile(r"bodies\[(?P<body>[^\]]+)\]\.joint\.(?P<kind>qd?)(?:\[(?P<index>\d+)\])?")
 
-# Draws by which numbers are tried in a compiled model.
+# The number of draws used to test whether numbers can be written into a compiled model.
 _SAMPLES = 64
 
 
@@ -41,18 +41,18 @@ Draw = Variation | RandomDirection
 
 
 def draw_of(path: str, text: str | float, place: Place = NO_PLACE) -> Draw:
-    """Return what a text such as `uniform(1, 2)`, `normal(0, 0.1)`, `1, 2, 5` or `direction` draws for a key path.
+    """Parse a draw such as `uniform(1, 2)`, `normal(0, 0.1)`, `1, 2, 5` or `direction` for a key path.
 
     Args:
         path: The key path of a number in the world; for `direction`, of a list of three.
-        text: The distribution; a number is always drawn.
+        text: The distribution, or a constant number.
         place: Where it is given, for messages.
 
     Returns:
         The draw.
 
     Raises:
-        WorldError: The text describes no values.
+        WorldError: The text does not describe values.
     """
     if str(text).strip() == DIRECTION:
         return RandomDirection(path, place)
@@ -67,11 +67,11 @@ def draws_of(given: Mapping[str, str | float | Draw]) -> tuple[Draw, ...]:
 
 
 def drawn(draws: Iterable[Draw], random: np.random.Generator) -> dict[str, float]:
-    """Draw a value for each key path. Of a list or grid, each value is equally likely.
+    """Draw a value for each key path. The values of a list or grid are equally likely.
 
     Args:
         draws: What to draw.
-        random: Where the random numbers come from; each draw takes its own, in this order.
+        random: The random generator, used by each draw in order.
 
     Returns:
         The values by key path.
@@ -95,7 +95,7 @@ def check_paths(world: World, draws: Iterable[Draw]) -> None:
     """Check the key paths of draws, and that the world accepts a value of each.
 
     Raises:
-        WorldError: A path leads nowhere, with the nearest key; or a value is out of range.
+        WorldError: A path does not exist (the message names the nearest key), or a value is out of range.
     """
     problems: list[Problem] = []
     for each in draws:
@@ -117,19 +117,19 @@ def collecting(problems: list[Problem]) -> Iterator[None]:
 
 
 class Restarts:
-    """Starts one simulation of a world again and again, each time with other numbers drawn.
+    """Restarts the simulation of a world repeatedly, each time with different numbers.
 
-    Numbers are written into the simulation where that gives the same bytes as a simulation of the changed world:
-    positions and velocities at the start, and in worlds without sensors, vehicles and forces also those that
-    `find_in_place` finds, such as masses and damping. Otherwise a simulation of the changed world is made.
+    Numbers are written into the simulation if this gives the same bytes as a simulation of the changed world: initial
+    positions and velocities and, in worlds without sensors, vehicles and forces, also those that `find_in_place` finds,
+    such as masses and damping. Otherwise a new simulation of the changed world is made.
 
     Args:
         world: The world.
-        draws: What is drawn.
+        draws: The numbers to draw.
         sensors: Whether sensors measure.
 
     Attributes:
-        simulation: The simulation of the present start.
+        simulation: The current simulation.
         world: The world with its own values.
         in_place: Whether numbers are written into one simulation.
 
@@ -145,14 +145,14 @@ class Restarts:
         self.in_place = self._write is not None
 
     def start(self, values: Mapping[str, float], seed: int) -> Simulation:
-        """Go back to the start, with other numbers.
+        """Reset to the start with given numbers.
 
         Args:
-            values: The numbers by key path: those that `drawn` returns for the draws.
+            values: The numbers by key path, as `drawn` returns them.
             seed: The seed of the run.
 
         Returns:
-            The simulation at its start; another one than before where the numbers cannot be written into it.
+            The simulation at its start. It is a new one if the numbers cannot be written into the previous one.
         """
         if self._write is None:
             self.simulation = Simulation(self.world.with_values(values), seed, sensors=self._sensors)
@@ -162,7 +162,7 @@ class Restarts:
         return self.simulation
 
     def _writer(self) -> Callable[[Mapping[str, float]], None] | None:
-        """Return what writes numbers into the simulation; None if they cannot be written."""
+        """Return a function that writes numbers into the simulation, or None if they cannot be written."""
         random = np.random.default_rng(0)
         some = [drawn(self.draws, random) for _ in range(_SAMPLES if self.draws else 1)]
         starts = [_Start.of(self.simulation, path) for path in some[0]]
@@ -180,7 +180,7 @@ class Restarts:
         return Writer(self.simulation, where).write if where is not None else None
 
     def _is_equal(self, write: Callable[[Mapping[str, float]], None], some: Sequence[Mapping[str, float]]) -> bool:
-        """Return whether numbers that are written give the same state as numbers of the world, to the bit."""
+        """Return whether written numbers give the same state as numbers changed in the world, bit for bit."""
         for seed, values in enumerate(some):
             write(values)
             self.simulation.reset(seed)
@@ -195,7 +195,7 @@ class Restarts:
 
 @dataclass(frozen=True)
 class _Start:
-    """A number of the state at the start: an element of an array of the engine, and what is added to the number."""
+    """A number of the initial state: an element of an array of the engine, and its offset."""
 
     path: str
     array: FloatArray
@@ -204,7 +204,7 @@ class _Start:
 
     @classmethod
     def of(cls, simulation: Simulation, path: str) -> _Start | None:
-        """Return the place of a path such as bodies[pole].joint.q; None for a number that is not of the start."""
+        """Return the location of a path such as bodies[pole].joint.q; None if it is not part of the initial state."""
         match = _START.fullmatch(path)
         engine: Any = simulation.engines.get("rigid_bodies")
         if match is None or engine is None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
-    """A world as a Gymnasium environment. The same seed and actions give the same observations, to the bit.
+    """A world as a Gymnasium environment. The same seed and actions give the same observations, bit for bit.
 
-    `reset(seed=...)` seeds the environment. `reset(options={"values": {PATH: NUMBER}, "seed": N})` repeats an episode:
+    `reset(seed=...)` seeds the environment. `reset(options={"values": {PATH: NUMBER}, "seed": N})` repeats an episode
     with the numbers of the world and the seed of the run that `reset` returned in `info`.
 
     Args:
@@ -39,14 +39,14 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         changes: Fields of the spec to replace, such as `duration` or `reward`.
 
     Attributes:
-        task: The spec, opened: its simulation, and the present values of its signals.
+        task: The opened spec: its simulation, and the current values of its signals.
         page: The page of render_mode "human", once it is open.
 
     Raises:
         WorldError: The spec or its world is invalid.
     """
 
-    # gymnasium.make asks the class.
+    # gymnasium.make reads this attribute of the class.
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["human", "rgb_array"], "render_fps": 50.0}
 
     def __init__(self, spec: Spec | str | Path = "cart_pole", render_mode: str | None = None, **changes: Any) -> None:
@@ -69,14 +69,14 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         """Start an episode.
 
         Args:
-            seed: Seeds the environment; None goes on with its random numbers.
-            options: `values`, numbers of the world by key path instead of those drawn, and `seed`, that of the run.
+            seed: Seeds the environment; None continues with its random generator.
+            options: `values`, numbers of the world by key path instead of drawn ones, and `seed`, the seed of the run.
 
         Returns:
-            The observation (O,), and the seed of the run and the numbers drawn.
+            The observation (O,), and info: the seed of the run and the drawn numbers.
 
         Raises:
-            ValueError: There is no such option.
+            ValueError: An option is unknown.
             WorldError: A path is not drawn by the environment.
         """
         super().reset(seed=seed)
@@ -94,11 +94,11 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         """Apply an action for one control step.
 
         Args:
-            action: (A,), in the action space; what is outside is clipped.
+            action: The action (A,), clipped to the action space.
 
         Returns:
-            The observation (O,), the reward, whether the episode has terminated, whether it was truncated, and
-            info: the terms of the reward, is_success at the end where the spec says when, and diverged.
+            The observation (O,), the reward, whether the episode has terminated, whether it was truncated, and info:
+            the terms of the reward, is_success at the end if the spec defines success, and diverged.
 
         Raises:
             ValueError: The action has another shape, or a number that is not finite.
@@ -119,7 +119,7 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
             terms = task.reward()
             reward = sum(terms.values())
             observation = task.observation()
-            # A sum is finite if all numbers are: they are float32. Of a few, Python's takes a tenth of numpy's.
+            # A sum of finite float32 numbers is finite. For few numbers, Python's sum is ten times as fast as NumPy's.
             finite = isfinite(sum(observation.tolist())) and isfinite(reward)
             if finite:
                 self._last = observation
@@ -135,7 +135,7 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         return self._last.copy(), float(reward), terminated, truncated, info
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """Return a picture (height, width, 3) of the present step; None in render mode "human", whose page is live.
+        """Return a picture (height, width, 3) of the current step; None in render mode "human", whose page is live.
 
         Raises:
             NoOpenGL: Pictures cannot be rendered here.
@@ -149,7 +149,7 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         return self._pictures.draw(self.task.simulation)
 
     def close(self) -> None:
-        """Close the page and free what rendering needs. The environment may be used again."""
+        """Close the page and free rendering resources. The environment may be used again."""
         for display in (self._pictures, self.page):
             if display is not None:
                 display.close()

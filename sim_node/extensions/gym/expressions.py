@@ -1,4 +1,4 @@
-"""Expressions over named numbers and arrays, for rewards and terminations: checked when they are read."""
+"""Expressions over named numbers and arrays, for rewards and terminations. They are checked when they are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sim_node.text import did_you_mean, shown
 
 MAX_LENGTH = 2000
-# A value that a signal, an action or an expression has.
+# The value of a signal, an action or an expression.
 Quantity = float | npt.NDArray[np.float64]
 _NODES = (
     *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Load),
@@ -23,7 +23,7 @@ _NODES = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod, ast.USub, ast.UAdd, ast.Not, ast.And, ast.Or),
     *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
 )
-# The name under which `previous(NAME)` finds the value of the control step before.
+# The name under which `previous(NAME)` finds the value of the previous control step.
 _BEFORE = "previous({})"
 _PREVIOUS = "previous"
 _ARRAY = "array()"
@@ -34,13 +34,13 @@ class ExpressionError(ValueError):
 
 
 def norm(vector: npt.ArrayLike) -> float:
-    """Return the Euclidean norm of an array; of a number, its absolute value."""
+    """Return the Euclidean norm of an array, or the absolute value of a number."""
     array = np.asarray(vector)
     return math.sqrt(float(np.vdot(array, array)))
 
 
 def _for_both(scalar: Callable[[float], float], array: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function of numbers and arrays: NumPy's own takes ten times as long for a number."""
+    """Return a function for numbers and arrays, because NumPy's functions take ten times as long for a number."""
     return lambda value: scalar(value) if isinstance(value, float) else array(value)
 
 
@@ -84,8 +84,8 @@ class CompiledExpression:
 
     Attributes:
         text: The expression.
-        names: The values that it uses.
-        previous: The values of the control step before that it uses.
+        names: The names of the values that it uses.
+        previous: The names of the values of the previous control step that it uses.
     """
 
     text: str
@@ -97,17 +97,17 @@ class CompiledExpression:
     def parse(cls, text: str) -> CompiledExpression:
         """Compile an expression.
 
-        Operators are those of Python for numbers and arrays; `[a, b]` makes an array, `x[0]` is an element,
-        `previous(x)` the value of the control step before, and FUNCTIONS are the functions.
+        Operators are those of Python for numbers and arrays. `[a, b]` makes an array, `x[0]` is an element,
+        `previous(x)` is the value of the previous control step, and FUNCTIONS are the functions.
 
         Args:
             text: The expression.
 
         Returns:
-            The compiled expression. Names are not checked: see `names`.
+            The compiled expression. Names are not checked; see `check_names`.
 
         Raises:
-            ExpressionError: It is no expression, or uses anything else.
+            ExpressionError: It is not an expression, or uses unsupported syntax.
         """
         if len(text) > MAX_LENGTH:
             raise ExpressionError(f"has {len(text)} characters; allowed: {MAX_LENGTH}")
@@ -135,10 +135,10 @@ class CompiledExpression:
         """Return the value.
 
         Args:
-            values: Values by name; those of the control step before as `before(name)`.
+            values: Values by name; those of the previous control step under `before(name)`.
 
         Returns:
-            A float, a truth value or an array.
+            A float, a boolean or an array.
 
         Raises:
             ExpressionError: The operands do not fit.
@@ -150,12 +150,12 @@ class CompiledExpression:
 
 
 def before(name: str) -> str:
-    """Return the name under which an expression looks for a value of the control step before."""
+    """Return the name under which an expression looks up a value of the previous control step."""
     return _BEFORE.format(name)
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Check nodes and replace what is not Python's own: arrays, earlier values, and whole numbers as floats."""
+    """Checks nodes and rewrites those that differ from Python: arrays, previous values, and integers as floats."""
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
@@ -176,7 +176,7 @@ class _Rewriting(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
             raise ExpressionError(f"{ast.unparse(node)} is not a number")
-        # Powers of whole numbers may have any length.
+        # Powers of integers could be arbitrarily long.
         try:
             return ast.Constant(float(node.value))
         except OverflowError:

@@ -1,4 +1,4 @@
-"""What an agent observes and does: signals and actions, by names of frames, joints and sensors, and their keys."""
+"""The interface of an agent: signals and actions, by names of frames, joints and sensors, and their keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JOINT_VALUES = ("position", "velocity", "effort")
 VEHICLE_VALUES = ("speeds", "command")
 JOINT_ACTIONS = ("position", "velocity", "effort")
 BODY_ACTIONS = ("force", "torque", "wrench")
-# What a multirotor can be commanded by, and the numbers of each; motor commands have one for each rotor.
+# The kinds of multirotor commands, and the elements of each; motor commands have one for each rotor.
 VEHICLE_ACTIONS = {
     "command": (),
     "position": ("x", "y", "z", "yaw"),
@@ -35,7 +35,7 @@ VEHICLE_ACTIONS = {
 }
 
 
-# One number, or one per number of an action.
+# One number, or one per element of an action.
 Limit = float | tuple[float, ...]
 
 
@@ -100,7 +100,7 @@ class ColumnSignal:
     place: Place = place_of(default=NO_PLACE)
 
 
-# A named value: of the run, or an expression over signals before it and the actions.
+# A named value of the run, or an expression over earlier signals and the actions.
 Signal = FrameSignal | JointSignal | SensorSignal | VehicleSignal | ColumnSignal | str
 
 
@@ -148,9 +148,9 @@ class VehicleAction:
 Action = JointAction | BodyAction | VehicleAction
 
 
-# A number from the values of all signals and actions by name.
+# Returns a number from the values of all signals and actions by name.
 Function = Callable[[Mapping[str, Quantity]], float]
-# A term or condition: an expression, or in Python a function.
+# A term or condition: an expression or, in Python, a function.
 Term = str | Function
 Bounds = float | tuple[float, float] | None
 _SIGNALS: dict[str, type] = {
@@ -164,7 +164,7 @@ _ACTIONS: dict[str, type] = {"joint": JointAction, "body": BodyAction, "vehicle"
 
 
 def _by_name(read_entry: Callable[[str, Value], Any]) -> Other:
-    """Return what a field holds that is a mapping of names to values; entries with faults are left out."""
+    """Return the type of a field that maps names to values. Entries with faults are omitted."""
 
     def entries(value: Value) -> dict[str, Any]:
         found = ((name, read_entry(name, entry)) for name, _, entry in value.named())
@@ -174,7 +174,7 @@ def _by_name(read_entry: Callable[[str, Value], Any]) -> Other:
 
 
 def _world(value: Value) -> Any:
-    """Read the world that a spec names: a file beside it, else a shipped one."""
+    """Read the world that a spec names: a file beside it, or else a shipped world."""
     errors = len(value.report.errors)
     name = value.text()
     if len(value.report.errors) > errors:
@@ -206,7 +206,7 @@ def _action(name: str, value: Value) -> Any:
 
 
 def _of_kind(value: Value, kinds: Mapping[str, type]) -> Any:
-    """Read a mapping of one of the kinds: the one that it has as a key."""
+    """Read a mapping of one of several kinds, given by one of its keys."""
     if not isinstance(value.node, MappingNode):
         value.error(f"a mapping with one of {', '.join(kinds)} is needed, found {value.found()}")
         return BAD
@@ -250,7 +250,7 @@ def _expression(value: Value) -> str:
 
 
 def _draw(path: str, value: Value) -> Any:
-    """Read what is drawn for a key path."""
+    """Read the draw for a key path."""
     if not isinstance(value.node, Scalar):
         value.error(f"a distribution such as uniform(1, 2) is needed, found {value.found()}")
         return BAD

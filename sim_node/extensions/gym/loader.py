@@ -1,4 +1,4 @@
-"""Reads datasets: runs, or windows of them, as arrays by the names of signals. PyTorch's DataLoader accepts it."""
+"""Reader of datasets: runs, or windows of runs, as arrays by signal name, for PyTorch's DataLoader and others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sim_node.session.errors import needing
 class Dataset:
     """A dataset that `write_dataset` wrote: a sequence of runs, or of windows of equal length.
 
-    An item is a mapping from the names of signals to arrays (T, K) of float32. It has what PyTorch calls a map-style
-    dataset, so `torch.utils.data.DataLoader(Dataset(folder, window=500), batch_size=32, shuffle=True)` gives tensors
-    (32, 500, K). PyTorch is not imported here. Runs that diverged are left out.
+    An item is a mapping from signal names to float32 arrays (T, K). The class has the interface of PyTorch's map-style
+    datasets, so `torch.utils.data.DataLoader(Dataset(folder, window=500), batch_size=32, shuffle=True)` gives tensors
+    (32, 500, K). PyTorch is not imported here. Runs that diverged are omitted.
 
     Args:
         folder: The folder.
@@ -29,7 +29,7 @@ class Dataset:
         signals: The signals to read; None for all.
 
     Attributes:
-        runs: A polars.DataFrame with a row for each run: run, seed, status, samples, and the numbers drawn by key path.
+        runs: A polars.DataFrame with a row for each run: run, seed, status, samples, and the drawn numbers by key path.
         signals: The columns of each signal, by name.
         rate: Samples per simulated second, Hz.
 
@@ -76,7 +76,7 @@ class Dataset:
         return len(self._items)
 
     def __getitem__(self, index: int) -> dict[str, Array32]:
-        """Return an item: arrays (T, K) by the names of signals. Raises IndexError."""
+        """Return an item: arrays (T, K) by signal name. Raises IndexError."""
         run, first, size = self._items[index]
         starts, table = self._file(self._firsts[bisect_right(self._firsts, run) - 1])
         rows = slice(starts[run] + first, starts[run] + first + size)
@@ -90,7 +90,7 @@ class Dataset:
         return map(self.__getitem__, range(len(self)))
 
     def run_of(self, index: int) -> int:
-        """Return the number of the run that an item is of.
+        """Return the number of the run of an item.
 
         Args:
             index: Number of the item.
@@ -111,7 +111,7 @@ class Dataset:
         return dict(zip(runs.tolist(), starts.tolist(), strict=True)), columns
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers of a loader read the files anew.
+        # Workers of a loader open the files themselves.
         return {name: value for name, value in vars(self).items() if name != "_file"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

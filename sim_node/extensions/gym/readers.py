@@ -30,9 +30,9 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import Place, Problem, WorldError, refuse_any
 
 Reader = Callable[[], Quantity]
-# Names of the numbers of values of frames; others are vectors.
+# Names of the elements of values of frames; other values are vectors.
 LABELS = {"quaternion": ("qx", "qy", "qz", "qw"), "rpy": ("roll", "pitch", "yaw"), "rotation": ()}
-# Limits of values that have some.
+# Limits of bounded values.
 UNIT_LIMITS = {"quaternion": 1.0, "rotation": 1.0}
 
 
@@ -45,11 +45,11 @@ class Readers:
         frames: Further frames whose motion is read.
 
     Attributes:
-        readers: The readers by name. A number is a float, anything else an array of its own.
-        labels: The names of the numbers of signals whose numbers have some.
+        readers: The readers by name. They return a float for a number, or else a new array.
+        labels: The names of the elements of signals, if they have names.
 
     Raises:
-        WorldError: The run does not have what a signal names; the message has the nearest name.
+        WorldError: The run lacks something that a signal names; the message has the nearest name.
     """
 
     def __init__(self, simulation: Simulation, signals: Mapping[str, Signal], frames: tuple[str, ...] = ()) -> None:
@@ -74,12 +74,12 @@ class Readers:
         refuse_any(problems)
 
     def refresh(self) -> None:
-        """Evaluate the motion of frames at the present step, which readers then read."""
+        """Evaluate the motion of frames at the current step, for the readers."""
         if self._observe is not None:
             self._observe()
 
     def position(self, frame: str) -> FloatArray:
-        """Return the position (3,) of one of the frames, in the fixed frame; rewritten by `refresh`."""
+        """Return the position (3,) of one of the frames in the fixed frame, a view that `refresh` overwrites."""
         return self._motion.pose[self._rows[frame], :3]
 
     def _reader(self, signal: Any) -> Reader:
@@ -159,7 +159,7 @@ class Readers:
             record = engine.joints.get(signal.joint) if engine is not None else None
             if record is None or value == "effort":
                 return lambda: float(getattr(handle, value)[0])
-            # From MuJoCo's arrays: the handle would need ten times as long.
+            # Read MuJoCo's arrays directly, because a handle would take ten times as long.
             if value == "velocity":
                 qvel, dof = engine.data.qvel, int(record.velocity_places[0])
                 return lambda: float(qvel.item(dof))
@@ -221,12 +221,12 @@ def require(noun: str, name: str, known: Any, place: Place) -> None:
 
 
 def refuse(place: Place, message: str) -> NoReturn:
-    """Raise WorldError about the value at a place."""
+    """Raise WorldError about the value at a location."""
     raise WorldError([Problem(place.where, place.key, message)])
 
 
 def _matrix(x: float, y: float, z: float, w: float) -> FloatArray:
-    """Return the rotation matrix of a unit quaternion, row by row (9,); in plain floats, which is faster for one."""
+    """Return the rotation matrix (9,) of a unit quaternion, row by row. Plain floats are faster for a single one."""
     return np.array(
         [
             *(1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),

@@ -10,13 +10,13 @@ from sim_node.world.problems import NOWHERE, Problem, WorldError, quoted_path, r
 
 # Ids of the shipped environments by the names of their files.
 SHIPPED = {"cart_pole": "sim_node/CartPole-v0", "hover": "sim_node/Hover-v0", "waypoints": "sim_node/Waypoints-v0"}
-# Of any spec: gymnasium.make("sim_node/Environment-v0", spec="my.yaml").
+# The id for any spec: gymnasium.make("sim_node/Environment-v0", spec="my.yaml").
 ANY = "sim_node/Environment-v0"
 ENTRY_POINT = "sim_node.extensions.gym.environment:Environment"
 
 
 def register() -> None:
-    """Register the shipped environments with Gymnasium, without importing what they need to run."""
+    """Register the shipped environments with Gymnasium, without importing their dependencies."""
     import gymnasium
 
     for name, identifier in SHIPPED.items():

@@ -1,4 +1,4 @@
-"""The spec of an environment: what an agent observes and does in a world, for what reward, and when an episode ends."""
+"""The spec of an environment: the observations, actions, reward and end of episodes of an agent in a world."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Route:
 
 
 class Goals:
-    """The goals of an episode, and how far a frame has come.
+    """The goals of an episode, and the progress of a frame.
 
     Attributes:
         frame: The frame.
@@ -74,7 +74,7 @@ class Goals:
         self._set(position, 0.0, 0.0)
 
     def move(self, position: FloatArray) -> None:
-        """Go on to the next goal if this one is reached."""
+        """Proceed to the next goal if the current one is reached."""
         goal = self._goals[min(self._next, len(self._goals) - 1)]
         distance = norm(goal - position)
         progress, reached = self._distance - distance, 0.0
@@ -103,12 +103,12 @@ class Spec:
     # Its period must be a whole number of the world's steps.
     rate: float = given(Number(), "Actions per simulated second", "Hz")
     actions: Mapping[str, Action] = given(ACTIONS, "The actions by name")
-    # For each a limit to which it is clipped: the absolute value, or low and high; None for none.
+    # The limits to which each is clipped: the absolute value, or low and high; None for no limits.
     observation: Mapping[str, Bounds] = given(OBSERVATION, "Names of signals and actions, with limits")
     reward: Mapping[str, Term] = given(REWARD, "Terms by name, which are added up")
     signals: Mapping[str, Signal] = given(SIGNALS, "The signals by name", default_factory=dict)
     termination: Term | None = given(EXPRESSION, "Condition that ends an episode", default=None)
-    # It also ends the episode, and is reported as info["is_success"].
+    # Success also ends the episode, and is reported as info["is_success"].
     success: Term | None = given(EXPRESSION, "Condition of success", default=None)
     duration: float = given(Number(), "Simulated time after which an episode is truncated", "s", default=10.0)
     # By key path, as in `World.with_values`: distributions such as "uniform(1, 2)", see `draw_of`.
@@ -158,7 +158,7 @@ class Spec:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Name it like its file by default, and note where the entries of mappings are."""
+        """Use the name of the file by default, and record the locations of the entries of mappings."""
         found.setdefault("name", Path(table.value.report.file).stem)
         for key in ("signals", "actions", "observation", "reward", "vary"):
             value = table.get(key)
@@ -168,14 +168,14 @@ class Spec:
                 found["places"] |= {f"{key}.{getattr(each.node, 'text', '')}": each.place for each in value.items()}
 
     def names(self) -> tuple[str, ...]:
-        """Return the names that every expression can use, besides signals."""
+        """Return the names that every expression can use in addition to signals."""
         return (*self.actions, *(ROUTE_SIGNALS if self.route else ()), "time")
 
     def expressions(self) -> dict[str, CompiledExpression]:
-        """Return the compiled expressions by key, as in signals.height or termination.
+        """Return the compiled expressions by key, such as signals.height or termination.
 
         Raises:
-            WorldError: One is invalid, or uses a name that is not known or is defined later.
+            WorldError: An expression is invalid, or uses a name that is unknown or defined later.
         """
         texts: dict[str, tuple[str, list[str]]] = {}
         known = [*self.names(), *(name for name, signal in self.signals.items() if not isinstance(signal, str))]
@@ -195,13 +195,13 @@ class Spec:
         return found
 
     def place_of(self, key: str) -> Place:
-        """Return where the file gives a key.
+        """Return the location of a key in the file.
 
         Args:
-            key: Such as rate or reward.alive.
+            key: The key, such as rate or reward.alive.
 
         Returns:
-            The place; without a file, only the key.
+            The location; without a file, only the key.
         """
         return self.places.get(key) or self.places.get(key.partition(".")[0]) or Place(key=key)
 

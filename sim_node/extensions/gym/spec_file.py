@@ -1,4 +1,4 @@
-"""Specs of environments in YAML files: every fault is reported with its file, line, column and key."""
+"""The reader of environment specs from YAML files, with file, line, column and key in error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load_spec(path: str | Path) -> Spec:
         The spec, with its world loaded.
 
     Raises:
-        WorldError: Lists every problem with file, line and column.
+        WorldError: The spec is invalid. The error lists every problem with file, line and column.
     """
     file = find_spec(path)
     report = Report(str(file))

@@ -1,4 +1,4 @@
-"""A task: a spec opened on a world, whose signals, reward and end are computed step by step. It needs no Gymnasium."""
+"""A task: a spec opened on a world, which computes signals, reward and end step by step, without Gymnasium."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ Array32 = npt.NDArray[np.float32]
 
 
 class GymTask:
-    """A spec, opened on its world.
+    """A spec opened on its world.
 
     Args:
         spec: The spec.
 
     Attributes:
-        simulation: The simulation of the present episode.
-        steps: Steps of the world in a control step.
-        low, high: The range (A,) of actions.
-        observation_low, observation_high: The range (O,) of observations.
-        values: The values of all signals and actions at the present step, by name.
+        simulation: The simulation of the current episode.
+        steps: The number of steps of the world in a control step.
+        low: The lower limits (A,) of actions.
+        high: The upper limits (A,) of actions.
+        observation_low: The lower limits (O,) of observations.
+        observation_high: The upper limits (O,) of observations.
+        values: The values of all signals and actions at the current step, by name.
 
     Raises:
         WorldError: The world is invalid, or does not have what the spec names.
@@ -48,7 +50,7 @@ class GymTask:
         self._restarts = Restarts(world, draws_of(spec.variations), sensors=measures)
         self._expressions = spec.expressions()
         self._limit = max(round(Fraction(spec.duration) * Fraction(spec.rate).limit_denominator(10**6)), 1)
-        # What a signal or action was in the step before is kept for those that expressions ask for.
+        # The signals and actions whose previous values expressions use, which are therefore kept.
         self._kept = sorted({name for each in self._expressions.values() for name in each.previous})
         self._computed = [
             (name, self._expressions[f"signals.{name}"]) for name, s in spec.signals.items() if isinstance(s, str)
@@ -72,13 +74,13 @@ class GymTask:
 
         Args:
             random: Draws the seed of the run, the numbers of the world and the route.
-            values: Numbers of the world by key path, instead of those drawn.
-            seed: The seed of the run, instead of the one drawn.
+            values: Numbers of the world by key path, instead of drawn ones.
+            seed: The seed of the run, instead of a drawn one.
 
         Returns:
-            The seed of the run, and the numbers drawn.
+            The seed of the run, and the drawn numbers.
         """
-        # All are drawn even where they are given: what follows in the stream does not depend on it.
+        # Draw all numbers even if some are given, so that the rest of the random stream does not depend on it.
         run_seed = int(random.integers(2**31))
         numbers = drawn(self._restarts.draws, random)
         if values:
@@ -112,7 +114,7 @@ class GymTask:
             ValueError: It has another shape, or a number that is not finite.
         """
         given = np.asarray(action, dtype=np.float64)
-        # The product is finite if all numbers are, and are not beyond 1e154; that needs a tenth of the time.
+        # The product is finite if all numbers are finite and below 1e154; this check takes a tenth of the time.
         if given.shape != self.low.shape or not (isfinite(given.dot(given)) or np.isfinite(given).all()):
             raise ValueError(f"the action {given.tolist()} is not {len(self.low)} finite numbers")
         if self.spec.normalised:
@@ -145,7 +147,7 @@ class GymTask:
         return True
 
     def observation(self) -> Array32:
-        """Return the observation (O,) of the present step, clipped to its limits."""
+        """Return the observation (O,) of the current step, clipped to its limits."""
         parts = np.empty(self._size)
         for name, part in self._parts:
             parts[part] = self.values[name]
@@ -153,7 +155,7 @@ class GymTask:
         return parts.astype(np.float32)
 
     def reward(self) -> dict[str, float]:
-        """Return the terms of the reward of the last step by name. Raises ExpressionError."""
+        """Return the reward terms of the last step by name. Raises ExpressionError."""
         return {name: float(term(self.values)) for name, term in self._terms.items()}
 
     def ended(self) -> tuple[bool, bool]:
@@ -168,7 +170,7 @@ class GymTask:
 
     @property
     def has_success(self) -> bool:
-        """Whether the spec says when an episode is successful."""
+        """Whether the spec defines success."""
         return self._ends[1] is not None
 
     def _bind(self) -> None:
@@ -205,7 +207,7 @@ class GymTask:
         for name, read in self._reading:
             values[name] = read()
         if begins:
-            # At the start nothing has changed: what a value was before is what it is.
+            # At the start, previous values equal the current values.
             values.update({before(name): values[name] for name in self._kept if name in values})
         for name, expression in self._computed:
             values[name] = expression.evaluate(values)
@@ -261,7 +263,7 @@ def _quantity(numbers: FloatArray) -> Quantity:
 
 
 def _steps(spec: Spec, world: World) -> int:
-    """Return the steps of the world in a control step. Raises WorldError if they are not whole."""
+    """Return the number of world steps in a control step. Raises WorldError if it is not a whole number."""
     step_ns = world.time.step_ns
     exact = Fraction(10**9) / (Fraction(spec.rate).limit_denominator(10**6) * step_ns)
     steps = max(round(exact), 1)

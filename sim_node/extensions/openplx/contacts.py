@@ -1,4 +1,4 @@
-"""What touches in a model, and how: from collision groups to layers, and from contact models to contact materials."""
+"""Contacts in a model: conversion of collision groups to layers, and of contact models to contact materials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_node.world.loops import ContactExclusion
 from sim_node.world.physics import MAX_TIMESTEP_NS
 from sim_node.world.surfaces import COEFFICIENT, DEFAULT_CONTACT_TIME, DEFAULT_LAYER, RESTITUTION, largest_timestep
 
-# More pairs of bodies become layers, of which MuJoCo has fewer, but whose number of shapes does not matter.
+# Beyond this number of pairs of bodies, layers are used. MuJoCo has few layers, but each may hold any number of shapes.
 MAX_EXCLUSIONS = 1000
 
 
@@ -28,9 +28,9 @@ class CollisionGroups:
 
     Attributes:
         geometries: The geometries of each body and system.
-        name: Names an object in the world.
+        name: Returns the name of an object in the world.
         exclusions: Pairs of bodies without contacts.
-        layers: The collision layer of each geometry that needs one, and the layers that it touches.
+        layers: The collision layer of each geometry that needs one, and the layers that it collides with.
     """
 
     geometries: dict[Object, list[Object]]
@@ -39,7 +39,7 @@ class CollisionGroups:
     layers: dict[Object, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def keep_apart(self, pairs: Iterable[Object]) -> None:
-        """Take in all pairs of groups. Groups of whole bodies become exclusions, all others layers."""
+        """Add all pairs of groups. Groups of whole bodies become exclusions, all others become layers."""
         # The groups of each geometry that needs a layer, and the pairs of groups among them.
         member_of: dict[Object, dict[str, None]] = {}
         apart: set[frozenset[str]] = set()
@@ -65,7 +65,7 @@ class CollisionGroups:
                 self.exclusions.append(ContactExclusion(one, other))
 
     def _set_layers(self, member_of: dict[Object, dict[str, None]], apart: set[frozenset[str]]) -> None:
-        """Give geometries in the same groups one layer, which touches those of all groups that theirs may meet."""
+        """Assign one layer to geometries in the same groups, which collides with all groups that are not kept apart."""
         kinds = dict.fromkeys(tuple(groups) for groups in member_of.values())
         called = {groups: "+".join(groups) for groups in kinds}
         touched = {
@@ -84,7 +84,7 @@ class CollisionGroups:
             self.layers[geometry] = called[groups], touched[groups]
 
     def _members(self, group: Any) -> list[Object]:
-        """Return the geometries of a group: its own, those of its bodies, and of all bodies in its systems."""
+        """Return the geometries of a group: its own, those of its bodies, and those of all bodies in its systems."""
         if not isinstance(group, Object):
             return []
         found = dict.fromkeys(group.objects("geometries"))
@@ -97,13 +97,13 @@ class CollisionGroups:
         return list(found)
 
     def _whole(self, members: list[Object]) -> list[Object] | None:
-        """Return the bodies whose geometries these are; None if a body has others besides."""
+        """Return the bodies that have exactly these geometries; None if a body also has others."""
         owners = list(dict.fromkeys(each.owner for each in members if each.owner is not None))
         return owners if sum(len(self.geometries.get(owner, ())) for owner in owners) == len(members) else None
 
 
 ELASTIC = "Physics.Geometries.LinearElasticMaterial"
-# Without a dissipation a contact relaxes in this time; s. It is the default of AGX Dynamics.
+# The relaxation time of a contact without a dissipation, s. It is the default of AGX Dynamics.
 RELAXATION = 4.5 / 60.0
 # As stiff as the timestep allows, N/m.
 RIGID = 1e12
@@ -123,18 +123,18 @@ Note = Callable[[Object, str], None]
 def contact_materials(
     models: Iterable[Object], made_of: dict[Object, Object], name: Callable[[Object], str], note: Note
 ) -> tuple[tuple[ContactMaterial, ...], dict[Object, str]]:
-    """Return what contact models say, and the names of the materials of the geometries that they concern.
+    """Return the contact materials of contact models, and the material names of the geometries that they affect.
 
-    Materials of one `unique_name` are the same.
+    Materials with the same `unique_name` are the same material.
 
     Args:
-        models: The contact models that are enabled.
+        models: The enabled contact models.
         made_of: The material of each geometry.
-        name: Names an object in the world.
-        note: Reports what is not as an object says.
+        name: Returns the name of an object in the world.
+        note: Reports where the simulation differs from an object's specification.
 
     Raises:
-        Fault: Numbers are out of range, or two models are about the same materials.
+        Fault: A number is out of range, or two models concern the same materials.
     """
     named = {material: _name(material, name) for material in dict.fromkeys(made_of.values())}
     present = set(named.values())
@@ -171,7 +171,7 @@ def _name(material: Object, name: Callable[[Object], str]) -> str:
 
 
 def _fields(model: Object, materials: tuple[Any, ...], note: Note) -> dict[str, Any]:
-    """Return friction and elasticity of a contact model, as fields of a ContactMaterial."""
+    """Return the friction and elasticity of a contact model, as fields of a ContactMaterial."""
     fields: dict[str, Any] = {"sliding": _friction(model, note)}
     for key, default in (("adhesion", "DefaultAdhesion"), ("clearance", "DefaultClearance")):
         part = model.value(key)
@@ -226,7 +226,7 @@ def _restitution(model: Object, note: Note) -> float | None:
 def _stiffness(model: Object, materials: tuple[Any, ...], note: Note) -> float | None:
     """Return the stiffness of a contact point, N/m.
 
-    Of two elastic materials it is half of the harmonic mean of theirs, if the model does not state one: see
+    If the model does not specify it, two elastic materials give half of the harmonic mean of their Young's moduli; see
     PointwiseElasticityDryFrictionModel of OpenPLX.
     """
     flexibility = model.value("normal_flexibility")
@@ -245,7 +245,7 @@ def _stiffness(model: Object, materials: tuple[Any, ...], note: Note) -> float |
 
 
 def _damping(model: Object, materials: tuple[Any, ...], stiffness: float) -> float:
-    """Return the damping of a contact point, N s/m: without one, the largest relaxation time of its materials."""
+    """Return the damping of a contact point, N s/m; by default from the largest relaxation time of its materials."""
     if relaxation_of(model, "dissipation") is not None:
         return damping_of(model, "dissipation", stiffness)
     found = [relaxation_of(each, "dissipation") for each in materials if each.is_a(ELASTIC)]

@@ -1,4 +1,4 @@
-"""What interactions of a model become: actuators and transmissions on its mates and shafts."""
+"""Conversion of the interactions of a model to actuators and transmissions on its mates and shafts."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from sim_node.world.transmissions import Transmission
 SHAFT, SHAFT_ACTUATOR = "Physics1D.Bodies.RotationalBody", "DriveTrain.Actuator"
 LINEAR_RANGE = "Physics3D.Interactions.LinearRange"
 RANGE, INTERACTION_1DOF = "Physics3D.Interactions.RangeInteraction1DOF", "Physics.Interactions.Interaction1DOF"
-# kg m^2, for a shaft whose inertia is not given.
+# The default inertia of a shaft, kg m^2.
 SHAFT_INERTIA = 0.01
-# Pa, of which a vacuum_level is a part.
+# Atmospheric pressure, Pa. A vacuum_level is a fraction of it.
 ATMOSPHERE = 101_325.0
-# The free motions of mates in the order of their values, and their friction.
+# The free motions of each kind of mate, in the order of its coordinates, and the attributes of their friction.
 MOTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "hinge": (("rotational", "friction"),),
     "prismatic": (("linear", "friction"),),
@@ -46,21 +46,24 @@ Terms = tuple[tuple[str, float], ...]
 
 
 class ModelDrives:
-    """The actuators and transmissions of one model, made once its mates have names.
+    """The actuators and transmissions of one model, created once its mates have names.
 
-    root: the name of its system. ignore: reports an object without an effect; note: reports anything else about one.
+    Args:
+        root: The name of its system.
+        ignore: Reports an object that has no effect.
+        note: Reports anything else about an object.
     """
 
     def __init__(self, root: str, ignore: Report, note: Report) -> None:
         self.actuators: list[Actuator] = []
         self.transmissions: list[Transmission] = []
         self.suction: list[Suction] = []
-        # The names of the suction of each vacuum gripper.
+        # The names of the suctions of each vacuum gripper.
         self.grippers: dict[Object, list[str]] = {}
         self._root, self._ignore, self._note = root, ignore, note
-        # Gear boxes whose gear signals change.
+        # Gear boxes whose gear is changed by signals.
         self.shifted: set[Object] = set()
-        # The mates of each pair of connectors, and their kinds.
+        # The mates between each pair of connectors, and their kinds.
         self._mates: dict[tuple[Object, ...], list[tuple[Object, str]]] = {}
         self._names: dict[Object, str] = {}
         self._kinds: dict[Object, str] = {}
@@ -68,7 +71,7 @@ class ModelDrives:
         self._ranges: dict[tuple[Object, ...], list[Object]] = {}
         self._limiting: set[Object] = set()
         self._shafts: dict[Object, str] = {}
-        # At the start, by the names of the shafts' joints.
+        # Initial angles by the names of the shafts' joints, rad.
         self._angles: dict[str, float] = {}
 
     def name(self, of: Object) -> str:
@@ -76,33 +79,33 @@ class ModelDrives:
         return "/".join([self._root, *filter(None, of.path.split("."))])
 
     def coordinates_of(self, of: Object) -> dict[str, str]:
-        """Return the joints of a mate or a shaft by motion, linear or rotational; empty for anything else."""
+        """Return the joints of a mate or shaft by motion, "linear" or "rotational"; empty for anything else."""
         if of in self._shafts:
             return {"rotational": self._shafts[of]}
         motions = MOTIONS.get(self._kinds.get(of, ""), ())
         return {motion: f"{self._names[of]}#{k}" for k, (motion, _) in enumerate(motions)}
 
     def actuator_of(self, of: Object) -> Actuator | None:
-        """Return the actuator that an interaction has become; None for one without."""
+        """Return the actuator made from an interaction, or None if there is none."""
         return self._driven.get(of)
 
     def add_range(self, of: Object) -> None:
-        """Take in a range, before the mates."""
+        """Add a range. Call this before the mates are added."""
         connectors = tuple(of.objects("connectors"))
         if (of.value("start"), of.value("end")) == UNLIMITED:
             return
         if of.value("enabled") is False:
-            of.reported = True  # which it says itself
+            of.reported = True  # the model itself says so
             return
         if of.value("max_effort") != np.inf or of.value("min_effort") not in (0, -np.inf):
             self._note(of, f"the limits of effort of {with_article(of.kind)} are not simulated; they are ignored")
         self._ranges.setdefault(connectors, []).append(of)
 
     def motion(self, mate: Object, kind: str, connectors: tuple[Object, ...]) -> dict[str, Any]:
-        """Return limits, stops and friction of a mate, as fields of a Mate."""
+        """Return the limits, stop and friction of a mate, as fields of a Mate."""
         motions = MOTIONS.get(kind, ())
         limits, stops = [UNLIMITED for _ in motions], dict[Stop | None, Object]()
-        # Between connectors in the other order, the coordinate has the other sign.
+        # With the connectors in the opposite order, the coordinate has the opposite sign.
         for pair, sign in ((connectors, 1.0), (connectors[::-1], -1.0)):
             for of in self._ranges.get(pair, ()):
                 along = "linear" if of.is_a(LINEAR_RANGE) else "rotational"
@@ -133,7 +136,7 @@ class ModelDrives:
         return 0.0 if isinstance(friction, tuple) else friction
 
     def add_mate(self, of: Object, kind: str, name: str, connectors: tuple[Object, ...]) -> None:
-        """Take in a mate by its name in the world, with friction that depends on the direction."""
+        """Add a mate by its name in the world, with any friction that depends on the direction."""
         self._mates.setdefault(connectors, []).append((of, kind))
         self._names[of], self._kinds[of] = name, kind
         for k, (_, friction) in enumerate(MOTIONS.get(kind, ())):
@@ -146,7 +149,7 @@ class ModelDrives:
                 self.actuators.append(Actuator(f"{name}#{k}", name=f"{name}/{friction}", place=place_of(of), **fields))
 
     def add_shaft(self, of: Object) -> tuple[RigidBody, MateConnector, Mate]:
-        """Return a shaft as a body on a hinge of its system, with the system's connector."""
+        """Return a shaft as a body on a hinge of its system, with the connector of the system."""
         inertia = of.value("inertia").value("inertia")
         moment = SHAFT_INERTIA if isinstance(inertia, Undefined) else value_of(of.value("inertia"), "inertia")
         if moment <= 0.0:
@@ -155,7 +158,7 @@ class ModelDrives:
         kinematics, place = of.value("kinematics"), place_of(of)
         angle = value_of(kinematics, "angle") if kinematics.has("angle") else 0.0
         bearing = f"{of.name}.bearing"
-        # A kilogram for each kg m^2: it turns about its centre, so that only the inertia counts.
+        # The mass is arbitrary (1 kg per kg m^2): the shaft turns about its centre, so only the inertia matters.
         body = RigidBody(
             of.name,
             np.array(poses.IDENTITY),
@@ -172,7 +175,7 @@ class ModelDrives:
         return body, MateConnector(bearing, place=place), mate
 
     def add_shaft_actuator(self, of: Object) -> None:
-        """Take in what turns a mate together with a shaft."""
+        """Add a shaft actuator, which couples a mate to a shaft."""
         connector, mate = of.value("connector_1d"), of.value("mate_3d")
         shaft = self._shafts.get(connector.owner) if isinstance(connector, Object) and connector.owner else None
         if shaft is None or not isinstance(mate, Object) or mate not in self._names:
@@ -182,7 +185,7 @@ class ModelDrives:
         self.transmissions.append(Transmission(self.name(of), terms, place=place_of(of)))
 
     def add_gripper(self, of: Object) -> None:
-        """Take in a vacuum gripper: the suction of each of its cups. Raises Fault."""
+        """Add a vacuum gripper: one suction for each of its cups. Raises Fault."""
         vacuum, engaged = of.value("vacuum_system"), float(of.value("activated") is True)
         if not isinstance(vacuum, Object) or not vacuum.has("vacuum_level"):
             self._ignore(of, f"{with_article(of.kind)} without a vacuum_level holds nothing")
@@ -201,7 +204,7 @@ class ModelDrives:
             self.grippers.setdefault(of, []).append(made.name)
 
     def refuse_ranges(self) -> None:
-        """Report the ranges that limit no mate, once all mates are there."""
+        """Report the ranges that limit no mate. Call this after all mates are added."""
         for pair, ranges in self._ranges.items():
             mates = [mate for each in (pair, pair[::-1]) for mate, _ in self._mates.get(each, ())]
             for of in ranges:
@@ -209,8 +212,8 @@ class ModelDrives:
                     self._ignore(of, _without_effect(of, mates))
 
     def add(self, of: Object) -> None:
-        """Take in an interaction, after the mates and shafts. Raises Fault."""
-        if of.kind == INTERACTION_1DOF:  # a place for one that a more special model names
+        """Add an interaction. Call this after the mates and shafts are added. Raises Fault."""
+        if of.kind == INTERACTION_1DOF:  # a placeholder that more specific models replace
             return
         try:
             found = None if of in self.shifted else law_of(of)
@@ -273,7 +276,7 @@ class ModelDrives:
 
 
 def _without_effect(of: Object, mates: list[Object]) -> str:
-    """Return why an interaction acts on none of the mates between its connectors."""
+    """Return why an interaction does not act on any mate between its connectors."""
     if mates:
         return f"{with_article(of.kind)} has no effect on {with_article(mates[0].kind)}"
     return f"{with_article(of.kind)} has no mate between its connectors; without one it is not simulated"

@@ -108,8 +108,8 @@ def _chain(expression: syntax.Chain, scope: Scope) -> Any:
 def _looked_up(name: syntax.NameExpression, steps: tuple[syntax.Step, ...], scope: Scope) -> tuple[Any, int]:
     """Return the value of a name, and how many of the attributes after it belong to that name.
 
-    In this order: an attribute of the model that contains the line; one of the objects whose blocks enclose the line,
-    from the inside out; a model or constant of this file, its namespaces, its imports and bundles.
+    Names are looked up in this order: attributes of the model that contains the line; attributes of the objects whose
+    blocks enclose the line, from the inside out; models and constants of the file, its namespaces, imports and bundles.
     """
     around = _holder(name.name, scope)
     if around is not None:
@@ -144,7 +144,7 @@ def _looked_up(name: syntax.NameExpression, steps: tuple[syntax.Step, ...], scop
 
 
 def _holder(name: str, scope: Scope) -> Object | None:
-    """Return the object around the line that has an attribute; None if there is none."""
+    """Return the object around the line that has a given attribute, or None if there is none."""
     this, entry = scope.this, scope.entry
     if this is None or this.has(name):
         return this
@@ -153,7 +153,7 @@ def _holder(name: str, scope: Scope) -> Object | None:
 
 
 def _function_of(model: ObjectModel, name: str, place: Place, scope: Scope) -> Any:
-    """Return a function of a model, Opaque for a method without code; None if it has neither."""
+    """Return a function of a model, Opaque for a method without code, or None if the model has neither."""
     names = (f"{ancestor.name}.{new_spelling(name)}" for ancestor in model.lineage)
     known = next((FUNCTIONS[full] for full in names if full in FUNCTIONS), None)
     if known is not None:
@@ -167,7 +167,7 @@ def _function_of(model: ObjectModel, name: str, place: Place, scope: Scope) -> A
 
 
 def _nowhere(name: syntax.NameExpression, parts: tuple[str, ...], scope: Scope) -> Any:
-    """Return Opaque for a name of an unknown bundle; otherwise raise a fault with the nearest name."""
+    """Return Opaque for a name of an unknown bundle; otherwise raise a Fault that suggests the nearest name."""
     this, source = scope.this, scope.entry.source
     models = scope.instances.models
     bundle = known_bundle(parts, source, models.library)
@@ -263,7 +263,7 @@ def _missing(values: list[Any]) -> Any:
     return next((value for value in values if isinstance(value, Undefined)), None)
 
 
-# What braces with numbers are, beside an operator.
+# The types of `{a, b}` and `{a, b, c}` as operands.
 _VECTORS: dict[int, type] = {2: Vec2, 3: Vec3}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -1,4 +1,4 @@
-"""The functions and methods of the Math bundle. A new one is one entry with the types of its arguments."""
+"""The functions and methods of the Math bundle. To add one, register it with the types of its arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sim_node.world.readers import numbers
 
 
 class Function(NamedTuple):
-    """A function and the types of its arguments: float for a Real, [float] for an array of Reals, or a value's."""
+    """A function and the types of its arguments: float for a Real, [float] for an array of Reals, or a value class."""
 
     call: Callable[..., Any]
     takes: tuple[Any, ...]
@@ -48,7 +48,7 @@ def function(name: str, *takes: Any) -> Callable[[Callable[..., Any]], Callable[
 
 
 def method(of: type, name: str, *takes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a method of a value."""
+    """Register a method of a type of value."""
 
     def register(call: Callable[..., Any]) -> Callable[..., Any]:
         METHODS.setdefault(of, {})[name] = Function(call, (of, *takes))
@@ -58,7 +58,7 @@ def method(of: type, name: str, *takes: Any) -> Callable[[Callable[..., Any]], C
 
 
 def new_spelling(name: str) -> str:
-    """Return a name in snake case: angle_axis for angleAxis; capitals as in X_AXIS are kept."""
+    """Return a name in snake case: angle_axis for angleAxis. Names in capitals, such as X_AXIS, are kept."""
     return name if name.isupper() else re.sub(r"(?<=[a-z0-9])[A-Z]", lambda found: "_" + found[0].lower(), name)
 
 
@@ -67,7 +67,7 @@ def _angle_axis(angle: float, axis: Vec3) -> Quat:
 
 
 def _from_to(start: Vec3, end: Vec3) -> Quat:
-    """Return the shortest rotation; for opposite directions, about the axis of get_orthogonal_unit_vector."""
+    """Return the shortest rotation between two directions; opposite ones rotate about `orthogonal_unit_vector`."""
     a, b = start.normal(), end.normal()
     axis, cosine = a.cross(b), a.dot(b)
     # For nearly opposite vectors, 1 + cosine is inaccurate, but the length of the cross product is not.
@@ -79,7 +79,7 @@ def _from_to(start: Vec3, end: Vec3) -> Quat:
 
 
 def orthogonal_unit_vector(vector: Vec3) -> Vec3:
-    """Return the default normal of a connector with this main axis."""
+    """Return a unit vector orthogonal to a vector: the default normal of a connector with that main axis."""
     return _turned_x(MateConnector("", main_axis=np.array(components(vector.normal()))))
 
 
@@ -132,7 +132,7 @@ def _where_defined(of: Callable[..., float]) -> Callable[..., float]:
     def defined(*values: float) -> float:
         try:
             return of(*values)
-        except (ValueError, OverflowError):  # whose texts are another in each Python
+        except (ValueError, OverflowError):  # their messages differ between Python versions
             raise ValueError(f"has no value for {', '.join(f'{value:g}' for value in values)}") from None
 
     return defined

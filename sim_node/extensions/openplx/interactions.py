@@ -1,4 +1,4 @@
-"""From interactions with one degree of freedom to actuators: motors, springs, friction, gears, clutches, brakes."""
+"""Conversion of 1-DOF interactions to actuators: motors, springs, friction, gears, clutches and brakes."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from sim_node.extensions.openplx.values import Undefined, with_article
 from sim_node.registry import Registry
 from sim_node.world.joint_motion import RELAXATION, RIGID, Stop
 
-# A spring without a stiffness, N/m or N m/rad: as LinearElastic has it.
+# The default stiffness of a spring, N/m or N m/rad, as in LinearElastic.
 STIFFNESS = 1e8
 
 
 class Ignored(Exception):
-    """An object of a known type that has no effect, and why."""
+    """An object of a known type has no effect; the message says why."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """What an interaction does along one coordinate.
+    """The effect of an interaction along one coordinate.
 
     Attributes:
-        actuator: Fields of its Actuator, besides joint, name and limits.
-        coordinate: "linear" or "rotational" in space, "shafts" for sums of their angles.
-        coefficients: Of the shafts' angles; None for 1 and -1.
-        held: Whether the sum of angles stays what it is.
-        last_alone: Whether the actuator is between the last shaft and the world, as in brakes.
+        actuator: Fields of its Actuator, except joint, name and limits; None for no actuator.
+        coordinate: "linear" or "rotational" in space, "shafts" for a linear combination of shaft angles.
+        coefficients: Coefficients of the shaft angles; None for 1 and -1.
+        held: Whether the linear combination of angles is held constant.
+        last_alone: Whether the actuator acts between the last shaft and the world, as in brakes.
         lock: Fields of an Actuator between the last two shafts, as in differentials.
     """
 
@@ -46,18 +46,18 @@ class Law:
 LAWS: Registry[str, Callable[[Object], Law]] = Registry(
     "interaction", shipped=("sim_node.extensions.openplx.interactions",)
 )
-# Decorator that registers what an interaction of a type does. A more special type without an entry does the same.
+# Decorator that registers the law of a type of interaction. Derived types without an entry of their own inherit it.
 law = LAWS.add
 
 
 def law_of(of: Object) -> Law | None:
-    """Return what an interaction does; None for a type without an entry. Raises Fault, and Ignored."""
+    """Return the law of an interaction, or None for a type without an entry. Raises Fault and Ignored."""
     make = next((LAWS[model.name] for model in reversed(of.model.lineage) if model.name in LAWS), None)
     return None if make is None else make(of)
 
 
 def forces_of(of: Object) -> tuple[float, float] | None:
-    """Return the limits of an interaction's effort; None if it has none."""
+    """Return the effort limits of an interaction, or None if it has none."""
     low, high = (_real(of, name) for name in ("min_effort", "max_effort"))
     if low > high:
         raise Fault(line_of(of, "max_effort", "min_effort"), f"max_effort {high:g} is below min_effort {low:g}")
@@ -65,7 +65,7 @@ def forces_of(of: Object) -> tuple[float, float] | None:
 
 
 def range_of(of: Object) -> tuple[tuple[float, float], Stop | None]:
-    """Return the ends of a range, and how they give way; None as hard as the timestep allows."""
+    """Return the ends of a range and its stop; the stop is None if it is as stiff as the timestep allows."""
     ends = _real(of, "start"), _real(of, "end")
     if not ends[0] < ends[1]:
         raise Fault(line_of(of, "end", "start"), f"end {ends[1]:g} must be above start {ends[0]:g}")
@@ -77,9 +77,9 @@ def range_of(of: Object) -> tuple[tuple[float, float], Stop | None]:
 
 
 def friction_of(of: Object, name: str) -> tuple[float, float] | float:
-    """Return the dry friction of a mate, N or N m; or the range of its force, if it depends on the direction.
+    """Return the dry friction of a mate, N or N m, or the range of its force if it depends on the direction.
 
-    Friction opposes motion: `positive_limit`, that of the positive direction, bounds a negative force.
+    Friction opposes motion: `positive_limit`, the limit for motion in the positive direction, bounds a negative force.
 
     Raises Ignored for friction that depends on the forces in the mate.
     """
@@ -102,12 +102,12 @@ def friction_of(of: Object, name: str) -> tuple[float, float] | float:
 
 
 def is_interaction(value: object, kind: str) -> TypeGuard[Object]:
-    """Return whether a value is an object of a type of the bundle Physics.Interactions."""
+    """Return whether a value is an object of a given type of the bundle Physics.Interactions."""
     return isinstance(value, Object) and value.is_a(f"Physics.Interactions.{kind}")
 
 
 def stiffness_of(of: Object, name: str) -> float:
-    """Return the stiffness of an attribute that is a flexibility, N/m or N m/rad."""
+    """Return the stiffness of a flexibility attribute, N/m or N m/rad."""
     flexibility = of.value(name)
     if is_interaction(flexibility, "Flexibility.LinearElastic"):
         return above(flexibility, "stiffness")
@@ -115,13 +115,13 @@ def stiffness_of(of: Object, name: str) -> float:
 
 
 def damping_of(of: Object, name: str, stiffness: float) -> float:
-    """Return the damping of an attribute that is a dissipation beside a stiffness, N s/m or N m s/rad."""
+    """Return the damping of a dissipation attribute with a given stiffness, N s/m or N m s/rad."""
     constant, time = relaxation_of(of, name) or (None, RELAXATION)
     return time * stiffness if constant is None else constant
 
 
 def relaxation_of(of: Object, name: str) -> tuple[float | None, float] | None:
-    """Return the damping constant (N s/m, N m s/rad) or the relaxation time (s) of a dissipation; None for neither."""
+    """Return the damping constant (N s/m, N m s/rad) or relaxation time (s) of a dissipation; None without either."""
     dissipation = of.value(name)
     if is_interaction(dissipation, "Dissipation.MechanicalDamping"):
         return above(dissipation, "damping_constant"), 0.0
@@ -146,7 +146,7 @@ def _velocity(of: Object, gain: float) -> dict[str, Any]:
 
 
 def _gain(of: Object) -> float:
-    """Return the gain of a motor; without one it is as stiff as the timestep allows."""
+    """Return the gain of a motor. Without a gain, the motor is as stiff as the timestep allows."""
     return float(value_of(of, "gain")) if of.given("gain") else RIGID
 
 
@@ -184,7 +184,7 @@ def _gear_box(of: Object) -> Law:
 
 
 def shifted_gears(of: Object) -> dict[int, Law]:
-    """Return what each gear of a gear box does, of which the initial one is engaged. A ratio of 0 transmits nothing."""
+    """Return the law of each gear of a gear box; only the initial gear is engaged. A ratio of 0 transmits nothing."""
     drive: dict[str, Any] = {"type": "velocity", "damping": RIGID, "implicit": True}
     engaged = _initial_gear(of)
     return {
@@ -200,9 +200,9 @@ def _initial_gear(of: Object) -> int:
 
 
 def ratios_of(of: Object) -> dict[int, float]:
-    """Return the ratios of a gear box by gear: forward ones from 1, or from 0 without a neutral gear, reverse from -1.
+    """Return the ratios of a gear box by gear: forward from 1 (0 without a neutral gear), reverse from -1 down.
 
-    The list gives the sign of a ratio.
+    Forward ratios are made positive, and reverse ratios negative.
     """
     forward, reverse = (of.value(name) for name in ("forward_gears", "reverse_gears"))
     first = 0 if of.value("has_neutral_gear") is False else 1
@@ -242,9 +242,9 @@ def _differential(of: Object) -> Law:
 
 
 def _slipping(of: Object) -> dict[str, Any]:
-    """Return the drive of a clutch or a brake, whose engagement is a fraction of its capacity."""
+    """Return the actuator fields of a clutch or a brake, whose engagement is a fraction of its capacity."""
     ramp = (0.0, 0.0)
-    if of.has("initially_engaged"):  # an automatic one, whose fraction is all or nothing
+    if of.has("initially_engaged"):  # an automatic clutch, either fully engaged or not at all
         fraction = 1.0 if of.value("initially_engaged") is True else 0.0
         ramp = above(of, "engagement_duration"), above(of, "disengagement_duration")
     else:
@@ -269,7 +269,7 @@ for _name, _law in {
 
 
 def capacity_of(of: Object) -> tuple[float, float] | None:
-    """Return the limits of an interaction: the capacity of a clutch or a brake, else those of its effort."""
+    """Return the limits of an interaction: the capacity of a clutch or brake, otherwise its effort limits."""
     if not of.has("torque_capacity"):
         return forces_of(of) if of.has("min_effort") else None
     capacity = of.value("torque_capacity")
@@ -280,14 +280,14 @@ def capacity_of(of: Object) -> tuple[float, float] | None:
 
 
 def value_of_fraction(of: Object, fraction: Any) -> float:
-    """Return an initial engagement, 0 to 1. Raises Fault."""
+    """Check and return an initial engagement, 0 to 1. Raises Fault."""
     if not isinstance(fraction, (int, float)) or not 0.0 <= fraction <= 1.0:
         raise Fault(line_of(of, "initial_engagement_fraction"), f"{fraction} is out of range; allowed: 0 to 1")
     return float(fraction)
 
 
 def _real(of: Any, name: str) -> float:
-    """Return a number that may be infinite."""
+    """Return an attribute that is a number and may be infinite. Raises Fault."""
     value = of.value(name)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value):
         return float(value)
@@ -295,7 +295,7 @@ def _real(of: Any, name: str) -> float:
 
 
 def above(of: Object, name: str) -> float:
-    """Return a number of zero or more. Raises Fault."""
+    """Return an attribute that is a number of zero or more. Raises Fault."""
     number = float(value_of(of, name))
     if number < 0.0:
         raise Fault(line_of(of, name), f"{name} {number:g} must be zero or more")

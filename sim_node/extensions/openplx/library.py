@@ -1,4 +1,4 @@
-"""Where models come from: the file that is read, its imports, and bundles on the search path."""
+"""The sources of models: the file that is read, its imports, and bundles on the search path."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ SUFFIX = ".openplx"
 CONFIG = "config.openplx"
 # Folders with bundles, separated as in PATH.
 SEARCH_PATH = "OPENPLX_BUNDLE_PATH"
-# The built-in types of Physics3D, Math and others, as far as they are supported.
+# The supported built-in types of Physics3D, Math and other bundles.
 BUILT_IN = Path(__file__).parent / "bundles"
-# Files that other programs import into models.
+# File types that other programs can import into models.
 FOREIGN = {
     **dict.fromkeys((".png", ".jpg", ".jpeg"), "an image"),
     **dict.fromkeys((".dae", ".glb", ".gltf"), "a mesh"),
     ".agx": "an archive of AGX Dynamics",
     ".urdf": "a URDF model (a world file can include it)",
 }
-# Meshes that become models of visuals.
+# Mesh files, which become models of visuals.
 MESHES = (".obj", ".stl")
 MAX_IMPORT_DEPTH, MAX_FILES = 32, 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A file of models. scope: the namespaces in which its names are looked up, the nearest first."""
+    """A file of models. `scope` has the namespaces in which its names are looked up, the nearest first."""
 
     path: Path
     shown: str
@@ -63,7 +63,7 @@ class Definition:
 
     @property
     def place(self) -> Place:
-        """Return the place of its name."""
+        """Return the location of its name."""
         return self.source.place(self.statement.at, self.name)
 
 
@@ -71,8 +71,10 @@ class Definition:
 class Namespace:
     """A folder of a bundle, or the models of one file outside of bundles.
 
-    definitions: those of the files read so far. shipped: whether it is of our substitute for a bundle that was not
-    found; names that it lacks may exist then.
+    Attributes:
+        definitions: The definitions of the files read so far.
+        shipped: Whether it belongs to the shipped substitute for a bundle that was not found; the original bundle may
+            then have names that it lacks.
     """
 
     name: str
@@ -86,11 +88,11 @@ class Namespace:
     _inner: dict[str, Namespace | None] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        # Everything else leads to the whole library: pytest would write it out.
+        # A full repr would include the whole library, which pytest would print.
         return f"<Namespace {self.name}>"
 
     def inner(self, name: str) -> Namespace | None:
-        """Return the nested namespace of a name."""
+        """Return the nested namespace with a given name."""
         if name not in self._inner:
             self._inner[name] = None
             if (folder := self._entry(name, is_folder)) is not None:
@@ -99,7 +101,7 @@ class Namespace:
         return self._inner[name]
 
     def definition(self, name: str, *, anywhere: bool = False) -> Definition | None:
-        """Return the definition of a name: from the file of that name, or from any file of the folder."""
+        """Return the definition of a name from the file of that name or, if `anywhere`, from any file of the folder."""
         found = self.definitions.get(name)
         if found is None and self.folder is not None:
             self._read_file(f"{name}{SUFFIX}")
@@ -116,7 +118,7 @@ class Namespace:
         return sorted(entry.name for entry in self.folder.iterdir() if entry.suffix == SUFFIX and entry.name != CONFIG)
 
     def names(self) -> set[str]:
-        """Return the known names, without reading further files."""
+        """Return the names known without reading further files."""
         inner = {entry.name for entry in self.folder.iterdir() if entry.is_dir()} if self.folder is not None else set()
         return {*self.definitions, *(Path(file).stem for file in self.files()), *inner}
 
@@ -128,7 +130,7 @@ class Namespace:
             self.library.read(path, self.shown / file, self)
 
     def _entry(self, name: str, is_there: Callable[[Path], bool]) -> Path | None:
-        """Return a file or folder of its folder, unless it is elsewhere: no `..` and no link out of it."""
+        """Return a file or folder in its folder; None if it is outside, by `..` or by a symbolic link."""
         if self.folder is None or (self.shipped and name not in _shipped_names(self.folder)):
             return None
         path = self.folder / name
@@ -144,11 +146,11 @@ class Library:
     _bundles: dict[str, Namespace | None] = field(default_factory=dict)
     _sources: dict[Path, Source | None] = field(default_factory=dict)
     _reading: list[Path] = field(default_factory=list)
-    # Bundles of folders by the names in their configs.
+    # The bundles in each folder, by the names in their configs.
     _configured: dict[Path, dict[str, Path]] = field(default_factory=dict)
 
     def open(self, path: Path, shown: Path) -> tuple[Source | None, Namespace]:
-        """Return the file that a user names, and the namespace of its models."""
+        """Read the file that a user names. Return it and the namespace of its models."""
         home = _bundle_folder(path.resolve().parent)
         if home is None:
             namespace = Namespace("", self)
@@ -166,7 +168,7 @@ class Library:
         return self.read(path, shown, namespace), namespace
 
     def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:
-        """Read a file's models into a namespace, once. Return None, with the faults reported, if it is invalid."""
+        """Read the models of a file into a namespace, once. Report errors and return None if it is invalid."""
         key = path if namespace.shipped else path.resolve()
         if key in self._sources:
             return self._sources[key]
@@ -189,7 +191,7 @@ class Library:
         if isinstance(statement, syntax.Import):
             self._import(statement, source, namespace, report)
         elif isinstance(statement, syntax.Assignment):
-            # A name by itself, or with a block, is a model without a base.
+            # A bare name, or a name with a block, is a model without a base.
             model = syntax.Declaration(
                 frozenset(), statement.path, False, (), False, (), statement.value, statement.block
             )
@@ -252,7 +254,7 @@ class Library:
                 report.error(message, statement.at, key)
 
     def _define_mesh(self, statement: syntax.Import, source: Source, namespace: Namespace, report: Report) -> None:
-        """Define a model of the visual that a mesh file is; by default, of the name of the file."""
+        """Define the model of a visual from a mesh file, by default with the name of the file."""
         name = str(statement.name or Path(statement.file).stem)
         before = "\n" * (statement.at[0] - 1)
         text = f'{before}{name} is Visuals.Geometries.ExternalTriMeshGeometry:\n    path: @"{statement.file}"\n'
@@ -273,7 +275,7 @@ class Library:
         return self.roots.resolve(name, source.path), Path(source.shown).parent / name
 
     def _by_config(self, folder: Path, name: str) -> Path | None:
-        """Return the folder of a bundle in a folder: the one of its name, or one whose config names it."""
+        """Return the folder of a bundle within a folder: the one with its name, or one whose config names it."""
         if is_file(folder / name / CONFIG) and _inside(folder / name, folder):
             return folder / name
         if folder not in self._configured:
@@ -289,7 +291,7 @@ class Library:
         return found
 
     def bundle(self, name: str) -> Namespace | None:
-        """Return the bundle of a name on the search path, or the built-in one."""
+        """Return the bundle with a given name from the search path, or the built-in one."""
         if name not in self._bundles:
             self._bundles[name] = None
             for folder in self._search():
@@ -307,12 +309,12 @@ class Library:
         return found | {entry.name for entry in BUILT_IN.iterdir() if entry.is_dir()}
 
     def _search(self) -> list[Path]:
-        """Return the folders that contain bundles: those that the world may read, then those of the search path."""
+        """Return the folders that may contain bundles: those that the world may read, then those of the search path."""
         return [*self.roots.folders, *map(Path, filter(None, os.environ.get(SEARCH_PATH, "").split(os.pathsep)))]
 
 
 def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Definition, tuple[str, ...]] | None:
-    """Return the longest match of a dotted name, seen from a file, and the rest of the name."""
+    """Return the definition that matches most of a dotted name, as seen from a file, and the rest of the name."""
     known = source.found.get(parts)
     if known is None and (known := _found(parts, source, library)) is not None:
         source.found[parts] = known
@@ -324,7 +326,7 @@ def _found(parts: tuple[str, ...], source: Source, library: Library) -> tuple[De
         inside = (_within(namespace, parts, anywhere) for namespace in source.scope)
         start = known_bundle(parts, source, library) if len(parts) > 1 else None
         outside = (_within(namespace, parts[1:], anywhere) for namespace in (start,) if namespace is not None)
-        # Searching reads whole folders: start with the one in the name.
+        # Searching reads whole folders, so start with the one in the name.
         for found in itertools.chain(outside, inside) if anywhere else itertools.chain(inside, outside):
             if found is not None:
                 return found
@@ -367,7 +369,7 @@ def _within(namespace: Namespace, parts: tuple[str, ...], anywhere: bool) -> tup
 
 
 def _name_in(config: Path) -> str:
-    """Return the name that a bundle's config gives it; its folder's if it gives none."""
+    """Return the name in the config of a bundle, or the name of its folder if the config has none."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         found = re.search(r'^\s*name\s*:\s*"([^"]+)"', config.read_text(encoding="utf-8")[:100_000], re.MULTILINE)
         if found is not None:
@@ -376,7 +378,7 @@ def _name_in(config: Path) -> str:
 
 
 def _bundle_folder(folder: Path) -> Path | None:
-    """Return the folder of the bundle that a folder is in."""
+    """Return the root folder of the bundle that contains a folder."""
     return next((above for above in (folder, *list(folder.parents)[:15]) if (above / CONFIG).is_file()), None)
 
 

@@ -1,4 +1,4 @@
-"""Models with everything that they inherit: declarations and assignments, base models first."""
+"""Models with all inherited declarations and assignments, base models first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_INHERITED = 1_000_000
 
 
 class Fault(Exception):
-    """A fault in a model, and its place."""
+    """A fault in a model, with its location."""
 
     def __init__(self, place: Place, message: str) -> None:
         super().__init__(message)
@@ -36,8 +36,10 @@ UNKNOWN = UnknownType()
 class Entry:
     """One line of a model, with the path of its enclosing blocks: a declaration, an assignment or both.
 
-    block: number of names of the path that come from the blocks. model: the model that contains it; None for a
-    constant. read: see `unread`.
+    Attributes:
+        block: The number of names of the path that come from the enclosing blocks.
+        model: The model that contains it; None for a constant.
+        read: Whether the line was used; see `reader.unread_lines`.
     """
 
     path: tuple[str, ...]
@@ -50,7 +52,7 @@ class Entry:
     read: bool = False
 
     def within(self, key: str) -> tuple[()]:
-        """Return nothing: the lines of its block are entries of their own."""
+        """Return nothing, because the lines of its block are separate entries."""
         return ()
 
     @property
@@ -59,7 +61,7 @@ class Entry:
         return self.model is not None and "." in self.model.name
 
     def place(self, depth: int | None = None) -> Place:
-        """Return the place of the name at a depth of the path; by default, of the last name of the line."""
+        """Return the location of the name at a depth of the path, by default of the last name."""
         at = self.places[-1 if depth is None else depth]
         return self.source.place(at, self.key)
 
@@ -71,11 +73,16 @@ class Entry:
 
 @dataclass(eq=False)
 class ObjectModel:
-    """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
+    """A type of objects.
 
-    lineage: the models that it inherits from, base models first, itself last. opaque: whether something in its lineage
-    is unknown. depth: the length of the chain of inheritance. types: those of attributes, as far as they were asked
-    for. learned: what was found out about attributes that no line of an owner concerns, by question.
+    Attributes:
+        lineage: The models that it inherits from, base models first, and itself last.
+        own: Its own lines.
+        heads: Its own and inherited lines by the first name of their paths.
+        opaque: Whether something in its lineage is unknown.
+        depth: The length of the inheritance chain.
+        types: Cache of the types of attributes.
+        learned: Cache of answers about attributes that no line of an owner affects, by question; see `Object.learn`.
     """
 
     name: str
@@ -98,7 +105,7 @@ class ObjectModel:
 
     @cached_property
     def stated(self) -> frozenset[str]:
-        """The first names of the paths of its lines that are not of a bundle."""
+        """The first names of the paths of those of its lines that are not from a bundle."""
         return frozenset(name for name, lines in self.heads.items() if not all(line.is_of_bundle for line in lines))
 
     @property
@@ -107,7 +114,7 @@ class ObjectModel:
         return self.name.rpartition(".")[2]
 
     def is_a(self, name: str) -> bool:
-        """Return whether a model of a full name is in its lineage."""
+        """Return whether a model with a given full name is in its lineage."""
         return name in self.ancestors
 
 
@@ -117,7 +124,7 @@ Kind = str | type | ObjectModel | UnknownType
 
 @dataclass(frozen=True, slots=True)
 class SlotType:
-    """The type of an attribute: one of `kinds`, or an array of them, of `array` dimensions."""
+    """The type of an attribute: one of `kinds`, or an array of them with `array` dimensions."""
 
     kinds: tuple[Kind, ...]
     array: int
@@ -132,7 +139,7 @@ class SlotType:
 
 
 class Models:
-    """The models of a library, each flattened once."""
+    """The models of a library. Each model is flattened once."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -140,16 +147,16 @@ class Models:
         self._slot_types: dict[Entry, SlotType] = {}
         self._warned: set[str] = set()
         self._depth = 0
-        # Lines that models have by inheritance, and models that they are made of: each costs time and memory.
+        # The number of inherited lines and models, each of which costs time and memory.
         self.inherited = 0
 
     def of(self, definition: Definition, asking: Place) -> ObjectModel:
-        """Return the model of a definition. Raises Fault for one that inherits from itself."""
+        """Return the model of a definition. Raises Fault if it inherits from itself."""
         if definition in self._models:
             found = self._models[definition]
             if found is None:
                 raise Fault(asking, f"{definition.name} inherits from itself")
-            if isinstance(found, Fault):  # reported once, however many models inherit from it
+            if isinstance(found, Fault):  # reported only once, however many models inherit from it
                 raise found
             return found
         if self._depth >= MAX_LINEAGE_DEPTH:
@@ -245,7 +252,7 @@ class Models:
                 self._gather(model, line.block, source, whole, all_places)
 
     def kind(self, path: syntax.Path, source: Source, key: str) -> Kind:
-        """Return the meaning of a type's name in a file. Raises Fault for an undefined name."""
+        """Resolve the name of a type in a file. Raises Fault for an undefined name."""
         if len(path.parts) == 1 and path.parts[0] in PRIMITIVES:
             return path.parts[0]
         found = find(path.parts, source, self.library)
@@ -306,7 +313,7 @@ def _traits(block: tuple[syntax.Statement, ...]) -> list[syntax.Path]:
 
 
 def _refuse_duplicates(model: ObjectModel) -> None:
-    """Report attributes that one model declares or assigns twice."""
+    """Report attributes that a model declares or assigns twice."""
     for what in ("declared", "assigned"):
         seen: dict[tuple[str, ...], Entry] = {}
         for entry in model.own:

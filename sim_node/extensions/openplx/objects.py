@@ -20,9 +20,9 @@ from sim_node.world.readers.report import LineColumn
 MAX_OBJECTS = 200_000
 MAX_OBJECT_DEPTH, MAX_VALUE_DEPTH = 60, 100
 
-# A line about an object: the line, the object whose model contains it, and the length of the path to the object.
+# A line that concerns an object: the line, the object whose model contains it, and the path length to the former.
 Bound = tuple[Entry, "Object", int]
-# Attributes, by their objects and names, in the order in which they were asked for.
+# Attributes, as pairs of object and name, in the order in which they were requested.
 Asked = list[tuple["Object", str]]
 _PENDING = object()
 
@@ -35,11 +35,11 @@ class Scope(NamedTuple):
     this: Object | None
 
     def place(self, at: LineColumn) -> Place:
-        """Return a place in the expression's file."""
+        """Return a location in the expression's file."""
         return self.entry.source.place(at, self.entry.key)
 
     def fault(self, at: LineColumn, message: str) -> Fault:
-        """Return a fault at a place in the expression."""
+        """Return a fault at a location in the expression."""
         return Fault(self.place(at), message)
 
 
@@ -47,8 +47,9 @@ class Scope(NamedTuple):
 class Instances:
     """State shared by the objects of one world.
 
-    evaluate: evaluates an expression in a scope. asked: the attributes that were asked for since the evaluation of the
-    present one began.
+    Attributes:
+        evaluate: Evaluates an expression in a scope.
+        asked: The attributes requested since the evaluation of the current attribute began.
     """
 
     models: Models
@@ -59,11 +60,11 @@ class Instances:
     _constants: dict[Definition, Any] = field(default_factory=dict)
 
     def root(self, model: ObjectModel) -> Object:
-        """Return an object without an owner."""
+        """Return a new object without an owner."""
         return Object(self, model, None, model.short_name, {}, model.place)
 
     def constant(self, definition: Definition, asking: Place) -> Any:
-        """Return the value of a constant, or the one object of a const model."""
+        """Return the value of a constant, or the single object of a const model."""
         if self._constants.get(definition) is _PENDING:
             raise Fault(asking, f"{definition.name} refers to itself")
         if definition not in self._constants:
@@ -97,9 +98,11 @@ class Instances:
 
 
 class Object:
-    """An instance of a model in its owner.
+    """An instance of a model, as an attribute of its owner.
 
-    outer: lines of enclosing models that concern it, by name. reported: whether it was reported to have no effect.
+    Attributes:
+        outer: Lines of enclosing models that concern it, by attribute.
+        reported: Whether it was reported to have no effect, or need not be.
     """
 
     __slots__ = (
@@ -135,16 +138,16 @@ class Object:
 
     @property
     def kind(self) -> str:
-        """The kind of object, for messages."""
+        """The name of its type, for messages."""
         return self.model.name
 
     @property
     def path(self) -> str:
-        """The name, after those of its owners below the root."""
+        """Its dotted path below the root."""
         return ".".join(reversed([each.name for each in self.owners() if each.owner is not None]))
 
     def owners(self) -> Iterator[Object]:
-        """Yield it and its owners, from the inside out."""
+        """Yield the object itself and its owners, from the inside out."""
         at: Object | None = self
         while at is not None:
             yield at
@@ -155,12 +158,12 @@ class Object:
         return self.model.is_a(name)
 
     def names(self) -> Iterable[str]:
-        """Return its attributes, in the order of declaration."""
+        """Return the names of its attributes, in the order of declaration."""
         declared = (name for name, lines in self.outer.items() if any(declares(line) for line in lines))
         return dict.fromkeys((*self.model.slots, *declared))
 
     def has(self, name: str) -> bool:
-        """Return whether it has an attribute of a name, or of what the name was renamed to."""
+        """Return whether it has an attribute with a given name, or with the new name of a renamed attribute."""
         if name in self.model.slots or any(map(declares, self.outer.get(name, ()))):
             return True
         return name in ATTRIBUTES and self.has(ATTRIBUTES[name])
@@ -171,11 +174,11 @@ class Object:
         return own + self.outer.get(name, [])
 
     def is_stated(self, name: str) -> bool:
-        """Return whether a line that is not of a bundle is about an attribute, or about a part of it."""
+        """Return whether a line outside the bundles concerns an attribute or a part of it."""
         return name in self.model.stated or not all(line[0].is_of_bundle for line in self.outer.get(name, ()))
 
     def given(self, *path: str) -> bool:
-        """Return whether an attribute, or part of it, is assigned outside of the models that declare it."""
+        """Return whether the attribute at a path, or a part of it, is assigned outside the models that declare it."""
         at = self
         for name in path[:-1]:
             if not at.has(name):
@@ -190,7 +193,7 @@ class Object:
 
     def slot_type(self, name: str) -> SlotType | None:
         """Return the type of an attribute; None if there is no such attribute. Raises Fault."""
-        # Without lines of owners, all objects of a model have the same types.
+        # Unless a line of an owner concerns it, an attribute has the same type in all objects of a model.
         known = self._types if name in self.outer else self.model.types
         if name not in known:
             types = [self.instances.models.slot_type(line[0]) for line in self.lines(name) if declares(line)]
@@ -200,9 +203,9 @@ class Object:
         return known[name]
 
     def learn(self, question: str, name: str, answer: Callable[[], bool]) -> bool:
-        """Return the answer to a question about an attribute, once for all objects of a model where it is the same.
+        """Return the answer to a question about an attribute, cached for all objects of a model where possible.
 
-        It is the same if no line of an owner concerns the attribute, and all of its lines are of bundles.
+        The answer is shared if no line of an owner concerns the attribute and all of its lines are from bundles.
         """
         if name in self.outer or name in self.model.stated:
             return answer()
@@ -238,19 +241,19 @@ class Object:
         return found
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of an attribute, or a default if it has none of the name. Raises Fault."""
+        """Return the value of an attribute, or a default if there is no such attribute. Raises Fault."""
         return self.value(name) if self.has(name) else default
 
     def objects(self, name: str) -> list[Object]:
-        """Return the objects in the value of an attribute; none if it is not an array. Raises Fault."""
+        """Return the objects in an array attribute; empty if it is not an array. Raises Fault."""
         return objects_in(self.value(name))
 
     def known(self, name: str) -> Any:
-        """Return the value of an attribute as far as it was asked for; None otherwise."""
+        """Return the value of an attribute if it was already evaluated, otherwise None."""
         return self._values.get(name)
 
     def sources(self, name: str) -> Asked:
-        """Return the attributes that the value of an attribute was computed from."""
+        """Return the attributes from which the value of an attribute was computed."""
         return self._sources.get(name, [])
 
     def at(self, path: Iterable[str]) -> Any:
@@ -276,7 +279,7 @@ class Object:
         return at
 
     def unknown(self, name: str) -> str:
-        """Return a message for an unknown attribute, with the nearest name."""
+        """Return an error message for an unknown attribute, with the nearest name."""
         return f"{with_article(self.kind)} has no {name}{did_you_mean(name, [*self.names(), *self.model.methods])}"
 
     def _work_out(self, name: str) -> Any:
@@ -324,7 +327,7 @@ class Object:
         return Object(self.instances, model, self, name, outer, type_.entry.place())
 
     def _with_members(self, value: Any, lines: list[Bound]) -> Any:
-        """Return a value with the members that lines assign to it, in their order."""
+        """Return a value with the members that lines assign to it, applied in order."""
         for entry, scope, depth in lines:
             value = self._with_one(value, entry, scope, depth + 1)
         return value
@@ -351,12 +354,12 @@ class Object:
 
 
 def objects_in(value: Any) -> list[Object]:
-    """Return the objects in an array; none of another value."""
+    """Return the objects in an array; empty for any other value."""
     return [item for item in value if isinstance(item, Object)] if isinstance(value, list) else []
 
 
 def _divided(lines: list[Bound]) -> tuple[Bound | None, list[Bound]]:
-    """Return the last line that has a whole value, and the lines after it that have values of members."""
+    """Return the last line that assigns the whole value, and the lines after it that assign members."""
     whole = [index for index, (entry, _, depth) in enumerate(lines) if entry.value and len(entry.path) == depth + 1]
     last = whole[-1] if whole else -1
     inner = [line for line in lines[last + 1 :] if len(line[0].path) > line[2] + 1]
@@ -364,13 +367,13 @@ def _divided(lines: list[Bound]) -> tuple[Bound | None, list[Bound]]:
 
 
 def declares(line: Bound) -> bool:
-    """Return whether a line declares the attribute that it is about."""
+    """Return whether a line declares the attribute that it concerns."""
     entry, _, depth = line
     return entry.declaration is not None and len(entry.path) == depth + 1
 
 
 def _check_specialises(before: SlotType, after: SlotType) -> None:
-    """Check that a redeclared attribute has the same type as before, or a more special one."""
+    """Check that a redeclared attribute has the same type as before or a more specific one."""
     if before.array != after.array:
         raise Fault(after.entry.place(), "was declared as an array" if before.array else "was not declared as an array")
     for kind in after.kinds:

@@ -1,4 +1,4 @@
-"""Parsing of OpenPLX: indentation is converted to tokens, the grammar is applied, and a syntax tree is built."""
+"""The OpenPLX parser: converts indentation to tokens, applies the grammar, and builds a syntax tree."""
 
 # ruff: noqa: D102  the methods of Builder are the rules of the grammar
 
@@ -25,7 +25,7 @@ _OPENING, _CLOSING = {"LPAR", "LSQB", "LBRACE"}, {"RPAR", "RSQB", "RBRACE"}
 
 
 class Indentation:
-    """Converts the tokens of a lexer before they are parsed.
+    """Post-lexer that converts indentation to tokens.
 
     Annotations do not determine the indentation of a block: `.doc` may be indented less than the lines after it.
     """
@@ -35,11 +35,11 @@ class Indentation:
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         """Yield the tokens with _INDENT and _DEDENT among them. Raises SyntaxFault.
 
-        All tokens of a new line are yielded before the next token is requested: the lexer depends on what the parser
-        expects.
+        All tokens of a new line are yielded before the next token is requested, because the lexer is contextual: it
+        depends on what the parser expects.
         """
         blocks = _Blocks()
-        brackets: list[LineColumn] = []  # places of the open ones
+        brackets: list[LineColumn] = []  # locations of the open brackets
         last: Token | None = None
         for token in stream:
             last = token
@@ -70,7 +70,7 @@ class _Blocks:
     def __init__(self) -> None:
         self.levels = [0]
         self.begun = False
-        self._only_annotations = False  # so far in the innermost block
+        self._only_annotations = False  # whether the innermost block has only annotations so far
 
     def begin_line(self, token: Token) -> Iterator[Token]:
         annotation, levels = token.type == "_NL_DOT", self.levels
@@ -104,7 +104,7 @@ def at(token: Token) -> LineColumn:
 
 
 def _here(kind: str, new_line: Token) -> Token:
-    """Return a token at the beginning of the line after an end of line."""
+    """Return a token at the beginning of the line that follows a newline token."""
     line, column = _end(new_line)
     return Token(kind, "", new_line.end_pos, line, column)
 
@@ -114,7 +114,7 @@ def _end(new_line: Token) -> LineColumn:
 
 
 MAX_LENGTH = 8 * 1024 * 1024
-# Longer texts are parsed each time: what is kept of one is about a hundred times as large.
+# Longer texts are not cached: a syntax tree is about a hundred times as large as its text.
 MAX_KEPT = 30_000
 GRAMMAR = Path(__file__).with_name("openplx.lark")
 # Names of the grammar's terminals in messages.
@@ -152,7 +152,7 @@ _BEGIN_VALUES = {
 
 
 def parse(text: str, report: Report) -> syntax.Document | None:
-    """Return the syntax tree of a text, or None, with the fault in `report`, if it is invalid."""
+    """Return the syntax tree of a text. If it is invalid, report the error and return None."""
     if len(text) > MAX_LENGTH:
         report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {MAX_LENGTH // 1024**2}")
         return None
@@ -160,7 +160,7 @@ def parse(text: str, report: Report) -> syntax.Document | None:
         return _kept(text) if len(text) <= MAX_KEPT else _parsed(text)
     except SyntaxFault as fault:
         report.error(fault.message, fault.at)
-    except VisitError as error:  # what the builder of the tree raises comes in this
+    except VisitError as error:  # wraps exceptions of the tree builder
         inner = error.orig_exc
         if not isinstance(inner, SyntaxFault):
             raise
@@ -184,8 +184,8 @@ def _parsed(text: str) -> syntax.Document:
     return cast(syntax.Document, _parser().parse(text + "\n"))
 
 
-# A world often has many models of one file, and is read again after each change of another file. A robot that builds on
-# the bundles has some hundred small ones.
+# A world often reuses many models of one file, and is read again after each change of another file. A robot based on
+# the bundles uses some hundred small files.
 _kept = lru_cache(maxsize=256)(_parsed)
 
 
@@ -203,7 +203,7 @@ def _end_of_text(text: str) -> LineColumn:
 def _expected(error: Any) -> set[str]:
     try:
         return set(error.accepts or error.expected)
-    except SyntaxFault:  # lark 0.12 tries it with what builds the tree
+    except SyntaxFault:  # lark 0.12 calls the tree builder to find the accepted tokens
         return set(error.expected)
 
 
@@ -218,7 +218,7 @@ def _allowed(terminals: Iterable[str]) -> str:
 
 
 class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it without parameters
-    """One method per rule of openplx.lark, which receives the results of its parts."""
+    """Builds the syntax tree: one method per rule of openplx.lark, which receives the results of its parts."""
 
     def start(self, children: list[Any]) -> syntax.Document:
         return syntax.Document(tuple(children))

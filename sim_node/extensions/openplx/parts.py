@@ -1,4 +1,4 @@
-"""From values of Physics3D objects to numbers of a World: connectors, shapes, masses, transforms."""
+"""Conversion of values of Physics3D objects to parts of a World: connectors, shapes, masses and transforms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_node.world.systems import ContactGeometry
 OVERRIDE = "Physics.GeometryMaterialOverrideTrait"
 ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"
 SPEEDS = ("initial_local_linear_velocity", "initial_local_angular_velocity")
-# Cylinders and capsules are along y in OpenPLX, along z in a World.
+# The axis of cylinders and capsules is y in OpenPLX and z in a World.
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
 Shape = Callable[[Object], Geometry]
@@ -33,7 +33,7 @@ SHAPES: Registry[str, Shape] = Registry(
 
 
 def shape(name: str, *bundles: str) -> Callable[[Shape], Shape]:
-    """Register a function that makes a Geometry, without its pose in the owner, of a type of some bundles."""
+    """Register a function that makes a Geometry, without its pose in the owner, for a type in some bundles."""
     return SHAPES.add(*(f"{bundle}.Geometries.{name}" for bundle in bundles or ("Physics3D", "Visuals")))
 
 
@@ -58,7 +58,7 @@ def _capsule(of: Object) -> Geometry:
 
 
 def contact_geometry(of: Object) -> ContactGeometry | None:
-    """Return the shape of a contact geometry, or None for types that are not supported. Raises Fault."""
+    """Return the shape of a contact geometry, or None for an unsupported type. Raises Fault."""
     made = placed_shape(of)
     if made is None:
         return None
@@ -71,7 +71,7 @@ def contact_geometry(of: Object) -> ContactGeometry | None:
 
 
 def placed_shape(of: Object) -> Geometry | None:
-    """Return the shape of a contact geometry or a visual in its owner; None for unknown types. Raises Fault."""
+    """Return the shape of a contact geometry or a visual, placed in its owner; None for unknown types. Raises Fault."""
     make = next((SHAPES[model.name] for model in reversed(of.model.lineage) if model.name in SHAPES), None)
     if make is None:
         return None
@@ -85,7 +85,7 @@ def placed_shape(of: Object) -> Geometry | None:
 
 
 def material_of(geometry: Object) -> Object | None:
-    """Return the material of a geometry: that of the innermost owner that overrides it, else its own."""
+    """Return the material of a geometry: that of the innermost owner that overrides it, otherwise its own."""
     owner = geometry.owner
     while owner is not None and not owner.is_a(OVERRIDE):
         owner = owner.owner
@@ -108,7 +108,7 @@ def connector_of(of: Object) -> MateConnector:
 
 
 def target_of(mate: Object) -> float | None:
-    """Return the distance that a mate takes in motion; None if that is the initial one. Raises Fault."""
+    """Return the distance to which a mate moves, or None if it keeps the initial distance. Raises Fault."""
     if not mate.is_a(DISTANCE) or not mate.given("target_distance"):
         return None
     target = float(value_of(mate, "target_distance"))
@@ -118,7 +118,7 @@ def target_of(mate: Object) -> float | None:
 
 
 def inertial(of: Object) -> tuple[float | None, FloatArray | None, FloatArray | None]:
-    """Return mass, centre, and inertia in the body's axes, as far as they are given."""
+    """Return the mass, centre of mass and inertia in body axes; None for those that are not given."""
     mass = float(value_of(of.value("inertia"), "mass")) if of.given("inertia", "mass") else None
     if mass is not None and mass <= 0.0:
         raise Fault(line_of(of.value("inertia"), "mass"), f"a mass of {mass:g} kg; it must be above zero")
@@ -135,7 +135,7 @@ def inertial(of: Object) -> tuple[float | None, FloatArray | None, FloatArray | 
 
 
 def initial_speed(of: Object) -> FloatArray | None:
-    """Return the linear and angular velocity (6,) of a body at the start, or None."""
+    """Return the initial linear and angular velocity (6,) of a body, or None."""
     if not any(of.given("kinematics", name) for name in SPEEDS):
         return None
     return np.concatenate([components(value_of(of.value("kinematics"), name)) for name in SPEEDS])
@@ -150,7 +150,7 @@ def pose_of(of: Object, name: str) -> FloatArray | None:
 
 
 def value_of(of: Object, name: str) -> Any:
-    """Return a required value with finite numbers. Raises Fault."""
+    """Return a required attribute, whose numbers must be finite. Raises Fault."""
     value = of.value(name)
     if isinstance(value, Undefined):
         stated = line_of(of, name)
@@ -167,7 +167,7 @@ def value_of(of: Object, name: str) -> Any:
 
 
 def line_of(of: Object, *names: str) -> Place:
-    """Return where the first of some attributes is last set, or the place of the object."""
+    """Return where the first of several attributes is last set, or else the location of the object."""
     for name in names:
         stated: list[Entry] = [entry for entry, _, _ in of.lines(name) if entry.value is not None]
         if stated:
@@ -176,5 +176,5 @@ def line_of(of: Object, *names: str) -> Place:
 
 
 def place_of(of: Object) -> Place:
-    """Return where an object is declared, and its path."""
+    """Return the location where an object is declared, with its path."""
     return Place(of.place.where, of.path or of.name)

@@ -1,4 +1,4 @@
-"""From objects of the Physics3D bundle to the systems of a World."""
+"""Conversion of objects of the Physics3D bundle to the systems of a World."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Part:
     mates: list[Mate] = field(default_factory=list)
 
     def surface(self, surfaces: dict[str, Surface]) -> None:
-        """Give geometries their surfaces by the paths of their objects, unless they make no contact at all."""
+        """Assign surfaces to geometries by the paths of their objects, unless they already have a surface."""
         self.geometries = [_on(surfaces, each) for each in self.geometries]
         self.bodies = [
             replace(body, geometries=tuple(_on(surfaces, each) for each in body.geometries)) for body in self.bodies
@@ -102,9 +102,9 @@ def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
 
 
 ORIGIN = "Physics3D.Interactions.World"
-# A suction cup has two joints, of which one is to hold at a time.
+# A suction cup has two joints, of which only one should hold at a time.
 CUP_JOINT, COLLAPSED = "Robotics.EndEffectors.SixDofSuctionCupJoint", "collapsed_joint"
-# The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
+# The kind of mate of each type, and the attributes of its initial values, in the order of the mate's coordinates.
 MATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Physics3D.Interactions.Lock": ("lock", ()),
     "Physics3D.Interactions.Hinge": ("hinge", ("initial_angle",)),
@@ -118,7 +118,7 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
 def mechanism_of(root: Object, report: Report) -> dict[str, tuple[Any, ...]]:
     """Return the system of a Physics3D.System object, with all its contents and drives, by kind of part. Raises Fault.
 
-    A body by itself is one in a system of its name.
+    A single body becomes a body in a system of the same name.
     """
     if root.is_a(BODY):
         body = _Gathering(root, report).body()
@@ -127,7 +127,7 @@ def mechanism_of(root: Object, report: Report) -> dict[str, tuple[Any, ...]]:
 
 
 class _Gathering:
-    """The systems, mates and interactions of one root while its tree is walked."""
+    """Collects the systems, mates and interactions of a root object while its tree is walked."""
 
     def __init__(self, root: Object, report: Report) -> None:
         self._report = report
@@ -144,9 +144,9 @@ class _Gathering:
         self._drives = ModelDrives(root.name, self._ignore, self._note)
         self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
-        # Bodies among these that nothing moves.
+        # The static bodies that nothing moves.
         self._still: set[Object] = set()
-        # Signals, and those of them that the model states itself.
+        # All signals, and those that the model declares explicitly.
         self._signals: list[Object] = []
         self._stated: set[Object] = set()
         self._origin: Object | None = None
@@ -181,12 +181,12 @@ class _Gathering:
         }
 
     def body(self) -> RigidBody:
-        """Return the root as a body, which stands at the origin if nothing else is given."""
+        """Return the root as a body, by default at the origin."""
         found = self._body(self._root.of)
         return replace(found, pose=np.array(poses.IDENTITY)) if found.pose is None else found
 
     def _touch(self, groups: CollisionGroups) -> tuple[ContactMaterial, ...]:
-        """Give the geometries their contact materials and collision layers. Return the contact materials."""
+        """Assign contact materials and collision layers to the geometries. Return the contact materials."""
         made_of = {}
         for geometry in (each for owned in self._shapes.values() for each in owned) if self._contacts else ():
             material = material_of(geometry)
@@ -251,7 +251,7 @@ class _Gathering:
         part.mates.append(hinge)
 
     def _enter_contact_model(self, part: Part, of: Object) -> None:
-        of.reported = of.value("enabled") is False  # which it says itself
+        of.reported = of.value("enabled") is False  # the model itself says so
         if not of.reported:
             self._contacts.append(of)
 
@@ -269,12 +269,12 @@ class _Gathering:
             self._ignore(of, f"{with_article(of.kind)} has no effect here")
 
     def _take_signals(self, of: Object) -> None:
-        """Take in the inputs that its type declares, and the outputs that are switched on."""
+        """Add the inputs that the type of an object declares, and its enabled outputs."""
         self._signals += declared(of, INPUT)
         self._signals += declared(of, OUTPUT)
 
     def _found_signals(self) -> Iterator[NamedSignal]:
-        """Yield all signals. Inputs that only a type declares are left out without a word where they have no effect."""
+        """Yield all signals. Inputs without an effect that only a type declares are omitted without a warning."""
         for of in self._signals:
             found = [] if source_of(of) in self._still else signals_of(of, self._drives)
             yield from found
@@ -317,16 +317,16 @@ class _Gathering:
         )
 
     def _shapes_of(self, owned: list[Object]) -> tuple[ContactGeometry, ...]:
-        """Return the shapes among what a body owns."""
+        """Return the shapes among the objects that a body owns."""
         geometries = [geometry for one in owned if one.is_a(GEOMETRY) for geometry in self._geometry(one)]
         visuals = [visual for one in owned if one.is_a(VISUAL) for visual in self._visual(one)]
-        if visuals:  # they are seen instead
+        if visuals:  # these are rendered instead
             geometries = [replace(each, geometry=replace(each.geometry, only="collision")) for each in geometries]
         return (*geometries, *visuals)
 
     def _geometry(self, of: Object) -> list[ContactGeometry]:
         found = contact_geometry(of)
-        if found is None and of.kind != GEOMETRY:  # a place for one that a more special model names
+        if found is None and of.kind != GEOMETRY:  # a placeholder that more specific models replace
             known = ", ".join(name for name in SHAPES if name.startswith("Physics3D."))
             self._ignore(of, f"{with_article(of.kind)} has no shape here; known: {known}")
         if found is None:
@@ -406,7 +406,7 @@ class _Gathering:
         )
 
     def _in_the_tree(self, connector: Object, mate: Object) -> Object:
-        """Return the connector, if it belongs to a system or body below the root; the world's origin is added to it."""
+        """Return a connector of a system or body below the root. The world's origin is added to the root on demand."""
         if connector.is_a(ORIGIN):
             if self._origin is None:
                 self._origin = Object(
@@ -446,13 +446,13 @@ class _Gathering:
         self._warn(message, place_of(of))
 
     def _warn(self, message: str, place: Place) -> None:
-        if (message, place) in self._warned:  # such as a connector of two mates
+        if (message, place) in self._warned:  # for example, for a connector of two mates
             return
         self._warned.add((message, place))
         self._report.about(place.where.file).warning(message, place.where[1:], place.key)
 
 
-# What takes in an object that a system owns, by the first of these types that it has.
+# The handlers of objects that a system owns. The first matching type applies.
 _ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
     (BODY, _Gathering._enter_body),
     (GEOMETRY, _Gathering._enter_geometry),
@@ -466,13 +466,13 @@ _ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
 )
 
 
-# How a mate gives way along the axes that it holds, each an object with an attribute for each axis.
+# The attributes of a mate's compliance along its constrained axes. Each is an object with one attribute per axis.
 COMPLIANCE = ("flexibility", "dissipation", "toughness", "clearance")
 RIGID_KINDS = ("Rigid", "Unbreakable")
 
 
 class Unsimulated(NamedTuple):
-    """A reason, its place, and the attribute of the mate."""
+    """An attribute of a mate that is not simulated, with the reason and its location."""
 
     why: str
     place: Place
@@ -480,7 +480,7 @@ class Unsimulated(NamedTuple):
 
 
 def unsimulated(mate: Object) -> Iterator[Unsimulated]:
-    """Yield what is given of a mate and has no effect: its compliance."""
+    """Yield the given attributes of a mate that have no effect: its compliance."""
     for name in COMPLIANCE:
         if not mate.has(name) or mate.learn("rigid", name, partial(_is_rigid, mate, name)):
             continue
@@ -496,7 +496,7 @@ def _is_rigid(mate: Object, name: str) -> bool:
 
 
 def _yielding_axis(given: Object) -> Object | None:
-    """Return what gives way along the first axis of a mate that does; None if there is none."""
+    """Return the value for the first axis that is compliant, or None if all axes are rigid."""
     parts = (given.value(name) for name in given.names())
     return next((axis for axis in parts if isinstance(axis, Object) and not _is_default(axis)), None)
 

@@ -1,4 +1,4 @@
-"""Worlds from OpenPLX files: one of their systems, evaluated to an object."""
+"""The reader of worlds from OpenPLX files: evaluates one of their systems to an object."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
 
 
 def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[str, Object] | None:
-    """Return an object of each model in a file, by the model's name, or None if the file cannot be read."""
+    """Return an object for each model in a file, by the model's name, or None if the file cannot be read."""
     library = Library(roots, report)
     source, namespace = library.open(path, shown)
     if source is None or report.errors:
@@ -65,9 +65,9 @@ def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[
 
 
 def check(own: Iterable[Definition], instances: Instances, report: Report) -> dict[str, Object]:
-    """Return an object of each model by its name, with all of its lines evaluated. Faults are recorded.
+    """Return an object for each model by name, with all of its lines evaluated. Faults are recorded in `report`.
 
-    A trait may refer to attributes that only models with the trait have: its lines are evaluated in those models.
+    A trait may refer to attributes that only models with the trait have, so its lines are evaluated in those models.
     """
     objects = {}
     for definition in own:
@@ -114,7 +114,7 @@ def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Obj
 
 
 def _gravity(root: Object, report: Report) -> tuple[Physics, tuple[PointGravity, ...]]:
-    """Return the physics and the centres of gravity of an Environment, or the default."""
+    """Return the physics settings and point gravity fields of an Environment, or the defaults."""
     field = root.value("gravity") if root.is_a(ENVIRONMENT) else None
     if not isinstance(field, Object):
         return Physics(), ()
@@ -123,7 +123,7 @@ def _gravity(root: Object, report: Report) -> tuple[Physics, tuple[PointGravity,
         report.settings.append(Setting(field.place, ("physics", "gravity"), physics.gravity))
         return physics, ()
     if field.is_a(POINT_GRAVITY):
-        # Of the same magnitude everywhere, as OpenPLX defines it.
+        # The magnitude is the same everywhere, as OpenPLX defines it.
         centre, magnitude = np.array(components(value_of(field, "center"))), float(value_of(field, "magnitude"))
         point = PointGravity(centre, acceleration=magnitude, place=field.place)
         report.settings.append(Setting(field.place, ("gravity_fields",), (point,)))
@@ -140,20 +140,20 @@ def _report_fault(fault: Fault, report: Report) -> None:
 
 
 def unread_lines(root: Object, asked: Asked) -> Iterator[Inner]:
-    """Yield the lines that were not used, of files that are not of the standard bundles.
+    """Yield the unused lines of files outside the standard bundles.
 
-    A line is used if the attribute that it is about was asked for, or one that was computed from it. Of an object that
-    was not asked for, its declaration is yielded; what is reported as a whole is left out.
+    A line is used if its attribute was requested, or one that was computed from it. For an object that was not
+    requested, only its declaration is yielded. Objects that were already reported as a whole are skipped.
 
     Args:
         root: The system.
-        asked: The attributes that the world was made of.
+        asked: The attributes from which the world was made.
     """
     used = _with_sources(asked)
     for of, name in used:
         inside = isinstance(of.known(name), Object)
         for entry, _, depth in of.lines(name):
-            # Lines about the inside of an object are used with its own attributes.
+            # Lines about attributes of an object are marked when those attributes are used.
             if not inside or len(entry.path) == depth + 1:
                 entry.read = True
     found: dict[Entry, None] = {}
@@ -162,7 +162,7 @@ def unread_lines(root: Object, asked: Asked) -> Iterator[Inner]:
         of = stack.pop()
         for name in {**of.model.heads, **of.outer}:
             value = of.known(name)
-            if value is OPAQUE:  # of an unknown type, which is reported
+            if value is OPAQUE:  # of an unknown type, which was already reported
                 continue
             if (of, name) not in used:
                 found |= dict.fromkeys(_stated(of.lines(name), root))
@@ -174,7 +174,7 @@ def unread_lines(root: Object, asked: Asked) -> Iterator[Inner]:
 
 
 def _with_sources(asked: Asked) -> dict[tuple[Object, str], None]:
-    """Return attributes with all those that their values were computed from."""
+    """Return attributes, with all attributes from which their values were computed."""
     found: dict[tuple[Object, str], None] = {}
     stack = list(asked)
     while stack:
@@ -186,7 +186,7 @@ def _with_sources(asked: Asked) -> dict[tuple[Object, str], None]:
 
 
 def _stated(lines: list[Bound], root: Object) -> list[Entry]:
-    """Return the unused lines about an attribute that say something: its declaration as an object, or its values."""
+    """Return the unused lines of an attribute that matter: its declaration as an object, or its values."""
     own = [line for line in lines if not line[0].read and _is_own(line[0], root)]
     declaring = [line[0] for line in own if declares(line)]
     if declaring:

@@ -1,4 +1,4 @@
-"""Names of bundles before 0.18, which models may still use."""
+"""Names from before version 0.18 of the bundles, which models may still use."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ TYPES |= {
     "Physics3D.Signals.TorsionSpringAngleInput": "Physics.Signals.AngleInput",
     "DriveTrain.Signals.TorqueMotorInput": "Physics.Signals.Torque1DInput",
 }
-# Attributes, of objects that have the new one and not the old one.
+# New names by old names of attributes, for objects that have the new attribute but not the old one.
 ATTRIBUTES = {"charges": "connectors"}

@@ -1,4 +1,4 @@
-"""From inputs and outputs of a model to the signals of its mates, shafts, drives, gear boxes and bodies."""
+"""Conversion of inputs and outputs of a model to signals of its mates, shafts, drives, gear boxes and bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_node.world.signals import AXES, SELECTION, NamedSignal
 
 _SIGNALS = "Physics.Signals."
 INPUT, OUTPUT = "Physics.Signals.Input", "Physics.Signals.Output"
-# The type of actuator whose target a signal is about.
+# The type of actuator whose target a signal sets or reports.
 TARGETS = {
     "AngularVelocity1D": "velocity",
     "LinearVelocity1D": "velocity",
@@ -28,14 +28,14 @@ _ACTING = (
     *(f"{_SIGNALS}{name}Input" for name in TARGETS),
     *(f"{_SIGNALS}{name}" for name in ENGAGEMENTS[INPUT]),
 )
-# The motion of a mate that an output is about, and what it is of that.
+# The motion of a mate and its quantity that an output reports.
 MEASURED = {
     "AngleOutput": ("rotational", "position"),
     "Position1DOutput": ("linear", "position"),
     "AngularVelocity1DOutput": ("rotational", "velocity"),
     "LinearVelocity1DOutput": ("linear", "velocity"),
 }
-# Of a range of forces or torques, and along the axes of the world.
+# The parts of a signal of a range of forces or torques, and their quantities.
 _RANGES = (("low", "least_force"), ("high", "most_force"))
 PARTS = {f"{_SIGNALS}{kind}Range{end}put": _RANGES for kind in ("Torque", "Force") for end in ("In", "Out")}
 OF_BODIES = {
@@ -78,10 +78,10 @@ def _acts(of: Object, name: str, kind: str) -> bool:
 
 
 def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
-    """Return what an input or output is in the world; nothing for one that has nothing here to be about.
+    """Return the signals of an input or output; empty if its source has no counterpart in the world.
 
-    It is about its source, or about the object that owns it. Of several numbers, each is one: NAME/x, or NAME/low.
-    Call it once all drives are there.
+    The source is given explicitly or is the object that owns the signal. A signal of several numbers is split: NAME/x,
+    or NAME/low. Call this after all drives are added.
     """
     source = source_of(of)
     if source is None:
@@ -107,33 +107,33 @@ def signals_of(of: Object, drives: ModelDrives) -> list[NamedSignal]:
 
 
 def _is_by_its_id(of: Object) -> bool:
-    """Return whether an input is a signal because the model gives it an id, and says nothing else of it."""
+    """Return whether an id is all that the model gives to an input."""
     lines = [] if of.owner is None else of.owner.lines(of.name)
     return {entry.path[depth + 1 :] for entry, _, depth in lines if not entry.is_of_bundle} == {("reference_id",)}
 
 
 def has_motion_signals(of: Object) -> bool:
-    """Return whether a body has inputs or outputs of its pose or velocity: it may move then, even if not dynamic."""
+    """Return whether a body has inputs or outputs of its pose or velocity, and thus may move even if not dynamic."""
     return any(each.is_a(kind) for end in (INPUT, OUTPUT) for each in declared(of, end) for kind in OF_BODIES)
 
 
 def source_of(of: Object) -> Object | None:
-    """Return what an input or output is about, by its source or its owner."""
+    """Return the object that an input or output refers to: its source, or its owner."""
     source = of.get("source")
-    if not isinstance(source, Object) or source.owner is of:  # nothing, or what stands in for it without the bundle
+    if not isinstance(source, Object) or source.owner is of:  # none, or the placeholder used without the bundle
         return of.owner
     return source
 
 
 def shifts(of: Object) -> Object | None:
-    """Return the gear box whose gear a signal is; None for another signal."""
+    """Return the gear box whose gear a signal selects or reports; None for any other signal."""
     source = source_of(of)
     gear = any(map(of.is_a, SELECTIONS)) and source is not None and source.is_a("DriveTrain.GearBox")
     return source if gear else None
 
 
 def _about(of: Object, source: Object, drives: ModelDrives) -> tuple[str, str] | None:
-    """Return the joint or actuator, and the quantity."""
+    """Return the joint or actuator of a signal, and the quantity."""
     if source in drives.shifted and shifts(of) is not None:
         return drives.name(source), SELECTION
     if coordinates := drives.coordinates_of(source):

@@ -17,7 +17,7 @@ class SyntaxFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Names separated by dots, and their places."""
+    """Names separated by dots, and their locations."""
 
     parts: tuple[str, ...]
     places: tuple[LineColumn, ...]
@@ -27,7 +27,7 @@ class Path:
 
     @property
     def at(self) -> LineColumn:
-        """The place of the first name."""
+        """The location of the first name."""
         return self.places[0]
 
 
@@ -41,7 +41,7 @@ class NumberExpression:
 
 @dataclass(frozen=True, slots=True)
 class TextExpression:
-    """A String; file: written as @"path", relative to its file."""
+    """A String. `file`: whether it is written as @"path", relative to its file."""
 
     value: str
     at: LineColumn
@@ -66,7 +66,7 @@ class NameExpression:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """`[a, b]`, or `{a, b}` where `braces`: the members of a value in order."""
+    """`[a, b]`, or `{a, b}` if `braces`: the members of a value in order."""
 
     items: tuple[Expression, ...]
     at: LineColumn
@@ -83,7 +83,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Operands of one precedence, left to right: each of `rest` is an operator, its place and its right operand."""
+    """Operands of one precedence, from left to right. Each of `rest` is an operator, its location and right operand."""
 
     first: Expression
     rest: tuple[tuple[str, LineColumn, Expression], ...]
@@ -131,7 +131,7 @@ Expression = NumberExpression | TextExpression | Keyword | NameExpression | Item
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The path of a type; array: number of `[]` after it."""
+    """The path of a type. `array`: the number of `[]` after it."""
 
     path: Path
     array: int = 0
@@ -139,10 +139,13 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`path is type`, or `path becomes type`: at the top of a file a model or a constant, in a model an attribute.
+    """`path is type` or `path becomes type`: a model or a constant at the top of a file, an attribute in a model.
 
-    modifiers: of const, trait, optional. types: several if separated by `or`; none for a model without a base.
-    value or block: what follows the colon.
+    Attributes:
+        modifiers: Any of const, trait and optional.
+        types: Several if separated by `or`; none for a model without a base.
+        value: The value after the colon, if any.
+        block: The block after the colon, if any.
     """
 
     modifiers: frozenset[str]
@@ -156,13 +159,13 @@ class Declaration:
 
     @property
     def at(self) -> LineColumn:
-        """The place of its name."""
+        """The location of its name."""
         return self.path.at
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`path: value`, or a block of members of `path`."""
+    """`path: value`, or `path:` with a block of members."""
 
     path: Path
     value: Expression | None
@@ -170,7 +173,7 @@ class Assignment:
 
     @property
     def at(self) -> LineColumn:
-        """The place of its path."""
+        """The location of its path."""
         return self.path.at
 
 
@@ -182,13 +185,13 @@ class With:
 
     @property
     def at(self) -> LineColumn:
-        """The place of the first trait's name."""
+        """The location of the first trait's name."""
         return self.traits[0].at
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """`import @"file" as path`; bundles: written with a $, searched for on the search path of bundles."""
+    """`import @"file" as path`. `bundles`: whether it has a $ and is searched for on the bundle search path."""
 
     file: str
     bundles: bool
@@ -205,13 +208,13 @@ class Annotation:
 
     @property
     def at(self) -> LineColumn:
-        """The place of its path, after the point."""
+        """The location of its path, after the dot."""
         return self.path.at
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`fn name(parameters) -> type`: declares a method that is implemented elsewhere. operator: `operator +(...)`."""
+    """`fn name(parameters) -> type`: a method implemented elsewhere. `operator`: whether it is `operator +(...)`."""
 
     name: str
     parameters: tuple[tuple[str, Type], ...]

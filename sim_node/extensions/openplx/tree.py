@@ -1,4 +1,4 @@
-"""The tree of objects that a model consists of: what an object owns that belongs to a world, and its owners."""
+"""The object tree of a model: the owned objects that belong to a world, and their owners."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VISUAL = "Visuals.Geometries.Geometry"
 VACUUM_GRIPPER = "Robotics.EndEffectors.VacuumGripper"
 COLLISION_PAIR = "Simulation.DisableCollisionPair"
 CONTACT_MODEL = "Physics.Interactions.SurfaceContact.Model"
-# What would act on a world or report on it, and does not here, besides what types of bundles declare.
+# Bundles whose types declare objects that would act on a world or report on it, but have no effect here.
 BUNDLES = (
     "Physics",
     "Physics1D",
@@ -31,7 +31,7 @@ BUNDLES = (
     "Terrain",
     "Sensors",
 )
-# Bundles whose values are the defaults of their types: nobody wrote them for a world.
+# Bundles whose values are only defaults of their types, not written for a particular world.
 STANDARD = frozenset({*BUNDLES, "Math", "Visuals"})
 INERT = ("Physics.Signals.", "Terrain.", "Sensors.", "Vehicles.Tracks.")
 PHYSICAL = {
@@ -50,8 +50,8 @@ PHYSICAL = {
 
 
 def owned_of(of: Object) -> Iterator[Object]:
-    """Return the owned objects that a physics tree can contain, in their order."""
-    # Of the attributes of all objects of a model that no line of an owner concerns, most are none of that.
+    """Yield the owned objects that a physics tree can contain, in order."""
+    # Most attributes are not such objects. The answer is cached per model, unless a line of an owner concerns them.
     known = of.model.learned.setdefault("physical", {})
     for name in of.names():
         if name in of.outer or name not in known:
@@ -69,7 +69,7 @@ def owned_of(of: Object) -> Iterator[Object]:
 
 
 def _is_part(of: Object, name: str) -> bool:
-    """Return whether an attribute is an object of the tree, and not one that a type of the known bundles declares."""
+    """Return whether an attribute is an object of the tree that no type of the known bundles declares by itself."""
     type_ = of.slot_type(name)
     if type_ is None or type_.array or not _physical(type_.kinds):
         return False
@@ -83,7 +83,7 @@ def _physical(kinds: tuple[Any, ...]) -> bool:
 
 
 def _acts(ancestors: frozenset[str]) -> bool:
-    """Return whether an object of a type belongs to a world: because it becomes part of it, or is to be reported."""
+    """Return whether objects of a type matter to a world: because they become part of it, or must be reported."""
     return bool(ancestors & PHYSICAL) or any(name.startswith(INERT) for name in ancestors)
 
 
@@ -93,12 +93,12 @@ def _refuse_itself(of: Object) -> None:
 
 
 def is_standard(source: Source) -> bool:
-    """Return whether a file is of a standard bundle."""
+    """Return whether a file belongs to a standard bundle."""
     return source.scope[-1].name.partition(".")[0] in STANDARD
 
 
 def path_below(of: Object, root: Object) -> str | None:
-    """Return the names from a system down to an object in it."""
+    """Return the path NAME/NAME from a system down to an object in it; None if the object is not in it."""
     names: list[str] = []
     for at in of.owners():
         if at is root:

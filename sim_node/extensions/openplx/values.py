@@ -17,14 +17,14 @@ MAX_INT = 2**63 - 1
 
 
 class Undefined:
-    """The value of an unassigned name; `of` is its description."""
+    """The value of an unassigned name. `of` is its description."""
 
     def __init__(self, of: str) -> None:
         self.of = of
 
 
 class Opaque:
-    """A value of an unknown type; all operations with it are opaque, too."""
+    """A value of an unknown type. The results of all operations with it are opaque, too."""
 
 
 OPAQUE = Opaque()
@@ -32,14 +32,14 @@ OPAQUE = Opaque()
 
 @dataclass(frozen=True, slots=True)
 class BoundMethod:
-    """A method that is referred to but not called."""
+    """A method that is referenced but not called."""
 
     name: str
     call: Callable[..., Any]
 
 
 class _Componentwise:
-    """Sums and multiples by a Real, by component."""
+    """Component-wise sums, and products with a Real."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class _Vector(_Scaled):
     __slots__ = ()
 
     def __mul__(self, other: Any) -> Any:
-        """Return the dot product of two vectors, or a multiple."""
+        """Return the dot product of two vectors, or the product with a Real."""
         return self.dot(other) if type(other) is type(self) else self._times(other)
 
     def dot(self, other: Any) -> Real:
@@ -87,7 +87,7 @@ class _Vector(_Scaled):
         return math.hypot(*components(self))
 
     def normal(self) -> Any:
-        """Return the unit vector of this direction. Raises ValueError for zero."""
+        """Return the unit vector in this direction. Raises ValueError for zero."""
         length = self.length()
         if not 0.0 < length < math.inf:
             raise ValueError("a vector without a direction has no normal")
@@ -129,13 +129,13 @@ class Quat(_Scaled):
     w: Real = 1.0
 
     def __mul__(self, other: Any) -> Any:
-        """Return the product, whose right factor rotates first, or a multiple."""
+        """Return the product with a quaternion, whose right factor rotates first, or with a Real."""
         if not isinstance(other, Quat):
             return self._times(other)
         return Quat(*quaternions.multiply(components(self), components(other)).tolist())
 
     def __truediv__(self, other: Any) -> Any:
-        """Return the product with the inverse, or a multiple."""
+        """Return the product with the inverse of a quaternion, or the quotient by a Real."""
         return self * other.inverse() if isinstance(other, Quat) else _Scaled.__truediv__(self, other)
 
     def conj(self) -> Quat:
@@ -219,7 +219,7 @@ class Matrix4x4(_Matrix):
 
 @dataclass(frozen=True, slots=True)
 class AffineTransform:
-    """A rotation, then a translation: child coordinates to the parent's."""
+    """A rotation followed by a translation, from child to parent coordinates."""
 
     position: Vec3 = Vec3()
     rotation: Quat = Quat()
@@ -239,7 +239,7 @@ class AffineTransform:
         return AffineTransform.of(poses.compose(self.pose(), other.pose()))
 
     def inverse(self) -> AffineTransform:
-        """Return the inverse: the parent in the child."""
+        """Return the inverse: the transform from parent to child coordinates."""
         return AffineTransform.of(poses.invert(self.pose()))
 
 
@@ -251,11 +251,11 @@ class Line:
     end: Vec3 = Vec3()
 
     def length(self) -> Real:
-        """Return the distance of its ends."""
+        """Return the distance between its ends."""
         return (self.end - self.start).length()  # type: ignore[no-any-return]
 
 
-# Models of the Math bundle that are values here.
+# Models of the Math bundle that are represented as values.
 VALUES: dict[str, type] = {
     f"Math.{kind.__name__}": kind for kind in (Vec2, Vec3, Quat, Matrix3x3, Matrix4x4, AffineTransform, Line)
 }
@@ -268,12 +268,12 @@ def is_real(value: object) -> bool:
 
 
 def components(value: Any) -> tuple[Any, ...]:
-    """Return the members of a value in their order."""
+    """Return the members of a value in order."""
     return tuple(getattr(value, name) for name in members(type(value)))
 
 
 def members(kind: type) -> tuple[str, ...]:
-    """Return the names of the members of a kind of value."""
+    """Return the names of the members of a type of value."""
     return _MEMBERS.get(kind, ())
 
 
@@ -281,7 +281,7 @@ _MEMBERS = {kind: tuple(part.name for part in fields(kind)) for kind in VALUES.v
 
 
 def with_member(value: Any, name: str, member: Any) -> Any:
-    """Return the value with another member."""
+    """Return a copy of the value with one member replaced."""
     return replace(value, **{name: member})
 
 

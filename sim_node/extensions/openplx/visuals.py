@@ -1,4 +1,4 @@
-"""Meshes of models, in the file or in files of their own; and visuals: shapes only seen, with colours and textures."""
+"""Meshes of models, inline or in separate files, and visuals: shapes without contacts, with colours and textures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_node.world.surfaces import Material
 from sim_node.world.systems import ContactGeometry
 from sim_node.world.triangles import Triangles, hull_of, solid_of
 
-# A hull that is larger than its mesh by more is reported.
+# A convex hull whose volume exceeds that of its mesh by more than this fraction is reported.
 HULL_TOLERANCE = 0.01
 
 
@@ -49,7 +49,7 @@ def _external(of: Object) -> Geometry:
 
 
 def file_of(of: Object, name: str) -> Path:
-    """Return the file that an attribute names, relative to the file that says so. Raises Fault."""
+    """Return the file that an attribute names, relative to the file that assigns it. Raises Fault."""
     reference = of.value(name)
     if not isinstance(reference, str):
         raise Fault(line_of(of, name), f"{name} has no value")
@@ -61,13 +61,13 @@ def file_of(of: Object, name: str) -> Path:
 
 
 def mesh_notes(made: Geometry, *, massive: bool) -> Iterator[str]:
-    """Yield how mass and contacts of a mesh differ from it."""
+    """Yield notes on how the simulated mass and contacts differ from a mesh."""
     try:
         triangles = scaled_triangles(made)
         hull = solid_of(hull_of(triangles.vertices))[0]
         closed = triangles.is_closed()
         volume = solid_of(triangles)[0] if closed else hull
-    except (ValueError, ImportError):  # reported with the shape, or nothing to compute with
+    except (ValueError, ImportError):  # reported with the shape, or a dependency is missing
         return
     if massive and not closed:
         yield "its triangles are not closed; its mass is that of its convex hull"
@@ -96,20 +96,20 @@ def _listed(of: Object, name: str) -> list[Any]:
 
 
 TEXTURED = "Visuals.Materials.TextureMaterial"
-# What a material is seen by: itself, or what it has for visible light.
+# The attribute of a material for visible light; without it, the material itself is used.
 _VISIBLE = "visible"
 Note = Callable[[Object, str], None]
 
 
 def visual_of(of: Object, note: Note) -> ContactGeometry | None:
-    """Return a visual as a shape without mass and contacts; None for types that are not supported.
+    """Return a visual as a shape without mass and contacts; None for unsupported types.
 
     Args:
         of: The visual.
-        note: Reports what is not as an object says.
+        note: Reports where the rendering differs from an object's specification.
 
     Raises:
-        Fault: Numbers are out of range, or a file cannot be read.
+        Fault: A number is out of range, or a file cannot be read.
     """
     made = placed_shape(of)
     if made is None:
@@ -138,7 +138,7 @@ def _colour(of: Object) -> FloatArray | None:
 
 
 def _numbers(tint: Any) -> list[float] | None:
-    """Return the parts of a colour: {r, g, b, a}, or those of an object with these attributes."""
+    """Return the components of a colour: {r, g, b, a}, or those of an object with these attributes."""
     if isinstance(tint, Object):
         parts = [tint.value(name) for name in "rgba" if tint.has(name)]
     elif isinstance(tint, tuple):

@@ -1,4 +1,4 @@
-"""Scenarios: what happens in a run, what must hold in it, and verdicts on that which repeat."""
+"""Scenarios: events of a run, expectations on it, and reproducible verdicts."""
 
 from sim_node.lazy import public
 

@@ -1,4 +1,4 @@
-"""What actions share: the run that they act on, and effects that they begin and end."""
+"""Common functions of actions: the run that they act on, and the effects that they begin and end."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from sim_node.world.bases import Base
 from sim_node.world.quantities import Number
 
 F = TypeVar("F", bound=Callable[..., str])
-# Of an effect; 0 for as long as the run goes on.
+# The duration of an effect; 0 for the rest of the run.
 Seconds = Annotated[float, Number(0.0, 1e9)]
 
 
 def action(name: str) -> Callable[[F], F]:
-    """Register a function of a run as a request, which is carried out between two ticks.
+    """Register a function of a run as a request, which is executed between two ticks.
 
     Args:
         name: The name of the request, and of the action in world files.
 
     Returns:
-        The decorator. The function is declared as those of `request`, but for its first argument. A KeyError, a
-        ValueError or a TypeError that it raises rejects the request.
+        The decorator. The function is declared like those of `request`, except for its first argument. If it raises
+        a KeyError, ValueError or TypeError, the request is rejected.
     """
 
     def enter(function: F) -> F:
@@ -53,24 +53,24 @@ def action(name: str) -> Callable[[F], F]:
 
 
 def begin(run: Simulation, kind: str, of: str, seconds: float = 0.0, **arguments: Any) -> None:
-    """Begin an effect, in place of the one of its kind on the same thing.
+    """Begin an effect, which replaces any effect of the same kind on the same target.
 
     Args:
         run: The run.
         kind: Its entry in EFFECTS.
-        of: What it is an effect on.
-        seconds: How long it lasts; 0 for as long as the run goes on.
+        of: Its target.
+        seconds: Its duration, s; 0 for the rest of the run.
         arguments: Its arguments.
     """
     table = timetable_of(run)
     until = run.steps + max(table.steps_in(round(seconds * 1e9)), 1) if seconds else None
     lasting = Lasting(kind, of, run.steps, until, arguments)
-    EFFECTS[kind].apply(run, lasting)  # raises before anything has begun
+    EFFECTS[kind].apply(run, lasting)  # raises before the effect begins
     table.begin(lasting)
 
 
 def end(run: Simulation, kind: str, of: str) -> bool:
-    """End an effect; return whether it lasted."""
+    """End an effect. Return whether it was in force."""
     lasting = timetable_of(run).drop(kind, of)
     if lasting is not None:
         EFFECTS[kind].end(run, lasting)
@@ -78,22 +78,22 @@ def end(run: Simulation, kind: str, of: str) -> bool:
 
 
 class JointEffect(Effect):
-    """An effect that acts together with all that last of some kinds."""
+    """An effect that acts together with all other effects of certain kinds."""
 
     kinds: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def act(self, run: Simulation, of: Lasting, every: Sequence[Lasting]) -> None:
-        """Let all act on the next step that are in force; `of` is one of them, or has just ended."""
+        """Apply all effects in force to the next step. `of` is one of them, or has just ended."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Let it act with the others."""
+        """Apply it together with the others."""
         every = self._in_force(run)
         every[lasting.kind, lasting.of] = lasting
         self.act(run, lasting, list(every.values()))
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Leave what else lasts."""
+        """Apply the remaining effects."""
         self.act(run, lasting, list(self._in_force(run).values()))
 
     def _in_force(self, run: Simulation) -> dict[tuple[str, str], Lasting]:
@@ -102,7 +102,7 @@ class JointEffect(Effect):
 
 
 def lasting(seconds: float) -> str:
-    """Return how long something lasts, for the end of a sentence."""
+    """Return a duration as the end of a sentence."""
     return f" for {seconds:g} s" if seconds else ""
 
 
@@ -119,7 +119,7 @@ def vehicle_of(run: Simulation, name: str) -> str:
 
 
 def described(run: Simulation, vehicle: str) -> Multirotor | Base:
-    """Return what the world says of a vehicle that it has."""
+    """Return the description of a vehicle in the world."""
     every: tuple[Multirotor | Base, ...] = (*run.world.of(Multirotor), *run.world.of(Base))
     return next(each for each in every if each.name == vehicle)
 
@@ -136,6 +136,6 @@ def sensor_of(run: Simulation, vehicle: str, types: tuple[str, ...], instance: i
 
 
 def isolate(run: Simulation, sensor: str) -> None:
-    """Let a sensor measure alone, so that it may be altered. Raises KeyError if there is none."""
+    """Separate a sensor from those that are measured together with it, so that it can be altered. Raises KeyError."""
     if len(run.sensors[sensor].together) > 1:
         run.change(run.world)

@@ -1,4 +1,4 @@
-"""What failures make of the measurements of a sensor: each is a function of a few numbers and of the run's seed."""
+"""The effects of failures on the measurements of a sensor, as functions of a few parameters and the run's seed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SENSOR = "sensor"
 
 @dataclass(frozen=True)
 class Failing:
-    """A failure of a sensor while a measurement is made.
+    """A failure of a sensor at the time of a measurement.
 
     Attributes:
         sensor: The sensor.
         type: The failure.
-        numbers: What is known of it, by name.
+        numbers: Its parameters by name.
         since: The step at which it began.
         step_ns: The time between two steps, ns.
         seed: The run's seed.
@@ -42,7 +42,7 @@ class Failing:
     seed: int
 
     def random(self, step: int) -> np.random.Generator:
-        """Return the random numbers of a step: the same whenever they are asked for."""
+        """Return the random generator of a step, which always gives the same numbers."""
         return stream(self.seed, self.sensor, f"{self.type} {step}")
 
     def seconds(self, step: int) -> float:
@@ -50,11 +50,11 @@ class Failing:
         return (step - self.since) * self.step_ns * 1e-9
 
     def steps(self, name: str) -> int:
-        """Return a number of seconds in whole steps."""
+        """Return a parameter in seconds as a whole number of steps."""
         return round(float(self.numbers[name]) * 1e9 / self.step_ns)
 
     def on_channels(self, measured: Array, altered: npt.ArrayLike) -> Array:
-        """Return a measurement with some of its numbers replaced: those of its channels, or all."""
+        """Return a measurement with the failing channels replaced, or all if none are given."""
         channels = self.numbers.get("channels")
         found = np.array(measured, np.float64)
         if channels is None:
@@ -64,18 +64,18 @@ class Failing:
         return found
 
     def vector(self, name: str) -> Array:
-        """Return numbers for the channels of a measurement: one for all, or one for each."""
+        """Return a parameter with one number for all channels of a measurement, or one for each."""
         numbers = np.asarray(self.numbers[name], np.float64)
         return np.asarray(numbers[0]) if numbers.size == 1 else numbers
 
     @cached_property
     def origin(self) -> tuple[float, float, float] | None:
-        """Where on Earth a receiver's errors are in metres; None for sensors that measure in their own units."""
+        """The geodetic origin for errors of a GNSS receiver in metres; None for other sensors."""
         given = self.numbers.get("origin")
         return None if given is None else (given[0], given[1], given[2])
 
     def add(self, measured: Array, error: npt.ArrayLike) -> Array:
-        """Return a measurement with an error added: of a receiver in m east, north and up, and m/s."""
+        """Add an error to a measurement, for a GNSS receiver in m east, north and up, and m/s."""
         numbers, found = np.asarray(error, np.float64), np.array(measured, np.float64)
         if self.origin is None:
             found[self.numbers.get("channels") or slice(None)] += numbers
@@ -89,15 +89,15 @@ class Failing:
         return found
 
 
-# Returns how many steps later than usual a measurement of a step comes; None if it is lost.
+# Returns the additional delay of a measurement at a step, in steps; None if it is lost.
 Later = Callable[[Failing, int], int | None]
-# Returns what is published of a measurement, given the step, what was measured and what was published before.
+# Returns the published measurement, given the step, the measurement and the previously published one.
 Alter = Callable[[Failing, int, Array, Array | None], Array]
 
 
 @dataclass(frozen=True)
 class FailureType:
-    """A type of failure of sensors. about: what it does; later, altered: as of an Alteration."""
+    """A type of failure of sensors. `about` describes it; `later` and `altered` are like those of an Alteration."""
 
     about: str
     later: Later = lambda failing, step: 0
@@ -121,12 +121,12 @@ class Failures:
         self.sound: Array | None = None
 
     def later(self, step: int) -> int | None:
-        """Return how many steps later than usual a measurement is published; None if it is lost."""
+        """Return the additional delay of a measurement, in steps; None if it is lost."""
         found = [FAILURE_TYPES[each.type].later(each, step) for each in self.of]
         return None if None in found else sum(each for each in found if each is not None)
 
     def altered(self, step: int, measured: Array, before: Array | None) -> Array:
-        """Return what is published of a measurement."""
+        """Return the measurement as it is published."""
         self.sound = measured
         for each in self.of:
             measured = FAILURE_TYPES[each.type].altered(each, step, measured, before)
@@ -134,7 +134,7 @@ class Failures:
 
 
 def alteration_of(lasting: Sequence[Lasting], seed: int, step_ns: int) -> Alteration:
-    """Return what effects on a sensor make of its measurements."""
+    """Return the alteration of a sensor's measurements by its effects."""
     return Failures(
         tuple(
             Failing(each.arguments["sensor"], each.arguments["type"], each.arguments, each.since, step_ns, seed)
@@ -144,12 +144,12 @@ def alteration_of(lasting: Sequence[Lasting], seed: int, step_ns: int) -> Altera
 
 
 def _off(failing: Failing, step: int) -> int | None:
-    """Lose all, unless only a part of the sensor is off, which then measures zero."""
+    """Lose all measurements, unless only some channels are off, which then measure zero."""
     return None if failing.numbers.get("channels") is None else 0
 
 
 def _garbage(failing: Failing, step: int, measured: Array, before: Array | None) -> Array:
-    """Random numbers up to twice as large as what can be measured."""
+    """Return random numbers of up to twice the largest measurement; for receivers, anywhere on Earth."""
     drawn = failing.random(step).uniform(-1.0, 1.0, measured.shape)
     if failing.origin is not None:
         return np.asarray(drawn * np.resize([90.0, 180.0, 1e4, 100.0, 100.0, 100.0], measured.shape))
@@ -159,7 +159,7 @@ def _garbage(failing: Failing, step: int, measured: Array, before: Array | None)
 
 
 def _wrong(failing: Failing, step: int, measured: Array, before: Array | None) -> Array:
-    """Multiply by the factor; the place of a receiver is as many times as far from the origin of the world."""
+    """Multiply by the factor. For a receiver, this scales the position relative to the origin of the world."""
     factor = float(failing.numbers["gain"])
     if failing.origin is None:
         return failing.on_channels(measured, factor * np.asarray(measured, np.float64))
@@ -168,14 +168,14 @@ def _wrong(failing: Failing, step: int, measured: Array, before: Array | None) -
 
 
 def _stuck(failing: Failing, step: int, measured: Array, before: Array | None) -> Array:
-    """Repeat what was published before."""
+    """Repeat the previously published measurement."""
     if before is None:
         return measured
     return before if failing.numbers.get("channels") is None else failing.on_channels(measured, before)
 
 
 def _slow(failing: Failing, step: int) -> int | None:
-    """Lose all but one of so many measurements, counted by time."""
+    """Lose all measurements except the first in each period."""
     period = max(failing.steps("period"), 1)
     rate = max(round(1e9 / (float(failing.numbers["rate"]) * failing.step_ns)), 1)
     return 0 if (step - failing.since) % period < rate else None

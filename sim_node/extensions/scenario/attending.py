@@ -1,4 +1,4 @@
-"""Scenarios as a part of runs: what happens is carried out and reported by the session."""
+"""Scenarios as a part of runs: the session executes and reports their events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Attending(Attendant):
-    """What lets a scenario act on a session.
+    """Connects a scenario to a session.
 
     Args:
         simulation: The run.
@@ -24,7 +24,7 @@ class Attending(Attendant):
         self._simulation = simulation
 
     def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
-        """Take what carries out requests, and what receives lines of text for the user."""
+        """Set the executor of requests, and the receiver of lines of text for the user."""
         from sim_node.extensions.scenario.timetable import surroundings_of
 
         around = surroundings_of(self._simulation)
@@ -35,7 +35,7 @@ class Scenarios(RunPart):
     """The scenario of a run."""
 
     def attend(self, simulation: Simulation, *, shown: bool) -> Attendant | None:
-        """Return what goes with a run that has events."""
+        """Return the attendant of a run with events, otherwise None."""
         return Attending(simulation) if events_of(simulation.world) else None
 
 

@@ -1,4 +1,4 @@
-"""Certificates: what a verdict is of, so that anyone can see whether the same run has it again."""
+"""Certificates: the identity of a run with its verdict, so that anyone can check that the run is reproducible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.world import World, WorldError
 from sim_node.world.writers.yaml import to_yaml
 
 FORMAT = 1
-# Packages that compute what happens in a run.
+# Packages that affect the results of a run.
 _PACKAGES = ("sim_node", "mujoco", "numpy", "numba", "scipy")
 
 
@@ -29,12 +29,12 @@ class CertificateFault(Exception):
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a run was, and the verdict on it.
+    """The identity of a run, and the verdict on it.
 
     Attributes:
         scenario: The name of the scenario.
         world: The path of the world, or the name of a shipped one.
-        world_digest: SHA-256 of the world and of the files that it is made of.
+        world_digest: SHA-256 of the world and its files.
         case: The number of the run.
         seed: Its seed.
         values: Its varied numbers by key path.
@@ -43,11 +43,11 @@ class Certificate:
         reason: Why it is not a pass.
         robustness: The least robustness of all expectations, or None.
         violated: The expectation that was violated first, or empty.
-        violated_at: When, s of simulation time, or None.
+        violated_at: The simulation time of the violation, s, or None.
         each: The robustness of each expectation, or None.
-        digest: SHA-256 of the samples of its signals and of its state at the end; empty if there is none.
-        autopilot: What flew instead of the world's autopilots: px4, ardupilot, or empty.
-        versions: Versions of Python, of packages that compute a run, and the machine.
+        digest: SHA-256 of the samples of its signals and of its final state; empty if there is none.
+        autopilot: The autopilot that replaced those of the world: px4, ardupilot, or empty.
+        versions: Versions of Python and of the packages that affect a run, and the machine.
     """
 
     scenario: str
@@ -68,11 +68,11 @@ class Certificate:
     autopilot: str = ""
 
     def line(self) -> str:
-        """Return it as a line of JSON."""
+        """Return the certificate as a line of JSON."""
         return json.dumps({"certificate": FORMAT, **asdict(self)}, ensure_ascii=False, allow_nan=False)
 
     def differences(self, other: Certificate) -> list[str]:
-        """Return what differs in another certificate of the same case, as sentences; what it is of comes first."""
+        """Return the differences to another certificate of the same case, as sentences; the inputs come first."""
         found = []
         for name in ("world_digest", "seed", "duration_ns", "verdict", "robustness", "violated_at", "digest"):
             mine, theirs = getattr(self, name), getattr(other, name)
@@ -87,23 +87,23 @@ class Certificate:
 
 
 def certificate(line: str) -> Certificate:
-    """Return the certificate of a line of JSON.
+    """Parse a certificate from a line of JSON.
 
     Raises:
-        CertificateFault: It is none.
+        CertificateFault: The line is not a certificate.
     """
     try:
         data = json.loads(line)
         if data.pop("certificate") != FORMAT:
             raise CertificateFault(f"a certificate of another format; allowed: {FORMAT}")
-        data.setdefault("autopilot", "")  # of earlier certificates
+        data.setdefault("autopilot", "")  # missing in earlier certificates
         return Certificate(**{each.name: data[each.name] for each in fields(Certificate)})
     except (ValueError, KeyError, TypeError, AttributeError):
         raise CertificateFault("not a certificate of sim_node test") from None
 
 
 def read_certificate(reference: str) -> Certificate:
-    """Return a certificate by the file and the number of its case: FILE, or FILE:CASE.
+    """Read a certificate by file and case number: FILE, or FILE:CASE.
 
     Raises:
         CertificateFault: There is none.
@@ -130,13 +130,13 @@ def read_certificate(reference: str) -> Certificate:
 
 
 def tally(found: Iterable[Certificate]) -> str:
-    """Return how many runs have each verdict, in words; the best first."""
+    """Return the number of runs with each verdict as text, the best verdict first."""
     counts = Counter(each.verdict for each in found)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict])
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what computes a run."""
+    """Return the versions of the software that affects a run."""
     found = {"python": platform.python_version(), "machine": f"{sys.platform} {platform.machine()}"}
     return found | {name: _version(name) for name in _PACKAGES}
 
@@ -149,11 +149,11 @@ def _version(package: str) -> str:
 
 
 def digest_of(world: World) -> str:
-    """Return the SHA-256 of a world and of its files, wherever they are."""
+    """Return the SHA-256 of a world and of the contents of its files, independent of their paths."""
     found = hashlib.sha256()
     try:
         found.update(to_yaml(world, lambda path: Path(path).name).encode())
-    except WorldError:  # world files cannot express it, as of a world in Python, whose script is among its files
+    except WorldError:  # not expressible as a world file, such as a world in Python, whose script is among its files
         found.update(world.name.encode())
     paths = {path.resolve() for path in world.files}
     paths.update(shape.file.resolve() for body in world.bodies for shape in body.geometry if shape.file is not None)

@@ -149,7 +149,7 @@ def _test(scenarios: Sequence[Scenario], plan: RunPlan, output: Path, *, resume:
 
 
 def lines_of(tested: Tested, width: int = 0) -> list[str]:
-    """Return what is printed of a scenario: a line with its verdict, and how to repeat and to see what did not pass."""
+    """Return the output for a scenario: a line with its verdict, and commands to repeat and view failed runs."""
     certificates, worst = tested.certificates, tested.worst
     several = len(certificates) > 1
     held = _margin(certificates[0]) if worst == PASS else ""
@@ -176,7 +176,7 @@ def _margin(certificate: Certificate) -> str:
 
 
 def _again(arguments: argparse.Namespace) -> int:
-    """Run the run of a certificate, and print whether it is the same."""
+    """Repeat the run of a certificate, and print whether the result is the same."""
     refuse(
         arguments,
         "--again",
@@ -209,7 +209,7 @@ def _list(scenarios: Sequence[Scenario]) -> int:
 
 
 def _summarise(tested: Sequence[Tested]) -> int:
-    """Print how many runs there were, and return the exit code."""
+    """Print the number of runs, and return the exit code."""
     found = [each for one in tested for each in one.certificates]
     print(f"{counted(len(tested), 'scenario')}, {counted(len(found), 'run')}: {tally(found)}")
     verdicts = {each.verdict for each in found}
@@ -225,7 +225,7 @@ def _json(tested: Sequence[Tested]) -> str:
 
 
 def _clear(folder: Path) -> None:
-    """Remove the results of an earlier test from a folder, and nothing else."""
+    """Remove only the results of an earlier test from a folder."""
     shutil.rmtree(folder / BAGS, ignore_errors=True)
     (folder / CERTIFICATES).unlink(missing_ok=True)
 

@@ -1,6 +1,6 @@
-"""Effects: what lasts in a run, such as a gust or a failure. A new kind is an entry of EFFECTS.
+"""Effects that last for some time in a run, such as a gust or a failure. To add a kind, register it with `effect`.
 
-An effect is applied before every step that it lasts for, so that it needs no state but its arguments.
+An effect is applied before every step of its duration, so that it needs no state except its arguments.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Lasting:
 
     Attributes:
         kind: Its entry in EFFECTS.
-        of: What it is an effect on; a second one of its kind on the same thing replaces it.
+        of: Its target. A second effect of the same kind on the same target replaces it.
         since: The step at which it began.
         until: The step at which it ends; None for never.
-        arguments: Numbers and texts by name, and lists of them.
+        arguments: Numbers, strings, and lists of them, by name.
     """
 
     kind: str
@@ -33,13 +33,13 @@ class Lasting:
 
 
 class Effect:
-    """A kind of effect. By default it acts by itself as long as it lasts, such as an alteration of a sensor."""
+    """A kind of effect. By default it does nothing itself, like an alteration of a sensor."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Let it act on the next step. Called before each; raises ValueError or KeyError if it cannot."""
+        """Apply it to the next step. Called before each step; raises ValueError or KeyError if it cannot be applied."""
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Undo what `apply` has left."""
+        """Undo the changes of `apply`."""
 
 
 EFFECTS: Registry[str, Effect] = Registry(

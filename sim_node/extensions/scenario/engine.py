@@ -14,6 +14,6 @@ def open_timetable(world: World, layout: Layout, columns: Columns) -> Engine | N
     """Return the timetable of a world, if it has events."""
     if not events_of(world):
         return None
-    from sim_node.extensions.scenario.timetable import Timetable  # here: most worlds have none
+    from sim_node.extensions.scenario.timetable import Timetable  # here, because most worlds have no events
 
     return Timetable(world, columns)

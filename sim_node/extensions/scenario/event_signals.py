@@ -1,4 +1,4 @@
-"""Signals of what happened: whether an event has, and whether all went well."""
+"""Signals of events: whether an event has happened, and whether all actions have succeeded."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sim_node.text import did_you_mean
 
 
 class LogProbe(Probe):
-    """Something of what has happened so far: all of its state is that of the run."""
+    """A predicate on the log of events so far. It has no state of its own."""
 
     def __init__(self, run: Any, of: Callable[[Sequence[Happened]], bool]) -> None:
         self._run, self._of = run, of
 
     def sample(self) -> float:
-        """Return whether it is so."""
+        """Return whether the predicate is true."""
         return float(self._of(happened(self._run)))
 
 
 @signal_kind("happened(EVENT)", "whether an event of the scenario has happened", "", truth=True)
 def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how it is read whether an event has happened."""
+    """Return the reading of whether an event has happened."""
     known = names_of(events_of(run.world))
     if names[0] not in known:
         raise FormulaError(f"no event {names[0]!r}{did_you_mean(names[0], known)}")
@@ -37,5 +37,5 @@ def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> S
     "events_succeed()", "whether all actions of the scenario so far have worked", "", least=0, most=0, truth=True
 )
 def events_succeed(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how it is read whether no action has failed."""
+    """Return the reading of whether no action has failed."""
     return SignalReading((LogProbe(run, lambda log: not any(each.error for each in log)),))

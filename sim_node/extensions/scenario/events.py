@@ -1,4 +1,4 @@
-"""What happens in a run: the section `scenario` of world files, whose events have a trigger and actions."""
+"""Events of a run: the section `scenario` of world files, whose events have a trigger and actions."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from sim_node.world.readers.yaml_values import Value, read_parameters
 from sim_node.world.writers.values import plain
 
 TRIGGERS = ("at", "between", "every", "when", "after")
-# Requests that end the time in which a scenario happens.
+# Requests that are not allowed as actions, because they control the run itself.
 NOT_ACTIONS = ("step", "reset", "load", "unload")
-# Under which a value stands that is given in place of a mapping of arguments.
+# The key of a value that is given instead of a mapping of arguments.
 _ALONE = ""
 _MAX_TIMES = 10**9
 
 
 @dataclass(frozen=True)
 class ScenarioAction:
-    """Something that is done in a run: a request, and its arguments.
+    """An action in a run: a request and its arguments.
 
     Attributes:
         name: The request; see `sim_node.simulation.requests.REQUESTS`.
-        arguments: Its arguments by name; one under the empty name is the first.
-        place: Where the file gives the name.
-        places: Where it gives each argument.
+        arguments: Its arguments by name; an argument with an empty name is the first.
+        place: The location of the name in the file.
+        places: The location of each argument.
     """
 
     name: str
@@ -54,8 +54,8 @@ class ScenarioAction:
         return hash(self.name)
 
     def given(self) -> dict[str, Any]:
-        """Return the arguments as the request needs them. Raises KeyError for an unknown action, and ValueError."""
-        from sim_node.simulation.requests import REQUESTS  # here: other worlds do without requests
+        """Return the arguments in the form that the request needs. Raises KeyError (unknown action) and ValueError."""
+        from sim_node.simulation.requests import REQUESTS  # here, because other worlds do not need requests
 
         request = REQUESTS[self.name]
         found = {name: value for name, value in self.arguments.items() if value is not None}
@@ -80,7 +80,7 @@ class Actions(Plain):
         return either(about, _actions, listing("", _actions))
 
     def read(self, value: Value, context: Any) -> Any:
-        """Read actions; their arguments are checked with the world."""
+        """Read actions. Their arguments are checked together with the world."""
         before = len(value.report.errors)
         entries = value.items() if isinstance(value.node, Sequence) else [value]
         found = tuple(action for entry in entries for action in _read(entry))
@@ -102,7 +102,7 @@ class Actions(Plain):
 
 
 class EventCondition(Text):
-    """A formula over signals, which is checked with the world."""
+    """A formula over signals, which is checked together with the world."""
 
     def read(self, value: Value, context: Any) -> str:
         """Read a text."""
@@ -167,13 +167,13 @@ class Event:
 
     @rule
     def is_whole(self) -> Iterator[Fault]:
-        """Yield keys that mean nothing here."""
+        """Yield keys that are not allowed here."""
         if self.between_ns is not None and self.between_ns[0] > self.between_ns[1]:
             yield "between", "the second time is before the first"
 
     @property
     def most(self) -> int:
-        """How often it happens at most."""
+        """The maximum number of times that it happens."""
         repeats = self.every_ns is not None or bool(self.after) or not self.trigger
         return self.times or (_MAX_TIMES if repeats else 1)
 
@@ -191,7 +191,7 @@ def events_of(world: World) -> tuple[Event, ...]:
 
 
 def missions_of(world: World, events: tuple[Event, ...]) -> Iterator[tuple[ScenarioAction, Path]]:
-    """Yield the actions that send a mission file beside the file of the world, with its path."""
+    """Yield the actions that send a mission file beside the world's file, with the path of the mission."""
     for action in (action for event in events for action in event.do if action.name == "mission"):
         named = action.arguments.get("file", action.arguments.get(_ALONE))
         written = Path(action.place.where.file) if action.place.where.line else next(iter(world.files), None)
@@ -200,7 +200,7 @@ def missions_of(world: World, events: tuple[Event, ...]) -> Iterator[tuple[Scena
 
 
 def _mission_faults(path: Path) -> Iterator[str]:
-    from sim_node.mavlink.mission.plan import read_plan  # here: other worlds do without MAVLink
+    from sim_node.mavlink.mission.plan import read_plan  # here, because other worlds do not need MAVLink
 
     try:
         read_plan(path.read_text(encoding="utf-8"), path.name)
@@ -222,7 +222,7 @@ class Events(Kind[Event]):
     """Events of a run."""
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return names that are taken or unknown, formulas and actions that are none."""
+        """Return problems: names that are taken or unknown, and invalid formulas and actions."""
         events = self.parts(world)
         if not events:
             return
@@ -245,12 +245,12 @@ class Events(Kind[Event]):
                     yield problem(place.value if place else action.place, ".do.mission", fault)
 
     def remarks(self, world: World) -> Iterator[Problem]:
-        """Return what actions name and the world does not have at its start, unless they spawn something themselves."""
+        """Return remarks on names in actions that the world lacks at its start, unless actions spawn entities."""
         events = self.parts(world)
         actions = [(partial(_problem, event, index), each) for index, event in enumerate(events) for each in event.do]
         if not actions or any(action.name == "spawn" for _, action in actions):
             return
-        from sim_node.simulation.requests import REQUESTS, NameOf  # here: other worlds do without requests
+        from sim_node.simulation.requests import REQUESTS, NameOf  # here, because other worlds do not need requests
 
         known: dict[str, Collection[str]] = {}
         for problem, action in actions:
@@ -269,17 +269,17 @@ class Events(Kind[Event]):
                     yield problem(at, f".do.{action.name}", message)
 
     def misfits(self, run: Any) -> Iterator[Problem]:
-        """Return conditions over signals that the run does not have, or that are known only at its end."""
+        """Return problems of conditions: signals that the run does not have, or values known only at its end."""
         for index, event in enumerate(self.parts(run.world)):
             if event.when and (fault := _condition_fault(run, event.when)):
                 yield _problem(event, index, event.when_place, ".when", fault)
 
     def renamed(self, part: Event, rename: Rename) -> None:
-        """Return None: what happens is defined by the file that is run."""
+        """Return None, because the file that is run defines the events."""
 
 
 def _problem(event: Event, index: int, at: Place, below: str, message: str) -> Problem:
-    """Return a problem of an event, by its index: at a place if there is one, or else at the event."""
+    """Return a problem of an event, at a location if there is one, or else at the event."""
     key = at.key or (event.place.key or f"scenario[{index}]") + below
     return Problem(at.where if at.where.line else event.place.where, key, message)
 

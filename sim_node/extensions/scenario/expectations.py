@@ -1,4 +1,4 @@
-"""The section `expect` of world files: what must hold in a run, as formulas over signals; also made in Python."""
+"""The section `expect` of world files: the expectations on a run, as formulas over signals; also for Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ReadyMade(NamedTuple):
-    """A ready-made expectation: how it is written, and the formula that it stands for, over its arguments."""
+    """A predefined expectation: its syntax, and the formula that it expands to, over its arguments."""
 
     usage: str
     formula: str
@@ -49,7 +49,7 @@ _CALL = re.compile(r"\s*(\w+)\(([^()]*)\)\s*")
 
 @lru_cache(1000)
 def expected(text: str) -> Formula:
-    """Return the formula of an expectation: a formula over signals, or a ready-made one such as no_collision(drone).
+    """Return the formula of an expectation: a formula over signals, or a predefined one such as no_collision(drone).
 
     Args:
         text: The expectation.
@@ -58,9 +58,9 @@ def expected(text: str) -> Formula:
         The formula.
 
     Raises:
-        FormulaError: It is none.
+        FormulaError: The text is not a valid expectation.
     """
-    from sim_node.extensions.scenario.signals import formula  # most worlds expect nothing, and all import this
+    from sim_node.extensions.scenario.signals import formula  # here, because most worlds have no expectations
 
     call = _CALL.fullmatch(text)
     if call is None or call[1] not in READY:
@@ -81,7 +81,7 @@ def expected(text: str) -> Formula:
 
 
 def _read_formula(value: Value) -> str:
-    """Read a formula, and record its fault where it is in the file."""
+    """Read a formula. Faults are recorded with their location in the file."""
     errors = len(value.report.errors)
     text = value.text()
     if len(value.report.errors) == errors:
@@ -116,7 +116,7 @@ class Expectation:
 
     @property
     def title(self) -> str:
-        """What reports call it."""
+        """Its name in reports."""
         return self.name or self.formula
 
 
@@ -156,7 +156,7 @@ class Expect:
         return {each.name: each for each in self.zones}
 
     def period_ns(self, step_ns: int) -> int:
-        """Return the time between two samples: `every`, as whole steps of a world, at least one.
+        """Return the time between two samples: `every`, rounded to whole steps of a world, at least one.
 
         Args:
             step_ns: The step, ns.
@@ -169,7 +169,7 @@ class Expect:
 
 def _misfit(text: str, run: Any, expect: Expect) -> str:
     """Return why an expectation cannot be judged in a run; empty if it can."""
-    from sim_node.extensions.scenario.formulas import Robustness, signals_of  # as for `expected`
+    from sim_node.extensions.scenario.formulas import Robustness, signals_of  # here, as in `expected`
     from sim_node.extensions.scenario.sampling import RunSignals
 
     try:
@@ -183,7 +183,7 @@ def _misfit(text: str, run: Any, expect: Expect) -> str:
 
 @part("expect", Expect)
 class Expected(Kind[Expect]):
-    """What must hold, at most once in a world."""
+    """The expectations of a world, at most once."""
 
     single = True
 
@@ -206,7 +206,7 @@ class Expected(Kind[Expect]):
             sections[self.section] = self.data(each, refer)
 
     def renamed(self, part: Expect, rename: Rename) -> None:
-        """Return None: what must hold is defined by the including world."""
+        """Return None, because the including world defines the expectations."""
 
 
 single("expect", Expect)

@@ -1,4 +1,4 @@
-"""Runs in tests: step until a formula holds, and read signals on the way."""
+"""Runs in tests: stepping until a formula holds, and reading signals."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sim_node.world.locate import LocateError, locate
 
 
 class NotMet(AssertionError):
-    """A formula did not hold in time. The message says when and which values its signals had then."""
+    """A formula did not hold in time. The message gives the time and the values of its signals."""
 
 
 class SimRun:
-    """A run of a world in a test. Simulated time goes on only when it is asked to.
+    """A run of a world in a test. Simulated time advances only on request.
 
     Args:
         world: The world.
@@ -34,7 +34,7 @@ class SimRun:
         world: The world.
         seed: The seed.
         simulation: The run.
-        session: What it runs in, if autopilots fly in it.
+        session: The session of the run, if it has autopilots.
         zones: The zones of its expectations.
     """
 
@@ -58,7 +58,7 @@ class SimRun:
         return (self.simulation.time_ns - self.simulation.world.time.start_ns) * 1e-9
 
     def run(self, seconds: float) -> SimRun:
-        """Let simulated time go on, s. Return the run."""
+        """Advance simulated time, s. Return the run."""
         if self.session is not None:
             self.session.run(seconds)
         else:
@@ -70,15 +70,15 @@ class SimRun:
         """Run until a formula over signals holds.
 
         Args:
-            formula: The formula, as "landed(drone)" or "altitude(drone) > 2 m for at least 1 s".
-            seconds: The longest simulated time that this may take, s.
+            formula: The formula, such as "landed(drone)" or "altitude(drone) > 2 m for at least 1 s".
+            seconds: The limit of simulated time, s.
 
         Returns:
             The simulated time since the start, s.
 
         Raises:
-            NotMet: It does not hold within this time.
-            FormulaError: It is no formula, or the run has no such signal.
+            NotMet: The formula does not hold within this time.
+            FormulaError: The formula is invalid, or the run has no such signal.
         """
         __tracebackhide__ = True  # pytest shows the line of the test
         condition = SignalCondition(self.simulation, formula, zones=self.zones)
@@ -101,7 +101,7 @@ class SimRun:
         raise NotMet(f"{formula}: did not hold by {self.time:g} s: {shown}")
 
     def value(self, signal: str) -> float:
-        """Return a signal now, as value("altitude(drone)"). Raises FormulaError if the run has no such signal."""
+        """Return the current value of a signal such as "altitude(drone)". Raises FormulaError if there is none."""
         signals = RunSignals(self.simulation, [signal], self.zones)
         try:
             return float(signals.now()[signal][0])
@@ -110,7 +110,7 @@ class SimRun:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the world's own expectations on the run so far. Raises ValueError if it has none."""
+        """The verdict on the run so far by the world's own expectations. Raises ValueError if it has none."""
         if self._judge is None:
             raise ValueError(f"world {self.world.name!r} has no section `expect`")
         return self._judge.verdict(self._judge.samples())
@@ -124,8 +124,8 @@ class Sim:
     """The fixture `sim`: runs worlds in a test.
 
     Args:
-        folder: The folder of the test, which paths are relative to.
-        seed: Seed of runs for which no other is given.
+        folder: The folder of the test, to which paths are relative.
+        seed: The default seed of runs.
         sensors: Whether sensors measure.
     """
 
@@ -141,7 +141,7 @@ class Sim:
         Args:
             world: A World, a path, beside the test or from the working directory, or the name of a shipped world.
             seed: Its seed.
-            values: Numbers of the world by key path that differ, as {"bodies[ball].inertial.mass": 2.0}.
+            values: Changed numbers of the world by key path, such as {"bodies[ball].inertial.mass": 2.0}.
 
         Returns:
             The run, at its start.
@@ -163,8 +163,8 @@ class Sim:
 
         Args:
             world: As for `run`.
-            must: What must hold, instead of what the world says.
-            duration: Simulated time, s, instead of what the world says.
+            must: Expectations that replace those of the world.
+            duration: Simulated time, s, instead of that in the world.
             seed: Its seed.
 
         Returns:
@@ -191,7 +191,7 @@ class Sim:
             raise NotMet(f"{found.verdict}: {found.reason}")
 
     def summary(self) -> str:
-        """Return what the runs were, a line each."""
+        """Return a description of the runs, one line each."""
         return "\n".join(f"{name}: seed {run.seed}, {run.time:g} s simulated" for run, name in self.runs)
 
     def close(self) -> None:

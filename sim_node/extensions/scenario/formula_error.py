@@ -1,14 +1,14 @@
-"""The error of formulas, apart from these: world files are read without what computes them."""
+"""The error of formulas, in a separate module so that world files can be read without importing their evaluation."""
 
 from __future__ import annotations
 
 
 class FormulaError(ValueError):
-    """A formula is wrong.
+    """A formula is invalid.
 
     Args:
         message: A sentence for the user.
-        column: Where in the text, counted from 1; 0 where there is no place.
+        column: The column in the text, from 1; 0 if unknown.
     """
 
     def __init__(self, message: str, column: int = 0) -> None:

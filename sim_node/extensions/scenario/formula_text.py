@@ -1,7 +1,7 @@
-"""Reads formulas: `always (altitude(drone) > 2 m implies landed(drone) within 30 s)`.
+"""Parser of formulas such as `always (altitude(drone) > 2 m implies landed(drone) within 30 s)`.
 
-From the loosest to the tightest: implies; or; and; until; not, always, eventually and never; `within T`,
-`for at least T` and `from T to T` behind a formula; comparisons, which may be chained; arithmetic.
+Operators from lowest to highest precedence: implies; or; and; until; not, always, eventually and never; `within T`,
+`for at least T` and `from T to T` after a formula; comparisons, which may be chained; arithmetic.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sim_node.text import did_you_mean
 from sim_node.text import shown as printable
 
 MAX_LENGTH, MAX_DEPTH = 4000, 60
-# What a signal is: its dimension, and whether it is true or false. Raises FormulaError.
+# Returns the dimension of a signal, and whether it is boolean. Raises FormulaError.
 Declare = Callable[[str], tuple[Dimension | None, bool]]
 _SPACE, _WORD = re.compile(r"\s*"), re.compile(r"[A-Za-z_]\w*")
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -50,23 +50,23 @@ _PREFIXES: Mapping[str, Callable[[Formula, Interval], Formula]] = {
     "eventually": Eventually,
     "never": lambda part, interval: Always(Not(part), interval),
 }
-# How each is computed of the dimensions of terms that have one.
+# Operations whose arguments and result have the same dimension.
 _SAME = ("+", "-", "min", "max", "hypot", "abs")
 _PURE = ("sin", "cos")
 
 
 def parse(text: str, declare: Declare = lambda name: (None, False)) -> Formula:
-    """Return the formula that a text describes.
+    """Parse a formula.
 
     Args:
         text: The formula.
-        declare: What each signal is.
+        declare: Returns the declaration of a signal.
 
     Returns:
         The formula.
 
     Raises:
-        FormulaError: It is none; the error has the column.
+        FormulaError: The text is not a formula. The error has the column.
     """
     if len(text) > MAX_LENGTH:
         raise FormulaError(f"has {len(text)} characters; allowed: {MAX_LENGTH}")
@@ -74,7 +74,7 @@ def parse(text: str, declare: Declare = lambda name: (None, False)) -> Formula:
 
 
 class _Parser:
-    """Reads a text from left to right."""
+    """A recursive-descent parser."""
 
     def __init__(self, text: str, declare: Declare) -> None:
         self._text, self._declare, self._at, self._depth = text, declare, 0, 0
@@ -88,7 +88,7 @@ class _Parser:
             self._fail(f"{self._next()} is not expected here{near}")
         return found
 
-    # Each of these returns a formula, or a term that may still become a part of one.
+    # Each of these methods returns a formula, or a term that may become part of one.
 
     def _implication(self) -> Formula | Term:
         self._depth += 1

@@ -1,9 +1,9 @@
 """Formulas of signal temporal logic: the syntax tree, and its robustness over samples of a run, chunk by chunk.
 
 Robustness is that of Donzé and Maler, Robust Satisfaction of Temporal Logic over Real-Valued Signals (2010), over
-samples at a fixed period: by how much a formula holds, or fails if it is negative. A window that reaches beyond the end
-of a run is cut there. `Robustness` takes samples in chunks of any size, with the same result as for all at once, and
-keeps no more than the windows of bounded operators need.
+samples at a fixed period: the margin by which a formula holds, or fails if it is negative. A window that reaches beyond
+the end of a run is truncated there. `Robustness` takes samples in chunks of any size, with the same result as for all
+samples at once, and keeps no more samples than the windows of bounded operators need.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INF = math.inf
 
 @dataclass(frozen=True, slots=True)
 class NumberTerm:
-    """A number in SI units, and as it was written."""
+    """A number in SI units, with its original text."""
 
     value: float
     dimension: Dimension | None = None
@@ -67,7 +67,7 @@ class AppliedTerm:
     dimension: Dimension | None = None
 
     def of(self, samples: Mapping[str, Any]) -> Any:
-        """Return its values (T,), or one of them; what has none, such as the root of a negative number, is NaN."""
+        """Return its values (T,), or a single value. Undefined values, such as roots of negative numbers, are NaN."""
         with np.errstate(all="ignore"):
             return FUNCTIONS[self.function](*(term.of(samples) for term in self.terms))
 
@@ -93,7 +93,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "max": lambda *terms: _folded(np.maximum, terms),
     "hypot": lambda *terms: _folded(np.hypot, terms),
 }
-# Of each comparison: its robustness, and whether it holds.
+# The functions of each comparison: its robustness, and whether it holds.
 COMPARISONS: Mapping[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
     "<=": (lambda a, b: b - a, operator.le),
     ">=": (lambda a, b: a - b, operator.ge),
@@ -113,7 +113,7 @@ def _folded(function: Callable[[Any, Any], Any], terms: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A span of time from the present instant on, ns; `high_ns` is None up to the end of the run."""
+    """A time interval relative to the current instant, ns. `high_ns` is None for the end of the run."""
 
     low_ns: int = 0
     high_ns: int | None = None
@@ -149,7 +149,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class IsTrue:
-    """A signal that is true or false. By how much it holds is not known: its robustness is infinite."""
+    """A boolean signal. It has no margin, so its robustness is infinite."""
 
     signal: SignalTerm
     parts: ClassVar[tuple[Formula, ...]] = ()
@@ -160,7 +160,7 @@ class IsTrue:
 
 @dataclass(frozen=True, slots=True)
 class _OfOne:
-    """The robustness of one formula."""
+    """A formula with one operand."""
 
     part: Formula
 
@@ -180,7 +180,7 @@ class Not(_OfOne):
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of some formulas."""
+    """The conjunction of formulas."""
 
     parts: tuple[Formula, ...]
 
@@ -190,7 +190,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Any of some formulas. `premise implies conclusion` is `not premise or conclusion`."""
+    """The disjunction of formulas. `premise implies conclusion` is `not premise or conclusion`."""
 
     parts: tuple[Formula, ...]
 
@@ -200,7 +200,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Always(_OfOne):
-    """A formula at each instant of an interval."""
+    """A formula holds at each instant of an interval."""
 
     interval: Interval = field(default_factory=Interval)
 
@@ -210,7 +210,7 @@ class Always(_OfOne):
 
 @dataclass(frozen=True, slots=True)
 class Eventually(_OfOne):
-    """A formula at one instant of an interval or more."""
+    """A formula holds at one or more instants of an interval."""
 
     interval: Interval = field(default_factory=Interval)
 
@@ -220,7 +220,7 @@ class Eventually(_OfOne):
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """A second formula at an instant of an interval, and a first one at each instant from now on before that."""
+    """A second formula holds at an instant of an interval, and a first one at each instant from now until then."""
 
     left: Formula
     right: Formula
@@ -236,7 +236,7 @@ class Until:
 
 
 Formula = Compared | IsTrue | Not | And | Or | Always | Eventually | Until
-# Of each formula of several others: how their robustnesses combine, and whether it holds.
+# The functions of each n-ary operator: the combination of robustnesses, and whether it holds.
 JOINED: Mapping[type[Formula], tuple[np.ufunc, Callable[[Iterable[bool]], bool]]] = {
     And: (np.minimum, all),
     Or: (np.maximum, any),
@@ -248,14 +248,14 @@ def _bracketed(part: Formula) -> str:
 
 
 def walk(formula: Formula) -> Iterator[Formula]:
-    """Yield a formula and all below it."""
+    """Yield a formula and all of its subformulas."""
     yield formula
     for part in formula.parts:
         yield from walk(part)
 
 
 def terms_of(formula: Formula) -> Iterator[Term]:
-    """Yield every term of a formula, from the top down."""
+    """Yield every term of a formula, top down."""
     below: list[Term] = []
     for part in walk(formula):
         if isinstance(part, Compared):
@@ -275,7 +275,7 @@ def signals_of(formula: Formula) -> tuple[str, ...]:
 
 
 def horizon_ns(formula: Formula) -> int | None:
-    """Return how long after an instant its value is known (ns); None if only at the end of the run."""
+    """Return the time after an instant at which its value is known, ns; None if only at the end of the run."""
     reaches = [horizon_ns(part) for part in formula.parts]
     own = formula.interval.high_ns if isinstance(formula, (Always, Eventually, Until)) else 0
     if own is None or None in reaches:
@@ -289,22 +289,21 @@ class Robustness:
     Args:
         formula: The formula.
         period_ns: Time between two samples, ns.
-        unknown: What counts as the robustness of comparisons without a value, as with NaN, and of all of them after
-            the end: -inf for the least robustness that is possible, inf for the largest; None to cut windows at the
-            end.
-        signs: Whether to return 1 and -1 for whether it holds, which differ from the signs of the robustness only
-            where that is 0.
+        unknown: The robustness of comparisons without a value, such as with NaN, and of all comparisons after the end:
+            -inf for the lower bound of the robustness, inf for the upper bound; None to truncate windows at the end.
+        signs: Whether to return 1 or -1 for whether the formula holds, which differs from the sign of the robustness
+            only where that is 0.
 
     Raises:
         FormulaError: No sample is in an interval.
     """
 
     def __init__(self, formula: Formula, period_ns: int, *, unknown: float | None = None, signs: bool = False) -> None:
-        # Below a negation, the least possible value is minus the largest possible one.
+        # Below a negation, the lower bound is minus the upper bound.
         below = -unknown if isinstance(formula, Not) and unknown is not None else unknown
         self._formula, self._unknown, self._signs = formula, unknown, signs
         self._parts = [Robustness(part, period_ns, unknown=below, signs=signs) for part in formula.parts]
-        # Values of each part from the next one to return on.
+        # The values of each part, beginning with the next instant to return.
         self._held = [np.empty(0) for _ in self._parts]
         self._low, self._high = 0, 0
         if isinstance(formula, (Always, Eventually, Until)):
@@ -312,14 +311,14 @@ class Robustness:
             self._low, self._high = low, -1 if high is None else high
 
     def push(self, samples: Samples, *, last: bool = False) -> FloatArray:
-        """Take the next samples.
+        """Add the next samples.
 
         Args:
             samples: Samples (T,) by signal; all have the same length.
             last: Whether the run ends with them.
 
         Returns:
-            The robustness (N,) at the next instants for which it is known by now.
+            The robustness (N,) at the next instants for which it is known.
         """
         formula = self._formula
         if isinstance(formula, (Compared, IsTrue)):
@@ -349,7 +348,7 @@ class Robustness:
             if not self._signs and np.isfinite(distance).all():
                 return np.broadcast_to(distance, (size,))
             with np.errstate(invalid="ignore"):
-                # Infinities have no distance, but they can be compared.
+                # The distance between infinities is undefined, but they can be compared.
                 missing = np.isnan(left) | np.isnan(right)
                 signs = np.where(holds(left, right), 1.0, -1.0)
             infinite = np.where(signs > 0.0, INF, -INF)
@@ -358,7 +357,7 @@ class Robustness:
         return values if self._unknown is None else np.where(np.isnan(values), self._unknown, values)
 
     def _values(self, count: int, last: bool) -> FloatArray:
-        """Return the values at the next instants, of those that are held of the parts."""
+        """Return the values at the next instants from the held values of the parts."""
         formula, held = self._formula, self._held
         match formula:
             case Not():
@@ -384,11 +383,11 @@ class Robustness:
         return _windowed_max(values[self._low :], self._high - self._low + 1)
 
     def _until(self, count: int, last: bool) -> FloatArray:
-        """Return: the second formula in the window, until without bounds from its beginning, the first before that."""
+        """Return bounded until: F psi in the window, unbounded until from its start, and G phi before the start."""
         left, right = (held[: min(map(len, self._held))] for held in self._held)
         beyond = -INF if self._unknown is None else self._unknown
         if self._high >= 0 and last:
-            # Of the first formula, cut windows see nothing after the end.
+            # Truncated windows ignore the first formula after the end.
             left = np.concatenate([left, np.full(self._high, INF if self._unknown is None else self._unknown)])
             right = np.concatenate([right, np.full(self._high, beyond)])
         found = _plain_until(left, right)[self._low :]
@@ -419,10 +418,10 @@ def _windowed_max(values: FloatArray, size: int) -> FloatArray:
 
 
 def _plain_until(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the robustness (N,) of until without bounds.
+    """Return the robustness (N,) of unbounded until.
 
     It is u[k] = max(right[k], min(left[k], u[k + 1])): a chain of functions x -> max(p, min(q, x)), which are composed
-    in pairs, then pairs of these, and so on.
+    in pairs, then in pairs of pairs, and so on.
     """
     most, least = left.copy(), right.copy()
     size, reach = len(left), 1
@@ -442,7 +441,7 @@ def robustness(formula: Formula, samples: Samples, period_ns: int, *, unknown: f
         formula: The formula.
         samples: The samples (T,) of each signal.
         period_ns: Time between two samples, ns.
-        unknown: What counts where there is no value, and after the end. See `Robustness`.
+        unknown: The robustness where there is no value, and after the end. See `Robustness`.
 
     Returns:
         The robustness (T,).
@@ -454,23 +453,21 @@ def robustness(formula: Formula, samples: Samples, period_ns: int, *, unknown: f
 
 
 def holds(formula: Formula, samples: Samples, period_ns: int, *, unknown: float | None = None) -> npt.NDArray[np.bool_]:
-    """Return whether (T,) a formula holds at each sample of a run; False where a value is NaN. See `Robustness`."""
+    """Return a mask (T,) of the samples at which a formula holds; False where a value is NaN. See `Robustness`."""
     return np.asarray(Robustness(formula, period_ns, unknown=unknown, signs=True).push(samples, last=True) > 0.0)
 
 
 def is_of_one_instant(formula: Formula) -> bool:
-    """Return whether a formula has no intervals of time."""
+    """Return whether a formula has no temporal operators."""
     return not any(isinstance(each, (Always, Eventually, Until)) for each in walk(formula))
 
 
 def holds_now(formula: Formula, *, unknown: bool = False) -> Callable[[Mapping[str, float]], bool]:
-    """Return a function of the numbers of the signals: whether a formula holds, as `holds` says of samples (1,).
-
-    It needs a fraction of the time.
+    """Return a function that tells whether a formula holds for given signal values, like `holds` but much faster.
 
     Args:
-        formula: The formula, without intervals of time.
-        unknown: Whether comparisons hold that have no value, as with NaN.
+        formula: The formula, without temporal operators.
+        unknown: Whether comparisons without a value, such as with NaN, count as true.
     """
     match formula:
         case Compared(symbol, left, right):

@@ -1,4 +1,4 @@
-"""A ground station in the simulation: its packets to the autopilots of vehicles, and what they answer."""
+"""A ground station in the simulation: its packets to the autopilots of vehicles, and their answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sim_node.randomness import stream
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
-if TYPE_CHECKING:  # here: what lists requests does without MAVLink
+if TYPE_CHECKING:  # listing requests does not need MAVLink
     from sim_node.autopilots import VehicleCoSimulator
     from sim_node.autopilots.builtin.dialect import Dialect
     from sim_node.mavlink.codec import MavlinkMessage
 
-# Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
+# The period of the ground station's heartbeats, s, and its timeout for the answer to a command, s.
 BEAT, PATIENCE = 1.0, 3.0
 _GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
 _GLOBAL_INT = 5  # MAV_FRAME
@@ -26,25 +26,25 @@ _GLOBAL_INT = 5  # MAV_FRAME
 
 @runtime_checkable
 class Ordered(Protocol):
-    """An autopilot that accepts messages of a ground station in lockstep, and keeps what it answers."""
+    """An autopilot that accepts messages of a ground station in lockstep, and keeps its answers."""
 
     @property
     def replies(self) -> list[MavlinkMessage]:
-        """What it has answered, and its texts, the newest last."""
+        """Its answers and status texts, the latest last."""
 
     @property
     def telemetry(self) -> dict[str, MavlinkMessage]:
-        """The newest of each message that it was requested to send."""
+        """The latest of each requested message."""
 
     def request(self, name: str) -> None:
-        """Ask for a message; `telemetry` has it later."""
+        """Request a message, which appears in `telemetry` later."""
 
     def order(self, name: str, fields: Mapping[str, Any]) -> None:
         """Send a message with the next sample."""
 
 
 def autopilot_of(run: Simulation, vehicle: str) -> VehicleCoSimulator:
-    """Return the connection to the autopilot of a vehicle. Raises ValueError if there is none."""
+    """Return the co-simulator of a vehicle's autopilot. Raises ValueError if there is none."""
     from sim_node.autopilots import VehicleCoSimulator
 
     for each in run.co_simulators:
@@ -54,7 +54,7 @@ def autopilot_of(run: Simulation, vehicle: str) -> VehicleCoSimulator:
 
 
 def ordered(run: Simulation, vehicle: str) -> Ordered:
-    """Return the autopilot of a vehicle, which orders can be sent to. Raises ValueError if there is none."""
+    """Return the autopilot of a vehicle, to which orders can be sent. Raises ValueError if there is none."""
     found = autopilot_of(run, vehicle).autopilot
     if not isinstance(found, Ordered):
         raise ValueError(f"the autopilot of {vehicle!r} accepts orders over its own links only, and not in lockstep")
@@ -63,13 +63,13 @@ def ordered(run: Simulation, vehicle: str) -> Ordered:
 
 @effect("station")
 class _Station(Effect):
-    """A ground station in the simulation: it sends heartbeats and orders over a link with losses.
+    """A ground station in the simulation, which sends heartbeats and orders over a lossy link.
 
-    Packets are numbered. What becomes of each is drawn by its number, with the run's seed.
+    Packets are numbered. The fate of each is drawn from its number and the run's seed.
     """
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Send what is due at the present step."""
+        """Send the packets that are due at the current step."""
         state: Any = lasting.arguments
         step, step_s = run.steps, run.world.time.step_ns * 1e-9
         if (step - lasting.since) % max(round(BEAT / step_s), 1) == 0 and state.get("beat") != step:
@@ -85,7 +85,7 @@ class _Station(Effect):
 
 
 def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]) -> None:
-    """Send a packet of a ground station: it is lost, delayed, sent twice or overtaken as its link has it."""
+    """Send a packet of a ground station over its link, where it may be lost, delayed, duplicated or reordered."""
     state: Any = station.arguments
     link, number = state["link"], state["sent"]
     state["sent"] = number + 1
@@ -93,7 +93,7 @@ def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]
     if lost < link["loss"]:
         return
     step_s = run.world.time.step_ns * 1e-9
-    # One that is overtaken comes after the next heartbeat.
+    # A reordered packet arrives after the next heartbeat.
     seconds = link["delay"] + (1.5 * BEAT if held < link["reorder"] else 0.0)
     due = run.steps + round(seconds / step_s)
     for copy in range(2 if twice < link["duplicate"] else 1):
@@ -101,7 +101,7 @@ def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]
 
 
 def station_of(run: Simulation, vehicle: str) -> Lasting:
-    """Return the ground station of a vehicle; it begins to send if it does not yet."""
+    """Return the ground station of a vehicle, and start it if necessary."""
     table = timetable_of(run)
     found = next((each for each in table.progress.lasting if (each.kind, each.of) == ("station", vehicle)), None)
     if found is None:
@@ -112,16 +112,16 @@ def station_of(run: Simulation, vehicle: str) -> Lasting:
 
 
 def fail_later(run: Simulation, lasting: Lasting, message: str) -> None:
-    """Report that what an event began has failed."""
+    """Report the later failure of something that an event began."""
     OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
 
 
 @effect("answer")
 class _Answer(Effect):
-    """A command that waits for its acknowledgement."""
+    """A command that awaits its acknowledgement."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Look for the answer, and report a refusal as an error."""
+        """Check for the answer, and report a refusal as an error."""
         autopilot, arguments = ordered(run, lasting.arguments["vehicle"]), lasting.arguments
         for reply in list(autopilot.replies):
             if reply.name != "COMMAND_ACK" or reply.fields.command != arguments["command"]:
@@ -149,10 +149,10 @@ class _Answer(Effect):
 
 @effect("next")
 class _Next(Effect):
-    """A command that is sent as soon as the autopilot is armed, since it would refuse it before."""
+    """A command that is sent when the autopilot is armed, because it would refuse it before."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
-        """Send it, if it is armed; not yet while this effect begins, for it would be sent once more."""
+        """Send the command if the autopilot is armed, but not while the effect begins, or it would be sent twice."""
         arguments = lasting.arguments
         if run.steps == lasting.since or not getattr(ordered(run, arguments["vehicle"]), "armed", True):
             return
@@ -171,7 +171,7 @@ class CommandPacket(NamedTuple):
 
 
 def send_commands(run: Simulation, vehicle: str, what: str, event: str, packets: Sequence[CommandPacket]) -> None:
-    """Send a command, and after its acceptance and arming the one that follows it."""
+    """Send a command and, after it is accepted and the autopilot is armed, the command that follows it."""
     first, *others = packets
     fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": first.number}
     fields |= {f"param{count}": value for count, value in enumerate(first.params, 1)}
@@ -187,7 +187,7 @@ def send_commands(run: Simulation, vehicle: str, what: str, event: str, packets:
 
 
 def flown_by(run: Simulation, vehicle: str) -> str:
-    """Return px4 or ardupilot: which a vehicle is flown by, or what its built-in autopilot is like."""
+    """Return px4 or ardupilot: the autopilot of a vehicle, or the one that its built-in autopilot emulates."""
     found = described(run, vehicle).autopilot
     return "px4" if found is None else found.type if found.type in ("px4", "ardupilot") else found.like
 

@@ -1,4 +1,4 @@
-"""Signals of what is ready-made to expect: landed, touching, finite, present, and the age of measurements."""
+"""Signals of predefined expectations: landed, touching, finite, present, and the age of measurements."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sim_node.simulation.run_view import RunView
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 
-# Of the shortest time constant of contacts, which is about as long as they last at least: between two looks.
+# Time between two checks, as a fraction of the shortest contact time constant, about the shortest contact duration.
 LOOK_SHARE = 0.5
 _NONE = np.empty((0, 2), dtype=np.int32)
 
 
 class ContactObserver:
-    """Looks again and again which bodies MuJoCo found in contact, for all probes of a run.
+    """Periodically checks which bodies MuJoCo found in contact, for all probes of a run.
 
     MuJoCo finds contacts at the beginning of a timestep, so one is seen a timestep later than it begins.
 
@@ -40,24 +40,24 @@ class ContactObserver:
         self._every = looks_every(self._engine.model)
 
     def add(self, probe: ContactProbe) -> None:
-        """Report contacts to a probe, from now on."""
+        """Start reporting contacts to a probe."""
         self._probes.append(probe)
         self._engine.observe_timesteps(_NAME, self._look, self._every)
 
     def remove(self, probe: ContactProbe) -> None:
-        """Report nothing to a probe any more."""
+        """Stop reporting contacts to a probe."""
         self._probes = [each for each in self._probes if each is not probe]
         if not self._probes:
             self._engine.observe_timesteps(_NAME, None)
 
     def pairs(self) -> npt.NDArray[np.int32]:
-        """Return the pairs (K, 2) of bodies that touch now."""
+        """Return the pairs (K, 2) of bodies that are in contact now."""
         if not self._data.ncon:
             return _NONE
         contact = self._data.contact
-        # Of a few, plain floats are looked at faster than by numpy.
+        # For a few contacts, plain floats are faster than numpy.
         shapes, apart = contact.geom, [distance > 0.0 for distance in contact.dist.tolist()]
-        # What rests on the ground touches it in the same places, timestep after timestep.
+        # Bodies at rest have the same contacts in every timestep, so the result is cached.
         key = shapes.tobytes(), apart
         if key != self._last:
             self._last, self._pairs = key, self._owners[shapes[np.logical_not(apart)]]
@@ -71,12 +71,12 @@ class ContactObserver:
 
 
 _NAME = "contacts of scenarios"
-# The observer of each run, by the columns of its present generation.
+# The observer of each run, with the columns of its current generation.
 _OBSERVERS: weakref.WeakKeyDictionary[Any, tuple[Any, ContactObserver]] = weakref.WeakKeyDictionary()
 
 
 def observer_of(run: Any) -> ContactObserver:
-    """Return the observer of a run's contacts as its world is now."""
+    """Return the contact observer of a run for its current world."""
     found = _OBSERVERS.get(run)
     if found is None or found[0] is not run.columns:
         found = _OBSERVERS[run] = run.columns, ContactObserver(run)
@@ -84,10 +84,10 @@ def observer_of(run: Any) -> ContactObserver:
 
 
 def looks_every(model: Any) -> int:
-    """Return how many timesteps are between two looks, so that each contact of a model is seen.
+    """Return the number of timesteps between two checks with which every contact of a model is seen.
 
-    MuJoCo's springs press bodies apart within about their time constant, 0.02 s by default, and never within less than
-    two timesteps. Stiffness and damping, as negative numbers, are the same as 2 / damping.
+    MuJoCo's contact springs separate bodies within about their time constant, 0.02 s by default, and never within less
+    than two timesteps. For solref with negative stiffness and damping, the time constant is 2 / damping.
     """
     solref = np.concatenate([model.geom_solref, model.pair_solref])
     first, second = solref[:, 0], solref[:, 1]
@@ -100,12 +100,12 @@ class ContactProbe(Probe):
 
     Args:
         run: The run.
-        bodies: MuJoCo's numbers of the bodies.
-        others: Those that they may touch; None for all but them.
-        but: Those whose touch does not count.
+        bodies: The MuJoCo ids of the bodies.
+        others: The bodies with which contacts count; None for all other bodies.
+        but: Bodies with which contacts do not count.
 
     Attributes:
-        touched: Whether they have.
+        touched: Whether there was a contact.
     """
 
     within = True
@@ -122,7 +122,7 @@ class ContactProbe(Probe):
         self._observer.add(self)
 
     def see(self, pairs: npt.NDArray[np.int32]) -> None:
-        """Take the pairs (K, 2) of bodies that touch."""
+        """Receive the pairs (K, 2) of bodies in contact."""
         if self.touched or not len(pairs):
             return
         if pairs is not self._seen:
@@ -132,14 +132,14 @@ class ContactProbe(Probe):
         self.touched = self._touches
 
     def sample(self) -> float:
-        """Return whether they have touched since this was called last, or do now."""
-        if self._data.ncon:  # by far the most samples of a flight see no contact
+        """Return whether there was a contact since the last call, or is one now."""
+        if self._data.ncon:  # most samples of a flight have no contact
             self.see(self._observer.pairs())
         touched, self.touched = self.touched, False
         return touched
 
     def reset(self) -> None:
-        """Forget what has touched so far."""
+        """Discard the contacts so far."""
         self.touched = False
 
     def close(self) -> None:
@@ -151,12 +151,12 @@ class ContactProbe(Probe):
     "touching(BODY, BODY)", "whether two bodies touch; with one, whether it touches anything", "", most=2, truth=True
 )
 def touching(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how contacts of bodies, or of all bodies of vehicles, bases and models, are read."""
+    """Return the reading of contacts of bodies, or of all bodies of vehicles, bases and models."""
     return SignalReading((ContactProbe(run, *(bodies_of(run, name) for name in names)),))
 
 
 def bodies_of(run: RunView, name: str) -> list[int]:
-    """Return MuJoCo's numbers of a body, or of all bodies of a vehicle, a base or a model.
+    """Return the MuJoCo ids of a body, or of all bodies of a vehicle, a base or a model.
 
     Raises:
         FormulaError: There is none; the message names the nearest.
@@ -173,13 +173,13 @@ def bodies_of(run: RunView, name: str) -> list[int]:
     return found
 
 
-# What stands is slower than this, m/s: half of the slowest descent of the shipped pilots.
+# Maximum speed of a landed body, m/s: half of the slowest descent of the shipped pilots.
 STANDS = 0.1
 
 
 @signal_kind("landed(FRAME)", f"whether it touches something and is slower than {STANDS} m/s", "", truth=True)
 def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how it is read whether a vehicle or body stands on something."""
+    """Return the reading of whether a vehicle or body stands on something."""
     probe = ContactProbe(run, bodies_of(run, names[0]))
     source, twist = twist_source(run, names[0])
 
@@ -192,21 +192,21 @@ def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Sig
 
 @signal_kind("colliding(BODY, BODY...)", "whether a body touches anything but the others", "", most=50, truth=True)
 def colliding(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how contacts of bodies with all but some others are read."""
+    """Return the reading of contacts of a body with all but some others."""
     first, *others = (bodies_of(run, name) for name in names)
     return SignalReading((ContactProbe(run, first, but=[each for some in others for each in some]),))
 
 
 @signal_kind("present(FRAME)", "whether a frame is in the tree, with a pose", "", truth=True, gone=0.0)
 def present(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how it is read whether a frame has a finite pose in the fixed frame."""
+    """Return the reading of whether a frame has a finite pose in the fixed frame."""
     source, _ = pose_source(run, names[0])
     return SignalReading((source,), _finite)
 
 
 @signal_kind("finite()", "whether all poses and velocities are finite numbers", "", least=0, most=0, truth=True)
 def finite(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how it is read whether the state of motion has no NaN and no infinity."""
+    """Return the reading of whether poses and velocities are free of NaN and infinity."""
     found = [name for name in ("qpos", "qvel") if name in run.columns] or ["pose"]
     every = [(name, tuple(range(len(run.columns[name])))) for name in found]
 
@@ -214,15 +214,15 @@ def finite(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Sig
 
 
 def _finite(*columns: Array) -> FloatArray:
-    """Return whether (T,) all numbers of columns (T, rows, ...) are finite."""
+    """Return a mask (T,) of the samples at which all columns (T, rows, ...) are finite."""
     each = [np.isfinite(rows.reshape(len(rows), -1)).all(axis=1) for rows in columns]
     return np.asarray(np.all(each, axis=0), dtype=float)
 
 
 class AgeProbe(Probe):
-    """The time since the last sample by which a sensor had published; before the first, since the start of the run.
+    """The time since the last sample at which a sensor had published; before the first, since the start of the run.
 
-    What was measured before it was made is not seen: reset a run that has begun.
+    Measurements before the creation of the probe are not seen, so reset a run that has already started.
     """
 
     def __init__(self, run: Any, sensor: str) -> None:
@@ -230,20 +230,20 @@ class AgeProbe(Probe):
         self._newest_ns = run.time_ns
 
     def sample(self) -> float:
-        """Return it at the present step, s."""
+        """Return the age at the current step, s."""
         now = self._run.time_ns
         if self._subscription.latest(self._run.steps) is not None or now < self._newest_ns:
             self._newest_ns = now
         return float((now - self._newest_ns) * 1e-9)
 
     def reset(self) -> None:
-        """Count from the start of the run."""
+        """Restart from the start of the run."""
         self._newest_ns = self._run.time_ns
 
 
 @signal_kind("age(SENSOR)", "time since it published last, as of the samples", "s", sensors=True)
 def age(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how the time since a sensor published is read."""
+    """Return the reading of the time since a sensor published."""
     if names[0] not in run.sensors:
         raise FormulaError(f"no sensor {names[0]!r}{did_you_mean(names[0], run.sensors)}")
     return SignalReading((AgeProbe(run, names[0]),))

@@ -1,4 +1,4 @@
-"""Judges runs as they step: records the signals of a world's expectations; the measure `verdict()` of sweeps."""
+"""Judging of runs while they step: records the signals of expectations; and the measure `verdict()` of sweeps."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
 
-# What a row has besides the robustness of each expectation.
+# The columns of a row besides the robustness of each expectation.
 COLUMNS = ("verdict", "reason", "robustness", "violated_at", "violated", "digest")
-# The text of the measure, without and with sensors that measure.
+# The text of the measure, without and with sensors.
 MEASURE, MEASURE_WITH_SENSORS = "verdict=verdict()", "verdict=verdict(sensors)"
 
 
 def expect_of(world: World) -> Expect | None:
-    """Return what a world says must hold in its runs."""
+    """Return the expectations of a world, or None."""
     found = world.parts.get("expect", ())
     return found[0] if found else None
 
@@ -49,7 +49,7 @@ class Judge:
     """Records the signals of a run's expectations, and judges it.
 
     Args:
-        simulation: The run, at its start. Its world has expectations.
+        simulation: The run, at its start. Its world must have expectations.
 
     Raises:
         FormulaError: The run has no such signal.
@@ -74,14 +74,14 @@ class Judge:
         return self.simulation.world.time.start_ns
 
     def verdict(self, samples: Mapping[str, FloatArray], ended: str = "") -> Verdict:
-        """Return the verdict on the run so far. ended: why it did not go on to its end."""
+        """Return the verdict on the run so far. `ended` says why it did not continue to its end."""
         return judge(self.expect, samples, self.period_ns, self.start_ns, ended)
 
     def digest(self, samples: Mapping[str, FloatArray]) -> str:
-        """Return the SHA-256 of the samples, and of the state at the end: equal digests are equal runs."""
+        """Return the SHA-256 of the samples and of the final state. Equal digests mean equal runs."""
         found = hashlib.sha256()
         state = self.simulation.columns.state()
-        # Sensors do not act on a run, and not all runs let them measure.
+        # Exclude sensors, which do not affect a run and are not enabled in all runs.
         moving = {name: array for name, array in state.items() if not name.startswith(("noise/", "sensor/"))}
         for name, array in sorted({**samples, **moving}.items()):
             found.update(f"{name}\0{array.shape}\0".encode())
@@ -90,7 +90,7 @@ class Judge:
 
 
 def row_of(verdict: Verdict, digest: str) -> dict[str, float | str | None]:
-    """Return a verdict as values of a table. What is infinite or missing is None."""
+    """Return a verdict as the values of a table row. Infinite or missing values are None."""
     first = verdict.first
     return {
         "verdict": verdict.verdict,

@@ -1,4 +1,4 @@
-"""Verdicts as JUnit XML, as CI servers read it: a test suite for each scenario, a test case for each run."""
+"""Verdicts as JUnit XML for CI servers: a test suite for each scenario, a test case for each run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TAGS = {FAIL: "failure", ERROR: "error"}
 
 
 def junit(tested: Sequence[Tested]) -> str:
-    """Return the XML of scenarios and their runs. Times are simulated, so that equal runs have equal files."""
+    """Return the XML of scenarios and their runs. Times are simulated times, so that equal runs give equal files."""
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"]
     for one in tested:
         verdicts = [each.verdict for each in one.certificates]

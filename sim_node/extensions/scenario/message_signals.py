@@ -1,4 +1,4 @@
-"""Signals of messages: fields of the topics of a run, of the MAVLink of its autopilots, and of their batteries."""
+"""Signals from messages: fields of the topics of a run, of MAVLink messages of its autopilots, and of batteries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.vehicles import BUILTIN
 
-# Units of MAVLink: ours, and the factor to it.
+# Conversion of MAVLink units: the unit here, and the factor.
 _UNITS: Mapping[str, tuple[str, float]] = {
     **{"m": ("m", 1.0), "dm": ("m", 0.1), "cm": ("m", 1e-2), "mm": ("m", 1e-3), "dam": ("m", 10.0)},
     **{"m/s": ("m/s", 1.0), "dm/s": ("m/s", 0.1), "cm/s": ("m/s", 1e-2), "mm/s": ("m/s", 1e-3)},
@@ -46,11 +46,11 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     **{"%": ("1", 1e-2), "d%": ("1", 1e-3), "c%": ("1", 1e-4), "Hz": ("Hz", 1.0), "kg": ("kg", 1.0), "g": ("kg", 1e-3)},
 }
 _FIELD = re.compile(r"([A-Z][A-Z0-9_]*)\.(\w+)(?:\[(\d+)\])?")
-_NO_VOLTAGE = 65_534  # of BATTERY_STATUS; what is above is no cell either
+_NO_VOLTAGE = 65_534  # of BATTERY_STATUS; values from here on mean that there is no cell
 
 
 def held(samples: Array) -> FloatArray:
-    """Return the samples (T,) of a message: before the first one, its value is that of the first."""
+    """Return the samples (T,) of a message, with those before the first message set to the value of the first."""
     values = np.array(samples, dtype=float)
     known = np.flatnonzero(~np.isnan(values))
     if len(known):
@@ -59,7 +59,7 @@ def held(samples: Array) -> FloatArray:
 
 
 class _Captured:
-    """An outlet that keeps the newest message of one topic."""
+    """An outlet that keeps the latest message of one topic."""
 
     def __init__(self, wanted: str) -> None:
         self._wanted, self.newest = wanted, b""
@@ -76,7 +76,7 @@ class _Captured:
 
 
 class TopicProbe(Probe):
-    """A number in the messages of a topic: that of the newest message.
+    """A number in the latest message of a topic.
 
     Args:
         decode: Returns the number in a message.
@@ -93,29 +93,29 @@ class TopicProbe(Probe):
         return self._value
 
     def newest(self) -> bytes:
-        """Return the newest message; empty if there is none since the last time."""
+        """Return the latest message; empty if there is no new one since the last call."""
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget the last message."""
+        """Discard the last message."""
         self._value = math.nan
 
 
 class _SensorField(TopicProbe):
-    """Of a sensor."""
+    """A field of the messages of a sensor."""
 
     def __init__(self, run: RunView, sensor: str, write: Write, decode: Callable[[bytes], float]) -> None:
         super().__init__(decode)
         self._run, self._write, self._subscription = run, write, run.subscribe(sensor)
 
     def newest(self) -> bytes:
-        """Write the message of the newest measurement."""
+        """Encode the message of the latest measurement."""
         found = self._subscription.latest(self._run.steps)
         return b"" if found is None else self._write(self._run.time_ns, found)
 
 
 class _TickField(TopicProbe):
-    """Of what is published at each tick: odometry of bases, and outputs."""
+    """A field of messages that are published at each tick: odometry of bases, and outputs."""
 
     def __init__(self, run: RunView, sink: Sink, outlet: _Captured, decode: Callable[[bytes], float]) -> None:
         super().__init__(decode)
@@ -123,13 +123,13 @@ class _TickField(TopicProbe):
         sink.open(run.world, run.frames)
 
     def newest(self) -> bytes:
-        """Write the message of the present step."""
+        """Encode the message of the current step."""
         self._sink.write(Snapshot(self._run.time_ns, np.empty((0, 7)), columns=self._run.columns))
         return self._outlet.newest
 
 
 class _Topics:
-    """The topics of a run that can be signals: their types, and what opens a probe on each."""
+    """The topics of a run that can be signals, with their types, and the creation of probes on them."""
 
     def __init__(self, run: RunView) -> None:
         self.types: dict[str, str] = {}
@@ -160,19 +160,19 @@ class _Topics:
 
 
 class _Names:
-    """An outlet that notes the types of topics."""
+    """An outlet that records the types of topics."""
 
     def __init__(self) -> None:
         self.types: dict[str, str] = {}
 
     def advertise(self, topic: Topic) -> Send:
-        """Note a topic."""
+        """Record a topic."""
         self.types[absolute(topic.name)] = topic.type
         return lambda time_ns, data: None
 
 
 def topic_field(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how a field of a topic is read, as /drone/gps/fix.altitude."""
+    """Return the reading of a field of a topic, such as /drone/gps/fix.altitude."""
     text = names[0]
     name, _, field = text.partition(".")
     topics = _Topics(run)
@@ -204,23 +204,23 @@ SIGNALS.add(TOPICS)(
 
 
 class MavlinkProbe(Probe):
-    """A number in the newest message that an autopilot has sent, which is asked for it at each sample.
+    """A number in the latest message of an autopilot, which is requested at each sample.
 
     Args:
         run: The run.
         vehicle: The name of the vehicle.
         message: The name of the message.
-        pick: Returns the number of its fields.
+        pick: Returns the number from the fields of the message.
     """
 
     def __init__(self, run: Any, vehicle: str, message: str, pick: Callable[[Any], float]) -> None:
         self._run, self._vehicle, self._message, self._pick = run, vehicle, message, pick
 
     def sample(self) -> float:
-        """Return it, as of the last message; NaN before the first."""
+        """Return the number in the latest message; NaN before the first."""
         try:
             link = autopilot_of(self._run, self._vehicle).autopilot
-        except ValueError:  # it is not connected yet
+        except ValueError:  # the autopilot is not connected yet
             return math.nan
         assert isinstance(link, Ordered)
         found = link.telemetry.get(self._message)
@@ -238,7 +238,7 @@ class MavlinkProbe(Probe):
 
 
 def _mavlink_field(text: str) -> tuple[str, str, int | None, str, float]:
-    """Return the message, the field, its index, its unit, and the factor to that. Raises FormulaError."""
+    """Return the message, the field, its index, its unit here, and the factor to that unit. Raises FormulaError."""
     from sim_node.mavlink.codec import EncodeError, kind_named, unit_of_field
 
     found = _FIELD.fullmatch(text)
@@ -262,7 +262,7 @@ def _mavlink_field(text: str) -> tuple[str, str, int | None, str, float]:
 
 
 def _check_sends(run: RunView, vehicle: str, message: str) -> None:
-    """Check that the autopilot of a vehicle can be asked for a message. Raises FormulaError."""
+    """Check that a message can be requested from the autopilot of a vehicle. Raises FormulaError."""
     flown = {each.name: autopilot for each, autopilot in autopiloted(run.world)}
     if vehicle not in flown:
         near = did_you_mean(vehicle, flown)
@@ -286,7 +286,7 @@ def _sent_in(dialect: str) -> tuple[str, ...]:
 
 
 def _mavlink_kind(kind: SignalKind, arguments: Sequence[str]) -> SignalKind:
-    """Return the kind of a MAVLink field, in its unit. Raises FormulaError for a field that is none."""
+    """Return the kind of a MAVLink field, with its unit. Raises FormulaError for an unknown field."""
     return replace(kind, unit=_mavlink_field(arguments[1])[3])
 
 
@@ -299,7 +299,7 @@ def _mavlink_kind(kind: SignalKind, arguments: Sequence[str]) -> SignalKind:
     specific=_mavlink_kind,
 )
 def mavlink(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how a field of the messages of an autopilot is read."""
+    """Return the reading of a field of the messages of an autopilot."""
     message, field, index, _, factor = _mavlink_field(names[1])
     _check_sends(run, names[0], message)
 

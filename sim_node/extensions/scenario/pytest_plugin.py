@@ -4,8 +4,8 @@
         run = sim.run("quadrotor.yaml")
         run.until("landed(drone)", 60)
 
-Nothing of sim_node is imported before a test uses it. The module is loaded by every pytest of an environment that has
-sim_node, so it keeps to what pytest 6.2 knows, the one of Ubuntu 22.04 and ROS Humble.
+Nothing else of sim_node is imported before a test uses it. Every pytest in an environment with sim_node loads this
+module, so it is restricted to features of pytest 6.2, the version of Ubuntu 22.04 and ROS Humble.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
         made.close()
 
 
-@pytest.hookimpl(hookwrapper=True)  # of a pluggy before 1.2, too
+@pytest.hookimpl(hookwrapper=True)  # also works with pluggy before 1.2
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-    """Add what the runs of a failed test were to its report."""
+    """Add a description of the runs of a failed test to its report."""
     outcome = yield
     report = outcome.get_result()
     runs = getattr(item, "sim_node_runs", None)
@@ -65,14 +65,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 if hasattr(pytest, "version_tuple"):
 
     def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect worlds with a section `expect`: those that are named as tests, test_*.yaml, or that are given."""
+        """Collect worlds with a section `expect` that are named like tests, test_*.yaml, or given explicitly."""
         given = parent.session.isinitpath(file_path)
         return ScenarioFile.from_parent(parent, path=file_path) if _is_test(file_path, given=given) else None
 
 else:  # before pytest 7
 
     def pytest_collect_file(path: Any, parent: Any) -> Any:  # type: ignore[misc]
-        """Collect the same."""
+        """Collect the same files."""
         given = parent.session.isinitpath(path)
         return ScenarioFile.from_parent(parent, fspath=path) if _is_test(Path(path), given=given) else None
 
@@ -87,7 +87,7 @@ def _is_test(path: Path, *, given: bool) -> bool:
 
 
 def _path(of: Any) -> Path:
-    """Return the path of a node or request; before pytest 7, they have it by another name alone."""
+    """Return the path of a node or request, which has a different name before pytest 7."""
     return of.path if hasattr(of, "path") else Path(of.fspath)
 
 
@@ -104,7 +104,7 @@ class ScenarioFailed(Exception):
 
 
 class ScenarioItem(pytest.Item):
-    """A run of a scenario, which passes if it does."""
+    """A run of a scenario as a test, which passes if the verdict is pass."""
 
     def runtest(self) -> None:
         """Run it and judge it."""
@@ -120,7 +120,7 @@ class ScenarioItem(pytest.Item):
             raise ScenarioFailed("\n".join(line.strip() for line in lines_of(tested)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return why it failed: no traceback for a verdict, or for a world that is invalid."""
+        """Return why it failed, without a traceback for a verdict or an invalid world."""
         from sim_node.world import WorldError
 
         if isinstance(excinfo.value, (ScenarioFailed, WorldError)):
@@ -128,5 +128,5 @@ class ScenarioItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return where it is."""
+        """Return its location."""
         return _path(self), 0, self.name

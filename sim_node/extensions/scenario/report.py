@@ -1,4 +1,4 @@
-"""Reports: one HTML file, which needs no server, with verdicts, signals, paths and statistics."""
+"""Reports: a single HTML file that needs no server, with verdicts, signals, paths and statistics."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from sim_node.world import World
 from sim_node.world.problems import counted
 
 PAGE = "index.html"
-# Runs of a scenario that are shown in full, frames whose path is drawn, points of a path, rows of the worst runs.
+# Limits: runs of a scenario shown in full, frames whose path is drawn, points of a path, rows of the worst runs.
 MAX_SHOWN, MAX_FRAMES, MAX_POINTS, MAX_WORST = 2, 4, 600, 8
 _ERROR = '<b class="error">error</b> '
-# Events in the table of a run, and instants that are marked in its plots.
+# Limits: events in the table of a run, and instants marked in its plots.
 MAX_EVENTS, MAX_MARKS = 60, 20
 
 
 def write_report(tested: Sequence[Tested], folder: Path) -> Path:
-    """Write a page about scenarios and their runs. The runs that it shows in full are run again.
+    """Write a page about scenarios and their runs. The runs that are shown in full are repeated.
 
     Args:
         tested: The scenarios.
@@ -51,7 +51,7 @@ def write_report(tested: Sequence[Tested], folder: Path) -> Path:
 
 
 def page_of(tested: Sequence[Tested]) -> str:
-    """Return the page about scenarios and their runs. Equal runs have equal pages."""
+    """Return the page about scenarios and their runs. Equal runs give equal pages."""
     here = Path(__file__).parent
     style, script = ((here / f"report.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js"))
     found = [each for one in tested for each in one.certificates]
@@ -64,12 +64,12 @@ def page_of(tested: Sequence[Tested]) -> str:
         *(part for index, one in enumerate(tested) for part in _scenario(index, one)),
         f"<footer><p>{escape(', '.join(f'{name} {version}' for name, version in versions.items()))}</p></footer>",
     ]
-    # What page is this, if it is opened in years?
+    # The title should identify the page years later.
     title = escape(f"{worst}: {', '.join(one.scenario.name for one in tested)}")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # The page loads nothing, whatever is in the names of a world.
+        # The page must not load anything, whatever the names of a world contain.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
         "script-src 'unsafe-inline'\">"
         f"<title>{title}</title><style>{style}</style></head><body>{''.join(parts)}<script>{script}</script></body></html>\n"
@@ -152,7 +152,7 @@ def _shown(one: Tested) -> list[Certificate]:
 
 
 def _run(one: Tested, certificate: Certificate, expect: Expect) -> Iterator[str]:
-    """Yield a run: what was found of each expectation with its signals, the paths, and the log."""
+    """Yield a run: the finding for each expectation with its signals, the paths, and the log."""
     tracks: list[Tracks] = []
     run = run_again(one.world, certificate, watch=lambda simulation: tracks.append(Tracks(simulation)))
     verdict = run.verdict
@@ -177,7 +177,7 @@ def _run(one: Tested, certificate: Certificate, expect: Expect) -> Iterator[str]
 
 
 def _events(run: JudgedRun) -> str:
-    """Return what happened, numbered as in the plots."""
+    """Return the events, numbered as in the plots."""
     rows = "".join(
         f'<tr><td class="n">{number}</td><td class="n">{each.time_ns * 1e-9:.6g} s</td><td>{_text(each.event)}</td>'
         f"<td>{_ERROR if each.error else ''}{_text(each.text)}</td></tr>"
@@ -194,7 +194,7 @@ def _events(run: JudgedRun) -> str:
 
 
 def _marks(run: JudgedRun) -> list[tuple[float, int, int]]:
-    """Return the instants of events, with the first and the last of their numbers."""
+    """Return the instants of events, with their first and last number."""
     found: dict[int, list[int]] = {}
     for number, each in enumerate(run.events[:MAX_EVENTS], 1):
         found.setdefault(each.time_ns, []).append(number)
@@ -202,7 +202,7 @@ def _marks(run: JudgedRun) -> list[tuple[float, int, int]]:
 
 
 def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
-    """Return an expectation with its signals, those of one unit in one plot."""
+    """Return an expectation with its signals, with one plot for each unit."""
     amount = f", robustness {finding.robustness:.4g}" if math.isfinite(finding.robustness) else ""
     head = f'<b class="{finding.verdict}">{finding.verdict}</b> <b>{_text(finding.title)}</b>{amount}'
     units: dict[str, list[str]] = {}
@@ -222,7 +222,7 @@ def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
 
 
 def _limits(formula: Formula, signal: str) -> list[float]:
-    """Return the numbers that a formula compares a signal with."""
+    """Return the numbers with which a formula compares a signal."""
     found = []
     for part in walk(formula):
         if isinstance(part, Compared):
@@ -233,7 +233,7 @@ def _limits(formula: Formula, signal: str) -> list[float]:
 
 
 def _log(run: JudgedRun) -> list[str]:
-    """Return the messages of the run, what happened, and where it violated something, in the order of time."""
+    """Return the messages, events and violations of the run in chronological order."""
     events = ((each.time_ns * 1e-9, each.line) for each in run.events)
     lines = [
         *run.log,
@@ -245,7 +245,7 @@ def _log(run: JudgedRun) -> list[str]:
 
 
 class Tracks:
-    """Positions of what moves in a run: its vehicles and bases, else its bodies, else its moving frames.
+    """Positions of the moving frames of a run: vehicles and bases, or else bodies, or else other moving frames.
 
     Args:
         simulation: The run, before its start.
@@ -263,7 +263,7 @@ class Tracks:
             self._recorder.begin()
 
     def paths(self, violated_at: float | None) -> list[dict[str, object]]:
-        """Return the path of each frame, and where it was at an instant (s), as data for the page."""
+        """Return the path of each frame, and its position at an instant (s), as data for the page."""
         values = {} if self._recorder is None else self._recorder.values()
         found: list[dict[str, object]] = []
         for name in self._names:
@@ -280,7 +280,7 @@ class Tracks:
 
 
 def tracked(world: World, simulation: Simulation) -> list[str]:
-    """Return the frames whose paths show what a run was about."""
+    """Return the frames whose paths are shown."""
     own = [*(vehicle.body for vehicle in world.vehicles), *(base.body for base in world.bases)]
     frames = simulation.frames
     coordinates = simulation.columns.column("qpos").entities or () if "qpos" in simulation.columns else ()
@@ -307,14 +307,14 @@ def _text_lines(lines: Sequence[str]) -> str:
     return "\n".join(_text(line) for each in lines for line in each.split("\n"))
 
 
-# The normal quantile of a two-sided interval of 95 %.
+# The normal quantile of a two-sided 95 % interval.
 _Z = 1.959963984540054
 
 
 def pass_rate(passed: int, runs: int) -> tuple[float, float, float]:
-    """Return the rate of what passed, and its interval of 95 % confidence, by Wilson's score (1927).
+    """Return the pass rate and its 95 % confidence interval by Wilson's score (1927).
 
-    It contains neither -1 nor 2, as the normal approximation may, and is no point where all runs passed.
+    Unlike the normal approximation, the interval stays within 0 and 1, and has a nonzero width if all runs passed.
     """
     if not runs:
         return math.nan, 0.0, 1.0

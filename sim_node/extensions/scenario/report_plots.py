@@ -14,14 +14,14 @@ from sim_node.viewing.graph_axes import axis_range, ticks
 
 WIDTH, HEIGHT = 640, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 24, 26
-# Width of a letter of the marks above a plot, on a phone.
+# Width of a character of the marks above a plot on a phone, pixels.
 _LETTER = 12
-# Points of a line: about one for each pixel, of each of which the least and the largest value are drawn.
+# Number of bins of a line, about one for each pixel. The smallest and the largest value of each bin are drawn.
 _BINS = 320
 
 
 def thinned(times: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a line with fewer points that looks the same: the least and the largest value of each bin, in order."""
+    """Return a line with fewer points that looks the same: the smallest and the largest value of each bin, in order."""
     if len(times) <= 2 * _BINS:
         return times, values
     edges = np.linspace(0, len(times), _BINS + 1).astype(int)
@@ -40,7 +40,8 @@ class PlotAxes:
     """The axes of a plot, which map numbers to pixels.
 
     Args:
-        xs, ys: All numbers that are to be seen.
+        xs: All x values that must be visible.
+        ys: All y values that must be visible.
         unit: The unit of x.
     """
 
@@ -62,7 +63,7 @@ class PlotAxes:
         return round(HEIGHT - _BOTTOM - part * (HEIGHT - _TOP - _BOTTOM), 1)
 
     def drawn(self, inside: str, about: str) -> str:
-        """Return the plot with what is drawn in it."""
+        """Return the plot with its contents."""
         parts = []
         for value in ticks(self.y_low, self.y_high, 4):
             y = self.y(value)
@@ -84,7 +85,7 @@ def signal_plot(
 ) -> str:
     """Return signals over time, with dashed limits, and a vertical line where they were violated.
 
-    marks: Instants (s) with the first and the last number of what happened then.
+    `marks` are instants (s) with the first and the last number of the events at that time.
     """
     shown = [(name, *thinned(times, values)) for name, values in lines]
     ys = [value for _, _, values in shown for value in values.tolist()] + list(limits)
@@ -105,7 +106,7 @@ def signal_plot(
 
 
 def apart(axes: PlotAxes, marks: Sequence[tuple[float, int, int]]) -> list[tuple[float, str]]:
-    """Return where marks are written above a plot, and what: marks that would lie on each other are one."""
+    """Return the positions and texts of the marks above a plot. Overlapping marks are merged."""
     found: list[tuple[float, float, int, int]] = []
     for at_s, first, last in marks:
         here = axes.x(at_s), axes.x(at_s), first, last
@@ -129,7 +130,7 @@ def _numbers(first: int, last: int) -> str:
 
 
 def scatter(xs: Sequence[float], ys: Sequence[float], verdicts: Sequence[str], x_label: str) -> str:
-    """Return robustness against a number, a point for each run, coloured by its verdict."""
+    """Return a scatter plot of robustness over a varied number, with a point for each run, coloured by its verdict."""
     axes = PlotAxes(xs, [*ys, 0.0])
     inside = [f'<path class="limit" d="M{_LEFT} {axes.y(0.0)}H{WIDTH - _RIGHT}"/>']
     for x, y, verdict in zip(xs, ys, verdicts, strict=True):

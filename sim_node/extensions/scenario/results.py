@@ -1,4 +1,4 @@
-"""The results of a scenario: a line for each run, which is its certificate, appended as soon as it is judged."""
+"""The results of a scenario: a file with the certificate of each run on a line, appended as soon as it is judged."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class ResultsFault(Exception):
 
 
 class Results:
-    """The runs of a scenario that are judged, in a file that only grows.
+    """The judged runs of a scenario, in an append-only file.
 
-    A line is complete or it is not there: what a kill has cut off is cut away when the file is opened again.
+    A line that is incomplete because the process was killed is removed when the file is opened again.
 
     Args:
-        folder: The folder, which is made.
+        folder: The folder; it is created.
         blank: A certificate of the scenario without a run.
-        runs: How many runs there are to be.
-        resume: Whether to go on with what is there.
+        runs: The number of runs.
+        resume: Whether to continue with existing results.
 
     Attributes:
-        done: Whether each run is judged (runs,).
+        done: Mask (runs,) of the judged runs.
         certificates: The certificates by the number of the run.
 
     Raises:
@@ -80,7 +80,7 @@ class Results:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         self._file.close()
 
     def _take(self, found: Certificate) -> None:
@@ -94,7 +94,7 @@ class Results:
 
 
 def certificate_of(blank: Certificate, outcome: Outcome) -> Certificate:
-    """Return the certificate of a run of a sweep, of the blank one of its scenario."""
+    """Return the certificate of a run of a sweep, based on the blank certificate of its scenario."""
     case, row = outcome.case, outcome.measures
     blank = replace(blank, case=case.number, seed=case.seed, values=dict(case.values))
     if not row:

@@ -1,4 +1,4 @@
-"""Runs one case of a scenario, alone: to keep its bag, to draw it, or to see whether it is the same again."""
+"""Running of a single case of a scenario, to keep its bag, to draw it, or to check that it is reproducible."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from sim_node.world.triggers import unfollowed
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A run that was judged.
+    """A judged run.
 
     Attributes:
         verdict: The verdict.
-        digest: SHA-256 of its samples and of its state at the end.
-        times: Simulation time of each sample (T,), s.
+        digest: SHA-256 of its samples and of its final state.
+        times: Simulation times (T,) of the samples, s.
         samples: The samples (T,) of each signal.
         log: The messages of the run, as pairs of its simulation time (s) and a sentence.
-        events: What happened in it.
+        events: Its events.
     """
 
     verdict: Verdict
@@ -76,7 +76,7 @@ def run_alone(
     made: list[Simulation] = []
 
     def note(text: str) -> None:
-        # Said while the world is prepared, too, before there is a run.
+        # Messages may also come before there is a run, while the world is prepared.
         log.append((sum(each.time_ns - each.world.time.start_ns for each in made) * 1e-9, text))
 
     session = Session(
@@ -90,7 +90,7 @@ def run_alone(
         warn=note,
     )
     made.append(session.simulation)
-    if autopiloted(world):  # what is observed comes after the autopilots in each exchange, as in a sweep
+    if autopiloted(world):  # observe after the autopilots in each exchange, as in a sweep
         with session:
             judging = Judge(session.simulation)
             watch(session.simulation)
@@ -101,7 +101,7 @@ def run_alone(
 
 
 def _observed(simulation: Simulation, watch: Callable[[Simulation], None]) -> Judge:
-    """Return what judges a run, which begins anew, so that nothing has been measured before."""
+    """Reset a run, so that nothing has been measured before, and return its judge."""
     judging = Judge(simulation)
     watch(simulation)
     simulation.reset()
@@ -114,7 +114,7 @@ def _step(simulation: Simulation, duration_ns: int) -> None:
 
 
 def _ended(simulation: Simulation, run: Callable[[], None]) -> str:
-    """Run to the end, and return why the run did not go on to it; empty if it did."""
+    """Run to the end. Return why the run ended early, or an empty string."""
     try:
         run()
     except Diverged:
@@ -127,6 +127,6 @@ def _judged(judging: Judge, ended: str, log: Sequence[tuple[float, str]]) -> Jud
     size = len(next(iter(samples.values()), ()))
     times = np.asarray((judging.start_ns + np.arange(size, dtype=np.int64) * judging.period_ns) * 1e-9, dtype=float)
     events = happened(judging.simulation)
-    lines = {str(each) for each in events}  # a session has logged them, too
+    lines = {str(each) for each in events}  # the session also logs them
     rest = tuple((at, text) for at, text in log if text not in lines)
     return JudgedRun(judging.verdict(samples, ended), judging.digest(samples), times, samples, rest, events)

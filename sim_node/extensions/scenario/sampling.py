@@ -1,4 +1,4 @@
-"""Signals while a run steps: their numbers at its present step, recordings of them, and conditions on them."""
+"""Signals of a running simulation: their current values, recordings, and conditions on them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from sim_node.simulation.columns import Array
 from sim_node.simulation.run_view import RunView
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
-# Of a column that is copied as a whole.
+# Maximum size of a column that is copied as a whole.
 MAX_BYTES = 2048
-# Columns that are MuJoCo's own memory, and an exchange so many samples apart, to hear of the start of a run.
+# Columns in MuJoCo's own memory; and a large number of samples between exchanges that only detect the start of a run.
 _OF_BODIES, _SELDOM = {"qpos", "qvel"}, 10**6
-# What signals are computed of at one step: of each column its bytes or rows, then of each probe its number.
+# The raw data of signals at one step: the bytes or rows of each column, then the number of each probe.
 Taken = Sequence[bytes | Array | float]
 
 
 class RunSignals:
-    """Signals of a run, at its present step.
+    """Signals of a run, at its current step.
 
     Args:
         run: The run.
@@ -52,9 +52,9 @@ class RunSignals:
         rows: dict[str, dict[int, None]] = {}
         for name, some in (each for each in sources if isinstance(each, tuple)):
             rows.setdefault(name, {}).update(dict.fromkeys(some))
-        # Each column is read once: some are computed when they are read.
+        # Each column is read only once, because some are computed on access.
         self._rows = {name: np.array(sorted(some), dtype=np.intp) for name, some in rows.items()}
-        # A column of few bytes is copied as a whole, which is faster than a part of it.
+        # Copying a small column as a whole is faster than copying a part of it.
         memories = {name: run.columns.memory(name) for name in self._rows}
         self._whole = {name: each for name, each in memories.items() if each is not None and each.nbytes <= MAX_BYTES}
         self._places = {
@@ -64,12 +64,12 @@ class RunSignals:
         self._samplers = [*map(self._sampler_of, self._rows), *(probe.sample for probe in self._probes)]
 
     def take(self) -> Taken:
-        """Return the numbers at the present step that signals are computed of: of columns, then of probes."""
+        """Return the raw data of the signals at the current step: of columns, then of probes."""
         found: list[bytes | Array | float] = [take() for take in self._samplers]
         return found
 
     def compute(self, taken: Sequence[Taken]) -> dict[str, FloatArray]:
-        """Return the samples (T,) of each signal, of what `take` returned at T steps."""
+        """Return the samples (T,) of each signal from the results of `take` at T steps."""
         each = list(zip(*taken, strict=True))
         columns = {name: self._read(name, some) for name, some in zip(self._rows, each, strict=False)}
         probes = [np.array(some) for some in each[len(self._rows) :]]
@@ -82,14 +82,14 @@ class RunSignals:
         return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
 
     def _sampler_of(self, name: str) -> Callable[[], bytes | Array]:
-        """Return what copies the rows of a column that signals need, or the bytes of all of them."""
+        """Return a function that copies the rows of a column that signals need, or the bytes of the whole column."""
         if name in self._whole:
             return self._whole[name].tobytes
         rows, columns = self._rows[name], self._columns
         return lambda: columns[name].take(rows, axis=0)
 
     def _read(self, name: str, some: Sequence[Any]) -> Array:
-        """Return the rows (T, rows, ...) of a column that were taken."""
+        """Return the rows (T, rows, ...) of a column from its raw data."""
         if name not in self._whole:
             return np.array(some)
         array = self._columns[name]
@@ -97,11 +97,11 @@ class RunSignals:
 
     @property
     def within(self) -> bool:
-        """Whether samples can be taken after a timestep of the engine of bodies, within a step of the run."""
+        """Whether samples can be taken after a timestep of the rigid-body engine, within a step of the run."""
         return set(self._rows) <= _OF_BODIES and all(probe.within for probe in self._probes)
 
     def now(self) -> dict[str, FloatArray]:
-        """Return each signal (1,) at the present step."""
+        """Return each signal (1,) at the current step."""
         return self.compute([self.take()])
 
     def reset(self) -> None:
@@ -116,7 +116,7 @@ class RunSignals:
 
 
 def _selection(rows: Sequence[int] | IntArray) -> slice | IntArray:
-    """Return rows as a slice if they follow each other: it needs a fifth of the time, which matters at each step."""
+    """Return rows as a slice if they are consecutive, which takes a fifth of the time at each step."""
     found = np.asarray(rows, dtype=np.intp)
     return slice(int(found[0]), int(found[-1]) + 1) if (np.diff(found) == 1).all() else found
 
@@ -132,10 +132,10 @@ class _Segment:
 class SignalRecorder:
     """Records signals while a run steps: a co-simulator. Use `record`.
 
-    If the engine of bodies has all that signals are computed of, it takes the samples within its steps: an exchange
-    with a run takes as long as some timesteps.
+    If the rigid-body engine has all data of the signals, it takes the samples within its steps, because an exchange
+    with a run takes as long as several timesteps.
 
-    After a change of the world, signals are found again by their names; those that are gone are NaN.
+    After a change of the world, signals are looked up again by name; signals that no longer exist are NaN.
 
     Args:
         run: The run.
@@ -154,7 +154,7 @@ class SignalRecorder:
         self.rate = Fraction(10**9, period_ns * (_SELDOM if self._within else 1))
 
     def begin(self) -> None:
-        """Take the sample of the present instant, at the start of a run. Steps take the others."""
+        """Take the sample at the start of a run. Steps take the others."""
         self.send(0, 0)
 
     def send(self, step: int, time_ns: int) -> None:
@@ -163,10 +163,10 @@ class SignalRecorder:
             self.sample(time_ns // self.period_ns)
 
     def sample(self, at: int) -> None:
-        """Take the sample of the present instant.
+        """Take the sample of the current instant.
 
         Args:
-            at: Its number: that of a sample that was taken before, after a reset.
+            at: The number of the sample, which is that of an earlier sample after a reset.
         """
         if at < self._count:  # a reset
             self._forget(at)
@@ -194,7 +194,7 @@ class SignalRecorder:
         return self._count
 
     def adapt(self, columns: object) -> bool:
-        """Find the signals again after a change of the world."""
+        """Look up the signals again after a change of the world."""
         self.close()
         known = []
         for name in self.names:
@@ -210,7 +210,7 @@ class SignalRecorder:
         return True
 
     def _look_within(self) -> bool:
-        """Let the engine of bodies take the samples, if it can; return whether."""
+        """Make the rigid-body engine take the samples if possible. Return whether it does."""
         engine: Any = self._run.engines.get("rigid_bodies")
         signals = self._segments[-1].signals
         if engine is None or not engine.substeps or signals is None or not signals.within:
@@ -227,7 +227,7 @@ class SignalRecorder:
         """Do nothing: nothing waits."""
 
     def close(self) -> None:
-        """Stop observing the run. What was recorded stays."""
+        """Stop observing the run. The recording remains."""
         if self._within:
             self._observed.observe_timesteps(f"signals {id(self)}", None)
         for segment in self._segments:
@@ -247,7 +247,7 @@ class SignalRecorder:
 
 
 class _Exchange:
-    """Takes the samples of a recorder, from the change of a world on after which the engine of bodies cannot.
+    """Takes the samples of a recorder after a change of the world, if the rigid-body engine no longer can.
 
     Args:
         recorder: The recorder.
@@ -267,18 +267,18 @@ class _Exchange:
         """Do nothing: nothing waits."""
 
     def close(self) -> None:
-        """Do nothing: the recorder is closed on its own."""
+        """Do nothing: the recorder is closed separately."""
 
 
 class SignalCondition:
     """Whether a formula over a run's signals holds, evaluated at regular instants while the run steps.
 
     A formula that looks ahead is known later: `altitude(drone) > 20 m for at least 5 s` holds from the first instant
-    on at which it has held for 5 s. Missing values, as NaN, do not hold.
+    at which the altitude has exceeded 20 m for 5 s. Comparisons with missing values (NaN) do not hold.
 
     Args:
         run: The run.
-        text: The formula, as in altitude(drone) > 20 m.
+        text: The formula, such as altitude(drone) > 20 m.
         period_ns: Time between two instants, ns; by default the world's step.
         zones: The zones by name.
 
@@ -287,7 +287,7 @@ class SignalCondition:
         values: Each signal (1,) at the last instant.
 
     Raises:
-        FormulaError: It is no formula, the run has no such signal, or its value is known only at the end of a run.
+        FormulaError: The formula is invalid, the run has no such signal, or the value is known only at the run's end.
     """
 
     def __init__(
@@ -305,15 +305,15 @@ class SignalCondition:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the instants so far."""
+        """Discard the instants so far."""
         self._signals.reset()
         self._robustness = Robustness(self.formula, self._period_ns, unknown=-np.inf, signs=True)
 
     def evaluate(self) -> bool:
-        """Take the present instant; call it once at each. Return whether the formula holds, as far as is known now.
+        """Add the current instant; call this once at each. Return whether the formula holds, as far as is known now.
 
         Raises:
-            FormulaError: A change of the world has taken away a signal.
+            FormulaError: A signal no longer exists after a change of the world.
         """
         if self._run.columns is not self._columns:  # the world has changed
             self._signals.close()

@@ -1,4 +1,4 @@
-"""Scenarios by their names: worlds with a section `expect`, as files, folders of files, or shipped ones."""
+"""Lookup of scenarios: worlds with a section `expect`, as files, folders of files, or shipped worlds."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _EXPECT = re.compile(r"^expect\s*:", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Scenario:
-    """A world with what must hold in it.
+    """A world with expectations.
 
     Attributes:
-        name: Its name: that of the file without suffix, below the folder that was given.
+        name: Its name: the path of the file without suffix, relative to the given folder.
         reference: The path of its world, or a package:// URI.
     """
 
@@ -48,7 +48,7 @@ def is_scenario(path: Path) -> bool:
 
 
 def shipped_scenarios() -> list[Scenario]:
-    """Return the shipped worlds that say what must hold."""
+    """Return the shipped worlds with expectations."""
     folder = share(PACKAGE)
     own = [] if folder is None else sorted((folder / "config" / "scenarios").glob("*.yaml"))
     found = {path.stem: path for path in own} | shipped_worlds()
@@ -56,10 +56,10 @@ def shipped_scenarios() -> list[Scenario]:
 
 
 def find_scenarios(references: Iterable[str]) -> list[Scenario]:
-    """Return the scenarios that names, files and folders refer to, in order.
+    """Return the scenarios to which names, files and folders refer, in order.
 
     Args:
-        references: Names of shipped worlds, paths of worlds, and folders, in which all scenarios are found.
+        references: Names of shipped worlds, paths of worlds, and folders, which are searched for scenarios.
 
     Returns:
         The scenarios.

@@ -1,6 +1,6 @@
 """Signals: numbers of a run by names such as altitude(drone).
 
-A new one is an entry of SIGNALS: a function that finds what it needs in a run. See `Reading`.
+To add a signal, register a function that finds its sources in a run; see `signal_kind` and `SignalReading`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ NO_ZONES: Mapping[str, Zone] = {}
 
 
 class Probe(ABC):
-    """A number of a run that is in no column, such as whether two bodies have touched since the last sample.
+    """A number of a run that is not in a column, such as whether two bodies have touched since the last sample.
 
     Attributes:
-        within: Whether it can be sampled after a timestep of the engine of bodies, within a step of the run.
+        within: Whether it can be sampled after a timestep of the rigid-body engine, within a step of the run.
     """
 
     within: ClassVar[bool] = False
 
     @abstractmethod
     def sample(self) -> float:
-        """Return it at the present step."""
+        """Return the number at the current step."""
 
     def reset(self) -> None:  # noqa: B027  most have nothing to forget
         """Forget what came before: the run begins anew."""
@@ -50,17 +50,17 @@ class Probe(ABC):
         """Stop observing the run."""
 
 
-# Where a number is taken from: the column and its rows, or a probe.
+# The source of a number: a column and its rows, or a probe.
 Source = tuple[str, tuple[int, ...]] | Probe
 
 
 class SignalReading(NamedTuple):
-    """How a signal is read of a run.
+    """How a signal is computed from a run.
 
     Attributes:
-        sources: Where its numbers are.
-        compute: Returns its samples (T,), of the samples (T, rows, ...) of each source, or (T,) of a probe; by default
-            what the probe has sampled.
+        sources: The sources of its numbers.
+        compute: Returns its samples (T,) from the samples of each source, (T, rows, ...) of a column or (T,) of a
+            probe; by default, those of the probe.
     """
 
     sources: tuple[Source, ...]
@@ -72,13 +72,14 @@ class SignalKind:
     """A kind of signal.
 
     Attributes:
-        usage: How it is written.
-        about: What it is.
-        unit: Its unit; empty if it differs or is unknown.
-        open: Returns how it is read, of a run, the arguments, and the zones by name. Raises FormulaError.
-        least, most: How many arguments it takes.
-        truth: Whether it is true or false.
-        gone: Its value once a change of the world has taken away what it is of.
+        usage: Its syntax.
+        about: Its description.
+        unit: Its unit; empty if it varies or is unknown.
+        open: Returns its reading for a run, the arguments, and the zones by name. Raises FormulaError.
+        least: The minimum number of arguments.
+        most: The maximum number of arguments.
+        truth: Whether it is boolean.
+        gone: Its value after a change of the world that removes its subject.
         sensors: Whether sensors must measure.
         specific: Returns the kind for some arguments, if it depends on them. Raises FormulaError.
     """
@@ -100,13 +101,13 @@ SIGNALS: Registry[str, SignalKind] = Registry(
     shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "health", "message_signals")),
     group="sim_node.signals",
 )
-# The kind of signals that are fields of topics, and how these begin.
+# The prefix of signals that are fields of topics, and the name of their kind.
 TOPICS = "/"
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 
 
 def declare(text: str) -> tuple[Dimension | None, bool]:
-    """Return the dimension of a signal, and whether it is true or false. Raises FormulaError if it is unknown."""
+    """Return the dimension of a signal, and whether it is boolean. Raises FormulaError if it is unknown."""
     kind = kind_of(text)
     return (dimension_of(kind.unit), kind.truth) if kind else (None, False)
 
@@ -127,15 +128,15 @@ def formula(text: str) -> Formula:
 
 
 def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -> SignalReading:
-    """Return how a signal is read of a run.
+    """Return the reading of a signal for a run.
 
     Args:
         run: The run.
-        text: The signal, as altitude(drone) or pose[ball].z.
+        text: The signal, such as altitude(drone) or pose[ball].z.
         zones: The zones by name.
 
     Returns:
-        How it is read.
+        Its reading.
 
     Raises:
         FormulaError: The run has no such signal; the message names the nearest.
@@ -159,13 +160,13 @@ def signal_kind(
     """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`.
 
     Args:
-        usage: How it is written, as in altitude(FRAME).
-        about: What it is.
-        unit: Its unit; empty if it differs or is unknown.
+        usage: Its syntax, such as altitude(FRAME).
+        about: Its description.
+        unit: Its unit; empty if it varies or is unknown.
         more: The other attributes of the kind.
 
     Returns:
-        The decorator, of a function of a run, the arguments and the zones by name that returns a Reading.
+        The decorator of a function of a run, the arguments, and the zones by name that returns a SignalReading.
     """
     name = usage.partition("(")[0]
 
@@ -177,7 +178,7 @@ def signal_kind(
 
 
 def kind_of(text: str) -> SignalKind | None:
-    """Return the kind of a signal such as altitude(drone) or /drone/fix.altitude; None for others, as pose[ball].z.
+    """Return the kind of a signal such as altitude(drone) or /drone/fix.altitude; None for others such as pose[ball].z.
 
     Raises:
         FormulaError: There is no such kind, or it takes other arguments.
@@ -203,7 +204,7 @@ def needs_sensors(names: Iterable[str]) -> bool:
 
 
 def frame_of(run: RunView, name: str) -> str:
-    """Return the frame that a name means: a frame, or a vehicle, base or model, whose root it is.
+    """Return the frame for a name: a frame, or the root frame of a vehicle, base or model.
 
     Raises:
         FormulaError: There is none; the message names the nearest.
@@ -222,7 +223,7 @@ def frame_of(run: RunView, name: str) -> str:
 
 
 def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], FloatArray]]:
-    """Return where the pose of a frame in the fixed frame comes from, and a function of that: (T, n, ...) to (T, 7)."""
+    """Return the source of the pose of a frame in the fixed frame, and its conversion from (T, n, ...) to (T, 7)."""
     row = run.frames.index(frame_of(run, name))
     chain = [row]
     while (row := int(run.frames.parents[row])) >= 0:
@@ -232,12 +233,12 @@ def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], Floa
         pose = run.columns["pose"][chain[0]]
         for each in chain[1:]:
             pose = poses.compose(run.columns["pose"][each], pose)
-        # Of the source, only how many samples there are.
+        # The source only determines the number of samples.
         return ("qpos", (0,)), lambda numbers: np.broadcast_to(pose, (len(numbers), 7))
     moving = next((at for at, each in enumerate(chain) if not run.frames.static[each]), len(chain) - 1)
     fixed, free = chain[:moving], _free(run, chain[moving], "qpos", _FREE_POSE)
     if free:
-        # Kinematics of all bodies would take longer than a step.
+        # The kinematics of all bodies would take longer than a step.
         offset = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         for each in fixed:
             offset = poses.compose(run.columns["pose"][each], offset)
@@ -259,9 +260,9 @@ _FREE_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 def _free(run: RunView, row: int, column: str, labels: Sequence[str]) -> tuple[int, ...]:
-    """Return the rows of the coordinates of MuJoCo's free joint of a body; none for other frames.
+    """Return the rows of the coordinates of a body's free joint in MuJoCo; empty for other frames.
 
-    They are along the axes of the fixed frame, from its origin, wherever the body's joint frame is.
+    The coordinates are in the fixed frame, wherever the joint frame of the body is.
     """
     entities = run.columns.column(column).entities or () if column in run.columns else ()
     wanted = [f"{run.frames.names[row]}.{label}" for label in labels]
@@ -270,10 +271,10 @@ def _free(run: RunView, row: int, column: str, labels: Sequence[str]) -> tuple[i
 
 
 def twist_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], FloatArray]]:
-    """Return where the twist of a frame comes from, and a function of that: (T, n, ...) to (T, 6).
+    """Return the source of the twist of a frame, and its conversion from (T, n, ...) to (T, 6).
 
-    The velocity (m/s) is along the axes of the fixed frame; the angular velocity (rad/s) along these, or those of the
-    frame.
+    The velocity (m/s) is in the axes of the fixed frame; the angular velocity (rad/s) is in these axes or in those of
+    the frame.
     """
     row = run.frames.index(frame_of(run, name))
     if free := _free(run, row, "qvel", _FREE_TWIST):
@@ -286,7 +287,7 @@ def _arguments(call: re.Match[str]) -> list[str]:
 
 
 def _of_pose(usage: str, about: str, unit: str, compute: Callable[[FloatArray], FloatArray]) -> None:
-    """Register a signal that is computed of the pose (T, 7) of a frame in the fixed frame."""
+    """Register a signal that is computed from the pose (T, 7) of a frame in the fixed frame."""
 
     @signal_kind(usage, about, unit)
     def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
@@ -299,7 +300,7 @@ def _euler(axis: int) -> Callable[[FloatArray], FloatArray]:
 
 
 def _tilt(pose: FloatArray) -> FloatArray:
-    """Return the angle between a frame's z axis and the vertical: of its quaternion, that of the turn without yaw."""
+    """Return the angle between a frame's z axis and the vertical: the rotation angle of its quaternion without yaw."""
     x, y, z, w = np.moveaxis(pose[:, 3:], 1, 0)
     return np.asarray(2.0 * np.arctan2(np.hypot(x, y), np.hypot(z, w)))
 
@@ -315,7 +316,7 @@ _of_pose("tilt(FRAME)", "angle between the frame's z axis and the vertical", "ra
 
 
 def _of_twist(usage: str, about: str, unit: str, compute: Callable[[FloatArray], FloatArray]) -> None:
-    """Register a signal that is computed of the twist (T, 6) of a frame, relative to the fixed frame."""
+    """Register a signal that is computed from the twist (T, 6) of a frame relative to the fixed frame."""
 
     @signal_kind(usage, about, unit)
     def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
@@ -347,7 +348,7 @@ _between("horizontal_distance(FRAME, FRAME)", "horizontal distance between the o
 
 @signal_kind("inside(FRAME, ZONE)", "distance to the edge of a zone; negative outside", "m", least=2, most=2)
 def inside(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
-    """Return how the distance of a frame's origin to the edge of a zone is read."""
+    """Return the reading of the distance of a frame's origin to the edge of a zone."""
     source, compose = pose_source(run, names[0])
     if names[1] not in zones:
         raise FormulaError(f"no zone {names[1]!r}{did_you_mean(names[1], zones)}")

@@ -1,4 +1,4 @@
-"""Runs the cases of a scenario on the machinery of sweeps, and keeps a certificate of each verdict."""
+"""Running of the cases of a scenario with the engines of sweeps, with a certificate of each verdict."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ from sim_node.world.part import misfits_of
 from sim_node.world.problems import refuse, refuse_any
 from sim_node.world.vehicles import Autopilot
 
-# ArduCopter does not arm with a gyroscope that is read less often.
+# ArduCopter does not arm if the gyroscope is sampled less often.
 _ARDUPILOT_STEP_NS = 1_000_000
 
 
 def flown_by(world: World, kind: str) -> World:
-    """Return a world whose autopilots are PX4 or ArduPilot of this machine, started by its runs.
+    """Return a world whose autopilots are replaced by PX4 or ArduPilot on this machine, which its runs start.
 
     Args:
         world: The world.
@@ -87,14 +87,14 @@ def flown_by(world: World, kind: str) -> World:
 
 
 def autopilot_version(kind: str) -> dict[str, str]:
-    """Return the version of an installed autopilot for certificates, by its name; nothing for no kind."""
+    """Return the version of an installed autopilot for certificates, by name; empty for no autopilot."""
     if not kind:
         return {}
     version = find(kind, os.environ).version
     return {kind: "unknown" if version is None else ".".join(map(str, version))}
 
 
-# Of the first generation, in ranks: the middle two thirds of each range.
+# The standard deviation of the first generation, in ranks: the middle two thirds of each range.
 _SPREAD = 1.0 / 3.0
 
 
@@ -104,18 +104,18 @@ def searched(
     seed: int,
     judged: Callable[[int, dict[str, FloatArray]], Sequence[Certificate]],
 ) -> None:
-    """Run as many runs as there are to be, each generation where the ones before held least.
+    """Search with CMA-ES for runs with the least robustness.
 
-    The search is in the ranks of the varied numbers, from 0 to 1 each, so that any distribution can be searched. It
-    begins anew with twice as many runs a generation where it has converged (Auger and Hansen, A restart CMA evolution
-    strategy with increasing population size, CEC 2005). The same arguments and verdicts give the same runs.
+    The search is in the ranks of the varied numbers, from 0 to 1 each, so that any distribution can be searched. After
+    convergence it restarts with twice the population (Auger and Hansen, A restart CMA evolution strategy with
+    increasing population size, CEC 2005). The same arguments and verdicts give the same runs.
 
     Args:
         vary: The varied numbers.
-        runs: How many runs there are to be.
-        seed: Of the search.
-        judged: Takes the number of the first run of a generation and the values (n,) of each path, and returns the
-            certificates of these runs.
+        runs: The total number of runs.
+        seed: The seed of the search.
+        judged: Runs a generation, given the number of its first run and the values (n,) of each path. Returns the
+            certificates of the runs.
     """
     from cmaes import CMA
 
@@ -139,14 +139,14 @@ def searched(
 
 
 def margin(of: Certificate) -> float:
-    """Return by how much a run held; infinite where that is no number, or where it could not be judged."""
+    """Return the robustness of a run: -inf if it failed without one, inf if it passed or could not be judged."""
     if of.robustness is None:
         return -math.inf if of.verdict == FAIL else math.inf
     return of.robustness
 
 
 BAGS = "bags"
-# A case of a scenario may need this long, s of this machine.
+# The default time limit of a case, s of wall time.
 TIMEOUT_S = 600.0
 
 
@@ -155,18 +155,18 @@ class RunPlan:
     """How scenarios are tested.
 
     Attributes:
-        runs: How many runs of each.
-        vary: What differs between them.
-        seed: Of a single run, its seed; else of what differs between the runs, and of their seeds.
-        duration: Simulated time of each, s; None for what each scenario says.
-        workers: How many run at once; None for one on each core.
+        runs: The number of runs of each scenario.
+        vary: The parameters that vary between the runs.
+        seed: The seed of a single run; for several runs, the seed of the varied parameters and of the runs' seeds.
+        duration: Simulated time of each run, s; None for that of each scenario.
+        workers: The number of concurrent runs; None for one on each core.
         engine: Where they run, one of SWEEP_ENGINES.
-        timeout: The longest time that a run may take, s of this machine.
-        keep: How many failed runs of each scenario keep a bag.
+        timeout: The time limit of a run, s of wall time.
+        keep: The number of failed runs of each scenario that keep a bag.
         allow: Folders that worlds may read, in addition to their own.
-        autopilot: What flies vehicles that have an autopilot: px4 or ardupilot of this machine; empty for what the
-            world says.
-        search: Whether what differs is searched for the run that holds least, instead of drawn.
+        autopilot: The autopilot that replaces those of vehicles: px4 or ardupilot on this machine; empty to keep those
+            of the world.
+        search: Whether to search for the run with the least robustness instead of drawing parameters.
     """
 
     runs: int = 1
@@ -190,8 +190,8 @@ class Tested:
         scenario: The scenario.
         world: Its world.
         file: The file of the certificates.
-        certificates: Those of its runs, in order.
-        bags: The folders of the bags that were kept, by the numbers of their runs.
+        certificates: The certificates of its runs, in order.
+        bags: The folders of the kept bags, by the numbers of their runs.
     """
 
     scenario: Scenario
@@ -212,16 +212,16 @@ class Tested:
 
     @property
     def least(self) -> Certificate | None:
-        """The certificate of the run that held least, of several with other numbers; None if there is none."""
+        """The certificate of the run with the least robustness, if there are several with varied numbers; or None."""
         varied = [each for each in self.certificates if each.values and each.robustness is not None]
         return min(varied, key=margin) if len(varied) > 1 else None
 
     def again(self, case: int) -> str:
-        """Return the command that runs a run again."""
+        """Return the command that repeats a run."""
         return f"sim_node test --again {shlex.quote(f'{self.file}:{case}')}"
 
     def view(self, of: Certificate) -> str:
-        """Return the command that shows the bag of a run, where something is violated; empty if it has none."""
+        """Return the command that shows the bag of a run at its violation; empty if it has no bag."""
         if of.case not in self.bags:
             return ""
         at = "" if of.violated_at is None else f" --at {of.violated_at:g}"
@@ -229,7 +229,7 @@ class Tested:
 
 
 class Here:
-    """An engine of sweeps that runs one case after the other in this process: a single run needs no other."""
+    """An engine of sweeps that runs cases one after the other in this process, for single runs."""
 
     workers = 1
 
@@ -237,7 +237,7 @@ class Here:
         self._worker, self._waiting = CaseWorker(prepared.job), list[Cases]()
 
     def submit(self, cases: Cases) -> None:
-        """Let a batch wait."""
+        """Queue a batch."""
         self._waiting.append(cases)
 
     def wait(self, seconds: float) -> list[Finished]:
@@ -273,9 +273,9 @@ def judge_scenario(
         scenario: The scenario.
         plan: How it is tested.
         folder: Where its results go.
-        resume: Whether to go on with the results in the folder.
+        resume: Whether to continue with the results in the folder.
         started: Called before the first run.
-        progress: Called with how many runs are judged, and how many of them did not pass.
+        progress: Called with the number of judged runs, and how many of them did not pass.
         stop: Returns whether to stop before the end.
 
     Returns:
@@ -328,7 +328,7 @@ def judge_scenario(
 
 @dataclass
 class _Rows:
-    """Some of the runs of results, for the driver of a sweep."""
+    """A subset of the runs of results, for the driver of a sweep."""
 
     done: npt.NDArray[np.bool_]
     add: Callable[[Iterable[Outcome]], None]
@@ -341,13 +341,13 @@ def _opened(prepared: Prepared, plan: RunPlan, missing: int) -> SweepEngine:
 
 
 def keep_bags(world: World, certificates: Sequence[Certificate], folder: Path, most: int) -> dict[int, Path]:
-    """Run the worst of the failed runs again, and keep their bags, and that of the last run that passed.
+    """Repeat the worst failed runs and the last run that passed, and keep their bags.
 
     Args:
         world: The world.
         certificates: The certificates of all runs.
         folder: The folder of the results.
-        most: How many failed runs keep a bag.
+        most: The number of failed runs that keep a bag.
 
     Returns:
         The folders of the bags by the numbers of the runs.
@@ -358,7 +358,7 @@ def keep_bags(world: World, certificates: Sequence[Certificate], folder: Path, m
     for each in (*failed, *good[-1:] * bool(failed)):
         bag = folder / BAGS / f"{each.case:06}"
         kept[each.case] = bag
-        if not (bag / "metadata.yaml").is_file():  # a kill leaves a bag without it
+        if not (bag / "metadata.yaml").is_file():  # incomplete because the process was killed
             shutil.rmtree(bag, ignore_errors=True)
             bag.parent.mkdir(parents=True, exist_ok=True)
             run_again(world, each, bag=bag)
@@ -372,17 +372,17 @@ def run_again(
     bag: Path | None = None,
     watch: Callable[[Simulation], None] = lambda simulation: None,
 ) -> JudgedRun:
-    """Run the run of a certificate again. See `run_alone`."""
+    """Repeat the run of a certificate. See `run_alone`."""
     return run_alone(
         varied(world, of.values), of.seed, of.duration_ns, bag=bag, watch=watch, sensors=has_sensors(world)
     )
 
 
 def repeated(of: Certificate, allow: Sequence[Path] = ()) -> Certificate:
-    """Return the certificate of a run now.
+    """Repeat a run and return its new certificate.
 
     Args:
-        of: The certificate that it had.
+        of: The original certificate.
         allow: Folders that its world may read, in addition to its own.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The timetable of a run: lets events happen at their steps, keeps what lasts, and a log of what happened."""
+"""The timetable of a run: executes events at their steps, applies lasting effects, and logs what happened."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("sim_node")
 ENGINE = "scenario"
-# What an action may raise: it did not work. Anything else is a mistake in its code.
+# Exceptions that mean that an action failed. Any other exception is a bug in its code.
 FAILURES = (ValueError, LookupError, OSError, TypeError, Rejected, WorldError, Refused, RunFailed, PluginFault)
 _NO_LIMIT = math.inf
 
 
 @dataclass(frozen=True)
 class Happened:
-    """What happened.
+    """An entry of the log of events.
 
     Attributes:
-        time_ns: When, ns of simulation time.
-        event: The name of the event; empty for what was done by hand.
-        text: What it did, in a line.
+        time_ns: Simulation time, ns.
+        event: The name of the event; empty for a manual action.
+        text: A line that says what was done.
         error: Whether it failed.
     """
 
@@ -64,16 +64,16 @@ class Happened:
 
 @dataclass
 class Progress:
-    """How far a scenario has come: all of its state.
+    """The state of a scenario.
 
     Attributes:
         known: The names of all events.
-        passed: The last step that was left.
-        due: The steps at which events happen, by their names.
-        counts: How often each has happened.
+        passed: The last completed step.
+        due: The steps at which events happen, by event name.
+        counts: How often each event has happened.
         holds: The events whose condition held at the last step.
         lasting: The effects in force, in the order in which they began.
-        log: What happened.
+        log: What happened so far.
     """
 
     known: list[str] = field(default_factory=list)
@@ -86,12 +86,12 @@ class Progress:
 
 
 class Timetable:
-    """The events of a world, as an engine: it moves nothing.
+    """The events of a world, as an engine that moves nothing.
 
     Attributes:
-        events: By name.
-        progress: How far it has come.
-        alterations: What sensors are altered by.
+        events: The events by name.
+        progress: The state.
+        alterations: The alterations of sensors.
     """
 
     def __init__(self, world: World, columns: Columns) -> None:
@@ -106,7 +106,7 @@ class Timetable:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Go back to the start; times are drawn anew."""
+        """Reset to the start, and draw new times."""
         self.seed, self.progress = seed, Progress(list(self.events))
         for name, event in self.events.items():
             self._schedule(name, event)
@@ -120,14 +120,14 @@ class Timetable:
 
     @property
     def due(self) -> float:
-        """The step at which something happens next, or may happen."""
+        """The next step at which something happens or may happen."""
         progress = self.progress
         if progress.lasting or self.awaited():
             return progress.passed + 1
         return max(min(progress.due.values(), default=_NO_LIMIT), progress.passed + 1)
 
     def awaited(self) -> list[tuple[str, Event]]:
-        """Return the events that wait for their condition, with their names."""
+        """Return the events that await their condition, with their names."""
         counts, due = self.progress.counts, self.progress.due
         return [
             (name, event)
@@ -136,7 +136,7 @@ class Timetable:
         ]
 
     def happen(self, run: Simulation) -> None:
-        """Let happen what is due at the present step of the run, and let act what lasts."""
+        """Execute the events that are due at the current step of the run, and apply the effects in force."""
         OccurredEvent(run, run.steps).go()
 
     def step_of(self, time_ns: int) -> int:
@@ -144,17 +144,17 @@ class Timetable:
         return max(-((self._start_ns - time_ns) // self._step_ns), 0)
 
     def steps_in(self, duration_ns: int) -> int:
-        """Return the steps that a duration takes, at least."""
+        """Return the number of steps of a duration, rounded up."""
         return -(-duration_ns // self._step_ns)
 
     def begin(self, lasting: Lasting) -> None:
-        """Add an effect, in place of the one of its kind on the same thing."""
+        """Add an effect, which replaces any effect of the same kind on the same target."""
         self.drop(lasting.kind, lasting.of)
         self.progress.lasting.append(lasting)
         self._alter()
 
     def drop(self, kind: str, of: str) -> Lasting | None:
-        """Take an effect away, if it lasts, and return it."""
+        """Remove and return an effect if it is in force."""
         for each in self.progress.lasting:
             if (each.kind, each.of) == (kind, of):
                 self.progress.lasting.remove(each)
@@ -173,7 +173,7 @@ class Timetable:
             self.progress.due[name] = self.step_of(at_ns + event.delay_ns)
 
     def _alter(self) -> None:
-        """Find what alters sensors, of what lasts."""
+        """Update the alterations of sensors from the effects in force."""
         found: dict[str, list[Lasting]] = {}
         for each in self.progress.lasting:
             if each.kind == SENSOR:
@@ -190,7 +190,7 @@ class Timetable:
         progress = Progress(**found)
         progress.lasting = [Lasting(**each) for each in found["lasting"]]
         progress.log = [Happened(**each) for each in found["log"]]
-        # Events that a change of the world has added have times already, and those that it removed have none.
+        # Events added by a change of the world already have times; those of removed events are dropped.
         added = {name: step for name, step in self.progress.due.items() if name not in progress.known}
         progress.due = {name: step for name, step in progress.due.items() if name in self.events}
         progress.due |= {name: step for name, step in added.items() if step > progress.passed}
@@ -200,7 +200,7 @@ class Timetable:
 
 
 def timetable_of(run: Simulation) -> Timetable:
-    """Return the timetable of a run. A world without events gets one that waits for what is done by hand."""
+    """Return the timetable of a run. A world without events gets an empty one for manual actions."""
     found = run.engines.get(ENGINE)
     if found is None:
         run.add(Event(name="by hand"))
@@ -216,19 +216,19 @@ def happened(run: Simulation) -> tuple[Happened, ...]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the message of an error; that of a KeyError without the quotes that it has as a text."""
+    """Return the message of an error, without the quotes that str() adds for a KeyError."""
     return str(error.args[0] if isinstance(error, KeyError) and error.args else error)
 
 
 class EventSurroundings:
-    """What a scenario acts on and reports to, beside the state of its run.
+    """The environment of a scenario, apart from the state of its run.
 
     Attributes:
-        context: What carries out requests.
+        context: The executor of requests.
         report: Called with a line of text about what happened.
-        conditions: Those that events wait for, by name.
-        last_step: The last step that was left.
-        event: The event whose action is done.
+        conditions: The conditions that events await, by event name.
+        last_step: The last completed step.
+        event: The event whose action is being executed.
     """
 
     def __init__(self, run: Simulation) -> None:
@@ -248,14 +248,14 @@ def surroundings_of(run: Simulation) -> EventSurroundings:
 
 
 class OccurredEvent:
-    """What happens at one step of a run. A change of the world replaces the timetable, so it is looked up each time."""
+    """The events at one step of a run. The timetable is always looked up, because a change of the world replaces it."""
 
     def __init__(self, run: Simulation, step: int) -> None:
         self._run, self._step = run, step
         self._around = surroundings_of(run)
 
     def go(self) -> None:
-        """Let it happen."""
+        """Execute the events and effects of the step."""
         table = self._table
         if self._around.last_step + 1 != self._step:  # the run was reset or restored
             for condition in self._around.conditions.values():
@@ -271,7 +271,7 @@ class OccurredEvent:
 
     @property
     def event(self) -> str:
-        """The event whose action is done at present; empty for none."""
+        """The event whose action is being executed; empty for none."""
         return self._around.event
 
     @property
@@ -279,7 +279,7 @@ class OccurredEvent:
         return timetable_of(self._run)
 
     def _beginning(self) -> list[str]:
-        """Return the events whose condition begins to hold, or schedule them if they are delayed."""
+        """Return the events whose condition begins to hold, after scheduling those with a delay."""
         table, found = self._table, []
         progress = table.progress
         for name, event in table.awaited():
@@ -309,7 +309,7 @@ class OccurredEvent:
         return condition
 
     def _let_happen(self, name: str) -> list[str]:
-        """Let an event happen, and return the names of those that follow at once."""
+        """Execute an event, and return the names of the events that follow immediately."""
         table = self._table
         progress, event = table.progress, table.events[name]
         progress.due.pop(name, None)
@@ -332,7 +332,7 @@ class OccurredEvent:
         return following
 
     def act(self, action: ScenarioAction, name: str) -> bool:
-        """Do an action; return whether it worked. Either is in the log."""
+        """Execute an action and log the result. Return whether it succeeded."""
         self._around.event = name
         try:
             done, failed = self._around.context.ask(action.name, **action.given()), False
@@ -343,13 +343,13 @@ class OccurredEvent:
         return not failed
 
     def log(self, event: str, text: str, *, error: bool = False) -> None:
-        """Add to the log, and report it."""
+        """Add an entry to the log, and report it."""
         entry = Happened(self._run.time_ns, event, text, error)
         self._table.progress.log.append(entry)
         self._around.report(str(entry))
 
     def _let_last(self) -> None:
-        """Let act what lasts, and end what is over."""
+        """Apply the effects in force, and end those that are over."""
         for each in list(self._table.progress.lasting):
             over = each.until is not None and each.until <= self._step
             try:
@@ -364,7 +364,7 @@ class OccurredEvent:
 
 
 def _bare_context(run: Simulation) -> RequestContext:
-    """Return what carries out requests to a run without a session."""
+    """Return the executor of requests for a run without a session."""
     from sim_node.mavlink.instances import AutopilotInstances
     from sim_node.session.entity_requests import EntityRequests
     from sim_node.session.resources import Resources

@@ -50,7 +50,7 @@ UNITS: Mapping[str, WrittenUnit] = {
     "A": _unit(1.0, a=1),
     "%": _unit(1e-2),
 }
-# The longest first; a unit ends where no word goes on.
+# The longest unit first. A unit must not be followed by a word character.
 UNIT = re.compile(r"\s*(" + "|".join(re.escape(u) for u in sorted(UNITS, key=len, reverse=True)) + r")(?![\w(\[])")
 
 
@@ -62,6 +62,6 @@ def dimension_of(unit: str) -> Dimension | None:
 
 
 def shown(dimension: Dimension) -> str:
-    """Return a dimension in SI units, as in m s^-1; 1 for none."""
+    """Return a dimension as text in SI units, such as m s^-1; 1 for dimensionless."""
     parts = [name if power == 1 else f"{name}^{power}" for name, power in zip(_BASE, dimension, strict=True) if power]
     return " ".join(parts) or "1"

@@ -1,4 +1,4 @@
-"""Verdicts: whether what is expected held in a run, by how much, and where it was violated first."""
+"""Verdicts: whether the expectations held in a run, by what margin, and where they were first violated."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from sim_node.extensions.scenario.formulas import (
 )
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
-# The worst first.
+# From worst to best.
 VERDICTS = (ERROR, FAIL, PASS)
 
 
 @dataclass(frozen=True)
 class VerdictFinding:
-    """What was found of one expectation in a run.
+    """The finding for one expectation in a run.
 
     Attributes:
         title: The expectation.
         verdict: Whether it held, did not, or could not be judged.
-        reason: Why; empty if it held.
-        robustness: By how much it held, or failed if negative; infinite where only signals that are true or false
-            decide; NaN if it could not be judged.
-        violated_at: When it was violated first (s of simulation time), or None.
+        reason: Why it did not hold or could not be judged; empty if it held.
+        robustness: The margin by which it held, or failed if negative; infinite if only boolean signals decide; NaN if
+            it could not be judged.
+        violated_at: Simulation time of the first violation, s, or None.
         values: The signals at that instant.
     """
 
@@ -53,11 +53,11 @@ class VerdictFinding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of all expectations in a run.
+    """The findings for all expectations in a run.
 
     Attributes:
-        findings: What was found of each.
-        ended: Why the run did not go on to its end; empty if it did.
+        findings: The finding for each expectation.
+        ended: Why the run ended early; empty if it did not.
     """
 
     findings: tuple[VerdictFinding, ...]
@@ -65,7 +65,7 @@ class Verdict:
 
     @property
     def verdict(self) -> str:
-        """The verdict of the run: fail if anything has failed, else error if anything could not be judged."""
+        """The verdict: fail if any expectation failed, otherwise error if any could not be judged, otherwise pass."""
         found = {finding.verdict for finding in self.findings}
         if FAIL in found:
             return FAIL
@@ -73,7 +73,7 @@ class Verdict:
 
     @property
     def first(self) -> VerdictFinding | None:
-        """The violation that came first; else the first that could not be judged."""
+        """The first violation, or else the first expectation that could not be judged."""
         failed = [each for each in self.findings if each.verdict == FAIL]
         if failed:
             return min(failed, key=lambda each: INF if each.violated_at is None else each.violated_at)
@@ -95,11 +95,11 @@ def judge(expect: Expect, samples: Samples, period_ns: int, start_ns: int = 0, e
     """Judge a run.
 
     Args:
-        expect: What must hold.
+        expect: The expectations.
         samples: The samples (T,) of each signal.
         period_ns: Time between two samples, ns.
-        start_ns: Simulation time of the first one, ns.
-        ended: Why the run did not go on to its end; empty if it did.
+        start_ns: Simulation time of the first sample, ns.
+        ended: Why the run ended early; empty if it did not.
 
     Returns:
         The verdict.
@@ -136,7 +136,7 @@ def _plain(found: np.ndarray) -> float:
 
 
 def _looks_to_end(formula: Formula) -> bool:
-    """Return whether a longer run could have another verdict although this one holds."""
+    """Return whether the verdict on a longer run could differ although the formula holds in this one."""
     if isinstance(formula, Always) and formula.interval.high_ns is None:
         return True
     return any(_looks_to_end(part) for part in formula.parts)
@@ -155,14 +155,14 @@ def _why_unknown(formula: Formula, samples: Samples, period_ns: int, start_ns: i
 def first_violation(formula: Formula, samples: Samples, period_ns: int) -> int:
     """Return the sample at which a formula that does not hold at the start is violated.
 
-    It is where the part that decides is false: the first such instant of `always`; of `eventually` and `until`, when
-    their time is over.
+    It is where the deciding part is false: the first such instant for `always`; the end of the window for `eventually`
+    and `until`.
     """
     return _violated(_inward(formula, negate=False), samples, period_ns, 0)
 
 
 def _violated(formula: Formula, samples: Samples, period_ns: int, at: int) -> int:
-    """Return the sample that decides why a formula, without negations of others than comparisons, is false."""
+    """Return the sample that decides that a formula is false. Only comparisons may be negated in it."""
     size = len(next(iter(samples.values())))
     match formula:
         case And(parts):
@@ -193,7 +193,7 @@ def _holds(formula: Formula, samples: Samples, period_ns: int) -> np.ndarray:
 
 
 def _inward(formula: Formula, *, negate: bool) -> Formula:
-    """Return a formula, or its negation, with negations of comparisons, truth values and until alone."""
+    """Return a formula, or its negation, with negations moved inward to comparisons, boolean signals and until."""
     match formula:
         case Not(part):
             return _inward(part, negate=not negate)

@@ -1,4 +1,4 @@
-"""Zones: named parts of space, such as a flying field, and how deep a point is in them."""
+"""Zones: named regions of space, such as a flying field, and the distance of points to their edge."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Zone:
             yield "ceiling", f"found {self.ceiling:g}; the floor is at {self.floor:g}"
 
     def depth(self, points: FloatArray) -> FloatArray:
-        """Return how far points are from the edge, the smaller of the distances sideways and up or down.
+        """Return the distance of points to the edge: the smaller of the horizontal and the vertical distance.
 
         Args:
-            points: (T, 3), m.
+            points: Points (T, 3), m.
 
         Returns:
-            (T,), m; negative outside.
+            Distances (T,), m; negative outside.
         """
         if self.radius is not None:
             sideways = self.radius - np.hypot(points[:, 0] - self.centre[0], points[:, 1] - self.centre[1])
@@ -61,7 +61,7 @@ def _depth(corners: FloatArray, points: FloatArray) -> FloatArray:
     x, y = points[:, :1], points[:, 1:]
     off_x, off_y = x - start_x, y - start_y
     length = along_x**2 + along_y**2
-    # An edge without a length is its corner.
+    # An edge of zero length is a point.
     part = np.clip((off_x * along_x + off_y * along_y) / np.where(length == 0.0, 1.0, length), 0.0, 1.0)
     nearest = np.hypot(off_x - part * along_x, off_y - part * along_y).min(axis=1)
     crosses = (start_y > y) != (end_y > y)

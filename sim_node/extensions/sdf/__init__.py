@@ -26,7 +26,7 @@ __all__ = ["read_sdf"]
 
 @manifest("model.config")
 def model_in(folder: Path) -> Path:
-    """Return the file of the model in a folder that has a model.config. Raises LocateError."""
+    """Return the model file of a folder with a model.config. Raises LocateError."""
     from sim_node.extensions.sdf.uris import model_file
 
     return model_file(folder, Report(str(folder)))
@@ -59,7 +59,7 @@ def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: t
     Returns:
         The world, or None with the faults in `report`.
     """
-    # Imported here, so that other worlds are read without it.
+    # Imported here, so that other worlds are read without loading it.
     from sim_node.extensions.sdf.reader import read_world
 
     return read_world(path, shown, roots, report, included=bool(including))
@@ -67,7 +67,7 @@ def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: t
 
 @xml_reader("sdf")
 def read_sdf_xml(file: XmlFile) -> World | None:
-    """Return the world of SDF in a file with another suffix, or in a text."""
+    """Return the world of SDF content in a file with another suffix, or in a string."""
     mark(file.root)
     file.report.roots.remove(file.root)
     return read_sdf(file.path, file.shown, file.roots, file.report)
@@ -75,7 +75,7 @@ def read_sdf_xml(file: XmlFile) -> World | None:
 
 @include_reader(*SUFFIXES, keys=SDF_KEYS)
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
-    """Return the world of an included SDF file, with what the include says of it."""
+    """Return the world of an included SDF file, with the settings of the include applied."""
     from sim_node.extensions.sdf.elements import NAMER
 
     topics, roots, packages = table.get("topics"), context.roots.around(path), table.get("packages")
@@ -92,12 +92,12 @@ def read_included(path: Path, shown: Path, report: Report, table: Table, context
     if len(world.vehicles) != 1:
         table.value.error(f"{', '.join(given)}: needs one model that flies in {path.name}, found {len(world.vehicles)}")
         return world
-    # What an autopilot or a pilot commands has no topics for its rotors.
+    # The rotors of a vehicle with an autopilot or a pilot have no command topics.
     return replace(world, vehicles=(_flown(world.vehicles[0], given),), vehicle_commands=())
 
 
 def _flown(vehicle: Multirotor, given: dict[str, Any]) -> Multirotor:
-    """Return a vehicle that an include's pilot and autopilot fly, instead of the autopilot that its file has."""
+    """Return a vehicle flown by the pilot and autopilot of its include instead of the autopilot in its file."""
     own, wanted = vehicle.autopilot, given.get("autopilot")
     if own is None or wanted is None or own.type != wanted.type:
         return replace(vehicle, **{"autopilot": None, **given}, servos=())

@@ -1,4 +1,4 @@
-"""Actors of SDF worlds: frames that move through waypoints, with what is seen of them."""
+"""Actors of SDF worlds: frames that move through waypoints, with visuals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def add_actors(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> Non
 
 
 def _bodies(reading: SdfReading, actor: Element, world: SdfScope, motion: Motion, shapes: Shapes) -> list[Body]:
-    """Return what is seen of an actor: its skin, and its links, which carry their visuals with it."""
+    """Return the visible bodies of an actor: its skin, and its links with their visuals."""
     place, bodies = motion.place, []
     seen = [shape for skin in actor.all("skin") for shape in shapes.skin(skin)]
     if seen:
@@ -39,7 +39,7 @@ def _bodies(reading: SdfReading, actor: Element, world: SdfScope, motion: Motion
         reading.leave_out(animation, "an actor moves as a whole here, without its animation")
     for joint in actor.all("joint"):
         reading.leave_out(joint, "the links of an actor do not move in it here")
-    # Its links have the names and poses of a model's.
+    # Its links are named and posed like those of a model.
     own = SdfScope(motion.frame, actor, world.version)
     for link in actor.all("link"):
         pose = child(link, "pose")
@@ -57,7 +57,7 @@ def _bodies(reading: SdfReading, actor: Element, world: SdfScope, motion: Motion
 
 
 def _nanoseconds(reading: SdfReading, element: Element, tag: str) -> int:
-    """Return a time in ns, which ROS has a stamp for; 0 if there is none, or with a fault recorded."""
+    """Return a time in ns that fits a ROS time stamp; 0 if there is none, or if it is invalid, which is reported."""
     seconds, most = reading.number(element, tag, default=0.0), MAX_STAMP_NS // 10**9
     if abs(seconds) <= most:
         return round(seconds * 1e9)
@@ -66,7 +66,7 @@ def _nanoseconds(reading: SdfReading, element: Element, tag: str) -> int:
 
 
 def _motion(reading: SdfReading, actor: Element) -> Motion:
-    """Return the way of an actor through its waypoints, or where it stands."""
+    """Return the motion of an actor through its waypoints, or its fixed pose."""
     rows: list[tuple[int, FloatArray]] = []
     script = child(actor, "script")
     at = reading.pose(child(actor, "pose"))

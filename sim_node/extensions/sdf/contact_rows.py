@@ -1,4 +1,4 @@
-"""Rows of MuJoCo's solver of contacts, between the halves of a timestep: their directions, friction and slip."""
+"""Contact rows of MuJoCo's constraint solver, changed between mj_step1 and mj_step2: direction, friction and slip."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from mujoco import MjData, MjModel
 
-# The first row of rolling friction, after those of the normal, of two directions and of torsion.
+# Index of the first row of rolling friction, after those of the normal, the two tangents and torsion.
 ROLLING = 4
-# A direction whose part along the surface is shorter (sine) is one that has none.
+# Directions with a smaller sine of the angle to the normal have no component along the surface.
 _UPRIGHT = 1e-6
 
 
 class ContactRows:
-    """The rows of contacts of a model, which forces of one type turn and write.
+    """The contact rows of a model, which forces of one type rotate and write.
 
     Raises:
         WorldError: The friction cones are not elliptic.
@@ -34,20 +34,20 @@ class ContactRows:
             place = forces[0].place
             message = f"{forces[0].type} needs physics.cone: elliptic"
             raise WorldError([Problem(place.where, place.key or "forces", message)])
-        # Islands have copies of the rows that are written here.
+        # Islands would have copies of the rows that are written here.
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
         self._model, self._timestep = model, float(model.opt.timestep)
         self._sparse = bool(mujoco.mj_isSparse(model))
         self._frictionless = int(mujoco.mjtConstraint.mjCNSTR_CONTACT_FRICTIONLESS)
 
     def rubbing(self, data: MjData, meant: FloatArray | IntArray) -> IntArray:
-        """Return which contacts have friction, of those that are meant (ncon,)."""
+        """Return the contacts with friction among those selected by a mask (ncon,)."""
         address = data.contact.efc_address
         some = np.flatnonzero(meant & (address >= 0))
         return np.asarray(some[data.efc_type[address[some]] > self._frictionless])
 
     def turn(self, data: MjData, some: IntArray, directions: FloatArray) -> None:
-        """Turn contacts about their normals to directions (C, 3) of the world; MuJoCo chooses others, by the normal."""
+        """Rotate the tangents of contacts to directions (C, 3) in the world. MuJoCo derives its own from the normal."""
         contacts = data.contact
         first, frames = contacts.efc_address[some], contacts.frame[some].reshape(-1, 3, 3)
         cosine, sine = _turns(frames, directions).T
@@ -58,15 +58,15 @@ class ContactRows:
         self._turn_rows(data, first[rolls] + ROLLING, cosine[rolls], sine[rolls])
 
     def write(self, data: MjData, some: IntArray, friction: FloatArray, slips: FloatArray) -> None:
-        """Give contacts coefficients of friction (C, 2) along their directions, and slips (C, 2), m/(s N).
+        """Set the coefficients of friction (C, 2) of contacts along their directions, and slips (C, 2), m/(s N).
 
-        Shapes that slip in proportion to their force are a damper, which their contacts share: of n, each has the force
-        -v / s with s = n slip. MuJoCo's solver finds forces f = (aref - a) / R; R = s / h and aref = -v / h make that
-        f = -(v + h a) / s with the velocity at the end of the timestep h, which is stable for any s.
+        Shapes that slip in proportion to their force act as a damper, which their n contacts share: each has the force
+        -v / s with s = n slip. MuJoCo's solver computes forces f = (aref - a) / R. With R = s / h and aref = -v / h,
+        this is f = -(v + h a) / s, with the velocity at the end of the timestep h, which is stable for any s.
 
-        Its cones need the same R friction^2 along all directions. Where that is not so, the cone gets coefficients with
-        that ratio, of the size at which its limit is that of the actual coefficients for the direction of the force,
-        which is the one that the accelerations of the last timestep would lead to.
+        Its cones need the same R friction^2 in all directions. Where this does not hold, the cone gets coefficients
+        with the required ratio, scaled so that its limit is that of the actual coefficients in the direction of the
+        force, which is predicted from the accelerations of the last timestep.
         """
         contacts, softness = data.contact, data.efc_R
         first = contacts.efc_address[some]
@@ -97,7 +97,7 @@ class ContactRows:
             data.efc_D[at] = 1.0 / softness[at]
 
     def _turn_rows(self, data: MjData, rows: IntArray, cosine: FloatArray, sine: FloatArray) -> None:
-        """Turn rows of first directions with those of second ones after them, which have the same columns."""
+        """Rotate rows of first directions with the rows of second directions that follow them, in the same columns."""
         if self._sparse:
             sizes, starts, others = (
                 of[at]
@@ -119,9 +119,9 @@ def _turn(values: FloatArray, first: IntArray, second: IntArray, cosine: FloatAr
 
 
 def _turns(frames: FloatArray, directions: FloatArray) -> FloatArray:
-    """Return cosine and sine (C, 2) of the angles about normals from frames of contacts (C, 3, 3) to directions (C, 3).
+    """Return cosine and sine (C, 2) of the angles about the normals from contact frames (C, 3, 3) to directions (C, 3).
 
-    A direction along the normal is the world's x instead, or y, as in DART.
+    A direction along the normal is replaced by the world's x, or else y, as in DART.
     """
     found = np.einsum("cij,cj->ci", frames[:, 1:], directions)
     for instead in (0, 1):

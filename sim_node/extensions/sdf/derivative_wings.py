@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 # Coefficients: drag, side force, lift; rolling, pitching and yawing moment.
 COEFFICIENTS = ("CD", "CY", "CL", "Cell", "Cem", "Cen")
-# Those of the body at rest, and their slopes with the angles of attack (a) and of sideslip (b), 1/rad.
+# Static coefficients, and their slopes with the angles of attack (a) and sideslip (b), 1/rad.
 _STEADY = ("CD0", "CL0", "Cem0", "CLa", "CYa", "Cella", "Cema", "Cena", "CLb", "CYb", "Cellb", "Cemb", "Cenb")
-# Slopes with the rates of roll (p), pitch (q) and yaw (r), times half a span or chord, over the speed.
+# Slopes with the normalized rates of roll (p), pitch (q) and yaw (r): rate times half a span or chord over speed.
 _RATES = tuple(f"{name}{rate}" for rate in "pqr" for name in COEFFICIENTS)
 DERIVATIVES = (*_STEADY, "Cema_stall", *_RATES)
-# What blends the linear coefficients into those of a flat plate, and the drag of that (Ostowari and Naik).
+# Sharpness of the blend from linear coefficients to those of a flat plate, and the plate's drag (Ostowari and Naik).
 _BLEND, _PLATE = 15.0, (-0.224, -0.115)
 _ANY, _POSITIVE = Number(), Number(0.0)
 MAX_SURFACES = 16
@@ -91,16 +91,16 @@ class DerivativeWing(Force):
 
     @rule
     def has_axes(self) -> Iterator[Fault]:
-        """Yield that its directions have no length."""
+        """Yield a fault for each direction of zero length."""
         for key in ("forward", "upward"):
             if not np.linalg.norm(getattr(self, key)) > 0.0:
                 yield key, "a direction needs a length"
 
     def renamed(self, rename: Rename) -> Self:
-        """Return it on the same bodies, in a world that includes its own.
+        """Return the force with renamed bodies, for a world that includes its own.
 
         Args:
-            rename: How the names of its own world are changed.
+            rename: Renames the names of its own world.
 
         Returns:
             The force.
@@ -110,7 +110,7 @@ class DerivativeWing(Force):
 
     @property
     def span(self) -> float:
-        """From wing tip to wing tip, m."""
+        """The wing span, m."""
         return float(np.sqrt(self.area * self.aspect_ratio))
 
 
@@ -140,9 +140,10 @@ def open_derivative_wings(
 
 
 class Coefficients:
-    """The numbers of an aircraft as arrays.
+    """The coefficients of an aircraft as arrays, in axes x forward, y right, z down.
 
-    wing: what it is. Its axes are x forwards, y to the right and z downwards.
+    Args:
+        wing: The aircraft.
     """
 
     def __init__(self, wing: DerivativeWing) -> None:
@@ -161,12 +162,12 @@ class Coefficients:
         self._plate = 2.0 / (1.0 + np.exp(_PLATE[0] + _PLATE[1] * ratio))
 
     def wrench(self, velocity: FloatArray, rate: FloatArray, angles: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the force (3,) at its centre and the moment (3,), along the body's axes, N and N m.
+        """Return the force (3,) at its centre, N, and the moment (3,), N m, in body axes.
 
         Args:
-            velocity: Of the centre against the air (3,), along the body's axes, m/s.
-            rate: Angular velocity (3,) along the body's axes, rad/s.
-            angles: Of the joints of its surfaces, rad.
+            velocity: Velocity (3,) of the centre relative to the air, in body axes, m/s.
+            rate: Angular velocity (3,) in body axes, rad/s.
+            angles: Angles of the joints of its control surfaces, rad.
         """
         x, y, z = self._axes
         u, v, w = (self._axes @ velocity).tolist()
@@ -183,7 +184,7 @@ class Coefficients:
         return side * y - drag * along - lift * _cross(along, y), roll * x + pitch * y + yaw * z
 
     def _steady(self, alpha: float, beta: float, control: FloatArray) -> FloatArray:
-        """Return the coefficients (6,) without those of rates."""
+        """Return the coefficients (6,) without the contributions of rates."""
         of, wing, stall = self._of, self.wing, self.wing.alpha_stall
         low, high = np.exp(-_BLEND * (alpha - stall)), np.exp(_BLEND * (alpha + stall))
         blend = (1.0 + low + high) / ((1.0 + low) * (1.0 + high))
@@ -203,6 +204,6 @@ class Coefficients:
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the vector product of two vectors (3,), without what numpy's does for other shapes."""
+    """Return the cross product of two vectors (3,), without the overhead of NumPy's for other shapes."""
     (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
     return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])

@@ -1,4 +1,4 @@
-"""Derivatives by their names, as forces of aircraft and of bodies in water have them."""
+"""Derivatives by name, for forces on aircraft and on bodies in water."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_node.world.readers.yaml_values import Value
 
 
 def derivatives_of(names: Sequence[str], about: str) -> Other:
-    """Return what holds numbers by some of these names. about: what each of them is."""
+    """Return the type of a field that holds numbers by some of these names. `about` describes each number."""
 
     def form(of_all: str) -> Form:
         return Keys({name: number(about) for name in names}, about=of_all)

@@ -1,7 +1,7 @@
-"""Friction and slip of two directions of a surface, as <mu>, <mu2>, <slip1>, <slip2> and <fdir1> of SDF give them.
+"""Friction and slip in two directions of a surface, from <mu>, <mu2>, <slip1>, <slip2> and <fdir1> of SDF.
 
-Source: DART, dart/constraint/ContactConstraint.cpp, which gz-physics uses: the directions of a contact, and what counts
-where two such surfaces touch.
+Source: DART, dart/constraint/ContactConstraint.cpp, which gz-physics uses: the directions of a contact, and which
+values apply where two such surfaces touch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sim_node.simulation.physics.compiled import Compiled
 
-# Of MuJoCo, where a coefficient is zero: its cones have a width in all directions.
+# Replaces a coefficient of zero, because MuJoCo's friction cones need a width in all directions.
 _LEAST = 1e-5
 MAX_SLIP = 1e6
 _SLIP = Number(0.0, MAX_SLIP)
@@ -38,10 +38,9 @@ _SLIP = Number(0.0, MAX_SLIP)
 class DirectionalFriction(Force):
     """Friction of shapes of a body with a coefficient along a direction, and another across it.
 
-    The direction is that of the contact's plane that is nearest to `direction`, which turns with `frame`. Of the other
-    shape, smaller coefficients count instead, if it states any. Contact materials do not apply to it. Two shapes slip
-    by a speed along each direction that is the force along it times the sum of their slips, until friction is at its
-    limit.
+    The direction is the projection of `direction`, which is fixed in `frame`, on the plane of the contact. If the other
+    shape states coefficients, the smaller ones apply. Contact materials do not apply. Along each direction, two shapes
+    slip at a speed equal to the force times the sum of their slips, until friction reaches its limit.
     """
 
     type, refers = "directional_friction", ("frame",)
@@ -59,16 +58,16 @@ class DirectionalFriction(Force):
 
 
 class Frictions:
-    """All shapes with such friction. They have no state.
+    """All shapes with directional friction. They have no state.
 
-    Between the halves of a timestep, contacts of these shapes are turned to their directions, with the rows of the
-    solver, and get their coefficients and slips.
+    Between the halves of a timestep, contacts of these shapes, and their solver rows, are rotated to the directions of
+    friction, and their coefficients and slips are set.
     """
 
     def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
         model, forces = compiled.model, forces_of(world, DirectionalFriction)
         self._model, self._data, self._rows = model, data, ContactRows(model, forces)
-        self._of_geom = np.full(model.ngeom + 1, len(forces))  # the last one is that of what is no geometry
+        self._of_geom = np.full(model.ngeom + 1, len(forces))  # the last row is for contacts without a geom (-1)
         for row, force in enumerate(forces):
             self._of_geom[_geoms(world, model, force)] = row
         named = [
@@ -76,9 +75,9 @@ class Frictions:
             for force in forces
         ]
         self._frames, self._directions = np.array(named), np.array([force.direction for force in forces])
-        # The last row is that of shapes without such friction: MuJoCo has their coefficients.
+        # The last row is for shapes without directional friction, whose coefficients are in the MuJoCo model.
         self._coefficients = np.array([(force.along, force.across) for force in forces] + [(np.inf, np.inf)])
-        wheels = {force.body for force in forces_of(world, WheelSlip)}  # whose slip counts instead
+        wheels = {force.body for force in forces_of(world, WheelSlip)}  # their slip takes precedence
         slips = [(force.slip_along, force.slip_across) if force.body not in wheels else (0, 0) for force in forces]
         self._slips = np.array([*slips, (0, 0)], dtype=np.float64)
 
@@ -86,11 +85,11 @@ class Frictions:
         """Do nothing: there is no state."""
 
     def act(self) -> None:
-        """Turn the contacts of the next timestep."""
+        """Apply directional friction to the contacts of the next timestep."""
         self.act_on(self._data)
 
     def act_on(self, data: MjData) -> None:
-        """Turn those in other data of the model, such as a copy that is integrated ahead."""
+        """Apply it to the contacts in other data of the model, such as a copy that is integrated ahead."""
         contacts, none = data.contact, len(self._directions)
         rows = self._of_geom[contacts.geom]
         some = self._rows.rubbing(data, rows.min(axis=1) < none)
@@ -102,18 +101,18 @@ class Frictions:
         stated = (rows == none) & (self._model.geom_priority[geoms] > 0)
         each[stated] = others[stated]
         friction = np.maximum(each.min(axis=1), _LEAST)
-        # Of two directions, that of the smaller first coefficient counts.
+        # If both shapes have a direction, that with the smaller first coefficient applies.
         deciding = np.where((rows[:, 1] == none) | ((rows[:, 0] < none) & (each[:, 0, 0] <= each[:, 1, 0])), *rows.T)
         turned = data.xmat[self._frames].reshape(-1, 3, 3) @ self._directions[:, :, None]
         self._rows.turn(data, some, turned[deciding, :, 0])
         self._rows.write(data, some, friction, self._slips[rows].sum(axis=1))
 
     def add_efforts(self) -> None:
-        """Do nothing: its forces are those of contacts."""
+        """Do nothing: its forces are contact forces."""
 
 
 def _geoms(world: World, model: MjModel, force: DirectionalFriction) -> IntArray:
-    """Return the geometries that it is of."""
+    """Return the geoms to which a force applies."""
     start = int(model.body_geomadr[body_of(model, force.body, force.place, "body")])
     shapes = next(body.shapes for body in world.bodies if body.name == force.body)
     solid = [shape for shape in shapes if not shape.is_shown_only]

@@ -1,4 +1,4 @@
-"""From SDF files to scopes: models, includes and what they name, with the differences between formats."""
+"""Reading of SDF files to scopes: models, includes and their names, with the differences between format versions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ NEWEST = (1, 12)
 MAX_DEPTH, MAX_FILES = 32, 1000
 _COMMENT = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
 _DECLARED, _NO_BREAK = re.compile(r"\s*<?\?xml[^>]*>"), re.compile(r"[^\n]")
-# Names that mean something else.
+# Reserved names.
 RESERVED = (WORLD, "__root__", MODEL)
 KINDS = {"link": "link", "joint": "joint", "frame": "frame", "model": "model"}
 
 
 @dataclass(frozen=True)
 class File:
-    """An SDF file: its path, the path in messages, its format, and the files that include it."""
+    """An SDF file: its path, the path in messages, its format version, and the files that include it."""
 
     path: Path
     shown: Path
@@ -39,7 +39,7 @@ class File:
 
 
 def version_of(reading: SdfReading, root: Element) -> tuple[int, ...]:
-    """Return the format of a file, as (1, 9). Newer ones than are known are read by what they share."""
+    """Return the format version of a file, such as (1, 9). Newer versions are read as the newest known one."""
     words = root.get("version") or "1.4"
     parts = words.split(".")
     if not all(part.isdecimal() and len(part) < 4 for part in parts) or len(parts) < 2:
@@ -58,7 +58,12 @@ def version_of(reading: SdfReading, root: Element) -> tuple[int, ...]:
 def read_scope(reading: SdfReading, element: Element, file: File, above: SdfScope | None, name: str = "") -> SdfScope:
     """Return the scope of a <model> or <world>, with everything in it. Faults are recorded.
 
-    name: the name that an include gives it.
+    Args:
+        reading: What is being read.
+        element: The <model> or <world>.
+        file: Its file.
+        above: The scope that contains it, if any.
+        name: The name given by an include, if any.
     """
     given = element.get("name")
     if not given:
@@ -77,7 +82,7 @@ def read_scope(reading: SdfReading, element: Element, file: File, above: SdfScop
 
 
 def add_children(reading: SdfReading, element: Element, scope: SdfScope, file: File) -> None:
-    """Add the links, joints, frames, models and includes of an element to a scope, in their order."""
+    """Add the links, joints, frames, models and includes of an element to a scope, in order."""
     for part in element.children:
         kind = KINDS.get(part.tag)
         if part.tag == "include":
@@ -97,7 +102,7 @@ def _entry(reading: SdfReading, part: Element, kind: str, inner: SdfScope | None
 
 
 def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
-    """Return the frame that a <pose> is in; empty for the usual one. Before 1.7 the attribute was called frame."""
+    """Return the reference frame of a <pose>; empty for the default. Before 1.7 the attribute was called frame."""
     if pose is None:
         return ""
     return pose.get("relative_to") or (pose.get("frame") if version < (1, 7) else "")
@@ -106,8 +111,8 @@ def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
 def part_pose(reading: SdfReading, scope: SdfScope, entry: ScopeEntry | None, element: Element) -> FloatArray:
     """Return the pose (7,) of a collision, visual or sensor in its link or joint, or of a light in its world.
 
-    One in a frame that there is not is warned of and taken as it is, as gz-sim does (SdfEntityCreator.cc,
-    ResolveSdfPose); libsdformat looks for no such frames when it loads a file. Raises ScopeFault for other faults.
+    A reference frame that does not exist is ignored with a warning, as in gz-sim (SdfEntityCreator.cc, ResolveSdfPose);
+    libsdformat does not check such frames when it loads a file. Raises ScopeFault for other faults.
     """
     given = child(element, "pose")
     pose, frame = reading.pose(given), relative_to(given, scope.version)
@@ -125,7 +130,7 @@ def part_pose(reading: SdfReading, scope: SdfScope, entry: ScopeEntry | None, el
 
 
 def add(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> None:
-    """Add an entry to a scope. Faults of its name are recorded."""
+    """Add an entry to a scope. An invalid name is reported."""
     name, element = entry.name, entry.element
     if entry.inner is not None:
         entry.inner.entry = entry
@@ -148,7 +153,7 @@ def add(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> None:
 
 
 def _may_rename(entry: ScopeEntry, other: ScopeEntry) -> bool:
-    """Return whether an entry of another kind may be renamed: a joint or a frame that has the name of a link."""
+    """Return whether an entry may be renamed: a joint or a frame with the name of an entry of another kind."""
     return entry.kind in ("joint", "frame") and entry.kind != other.kind
 
 
@@ -164,7 +169,7 @@ def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File)
         return
     element, its, includes = opened
     if element.tag != "model":
-        # Lights and actors are read where the world's own are.
+        # Lights and actors are read together with those of the world.
         for each, _ in reversed(includes):
             _place(reading, each, element)
         include.children.append(element)
@@ -177,7 +182,7 @@ def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File)
     for each, _ in includes:
         if (placement := child(each, "placement_frame")) is not None and child(each, "pose") is None:
             reading.error(placement, "an include with a placement_frame needs a <pose>")
-    # The outermost pose holds, in the frame that the include is in.
+    # The outermost pose applies, in the reference frame of the include.
     poses = [
         (reading.pose(pose), relative_to(pose, by.version))
         for each, by in (*includes, (element, its))
@@ -193,13 +198,13 @@ def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File)
 
 
 def _outermost(includes: list[tuple[Element, File]], tag: str) -> Element | None:
-    """Return what the outermost of some includes says in a child; what it replaces is read, too."""
+    """Return the child with a tag of the outermost include that has one. Overridden children are marked as read."""
     found = [each for include, _ in includes if (each := child(include, tag)) is not None and text_of(each)]
     return next(iter(found), None)
 
 
 def _merge(reading: SdfReading, scope: SdfScope, inner: SdfScope, entry: ScopeEntry) -> None:
-    """Add the names of a merged model to those of the scope that includes it."""
+    """Add the names of a merged model to the scope that includes it."""
     hidden = f"{MERGED}{len(scope.entries)}_{inner.name}"
     inner.static = False
     scope.entries[hidden] = inner.entry = replace(entry, name=hidden)
@@ -211,7 +216,7 @@ def _merge(reading: SdfReading, scope: SdfScope, inner: SdfScope, entry: ScopeEn
 
 
 def _place(reading: SdfReading, include: Element, element: Element) -> None:
-    """Give an included light or actor the name and the pose of its include."""
+    """Apply the name and the pose of an include to the included light or actor."""
     if name := text(include, "name"):
         element.attributes["name"] = XmlAttribute(name, include.at)
     pose = child(include, "pose")
@@ -224,8 +229,8 @@ def open_model(
 ) -> tuple[Element, File, list[tuple[Element, File]]] | None:
     """Return the model, light or actor of an include, its file, and the includes that lead to it, each with its file.
 
-    There are several includes, the outer ones first, where a file has no model but includes one. None with the fault
-    recorded.
+    There are several includes, outermost first, if a file has no model but includes one. On errors, report them and
+    return None.
     """
     uri = child(include, "uri")
     if uri is None or not text_of(uri):
@@ -265,7 +270,7 @@ def open_model(
 def open_file(
     reading: SdfReading, path: Path, including: tuple[Path, ...], shown: Path | None = None
 ) -> tuple[Element, File] | None:
-    """Return the root element of a file, and the file; None with the fault recorded."""
+    """Return the root element of a file, and the file. On errors, report them and return None."""
     shown = path if shown is None else shown
     report = reading.report.about(str(shown))
     reading.paths[str(shown)] = path
@@ -283,9 +288,9 @@ def open_file(
 
 
 def as_xml(content: str) -> str:
-    """Return a text with what Gazebo's parser accepts and XML does not allow made into XML, everything at its place.
+    """Convert text that Gazebo's parser accepts but XML does not allow to valid XML, without moving any element.
 
-    That is: -- in comments, and a declaration after white space or without its <.
+    This concerns -- in comments, and a declaration after white space or without its <.
     """
     content = _COMMENT.sub(lambda found: found[0] if found[1] is None else f"<!--{_plain(found[1])}-->", content)
     declared = _DECLARED.match(content)
@@ -297,7 +302,7 @@ def _plain(comment: str) -> str:
 
 
 def root_of(reading: SdfReading, root: Element, file: File) -> SdfScope | None:
-    """Return the world of a file, or a world around its model; None with the fault recorded."""
+    """Return the world of a file, or a world around its model. On errors, report them and return None."""
     if root.tag != "sdf":
         hint = did_you_mean(root.tag, ("sdf",))
         reading.error(root, f"the root element is <{root.tag}>; <sdf> is needed{hint}")

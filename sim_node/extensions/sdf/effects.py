@@ -1,4 +1,4 @@
-"""Elements of SDF that have no effect here and are known, and the report of those that nobody read."""
+"""SDF elements that are known but have no effect, and the report of elements that were not read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_node.world.readers.report import ElementEffect
 from sim_node.world.readers.unread import Inner, mark, report_unread, unread
 from sim_node.world.readers.xml_elements import Element
 
-# Why elements and attributes have no effect, by their parents.
+# Reasons why elements and attributes have no effect, with their parents.
 _WHY: Mapping[str, Mapping[str, str]] = {
     "of Gazebo itself": {"world": "gui audio state road population"},
     "how Gazebo draws": {
@@ -73,25 +73,25 @@ _WHY: Mapping[str, Mapping[str, str]] = {
     "the declaration of a name": {"sdf": "xmlns:xacro"},
     "the format": {"sdf": "version"},
 }
-# The same by the keys of messages: parent.tag, or parent.attribute.
+# The same reasons by the keys of messages: parent.tag or parent.attribute.
 WITHOUT_EFFECT = {
     f"{parent}.{tag}": why for why, parents in _WHY.items() for parent, tags in parents.items() for tag in tags.split()
 }
-# Flags that are off without them, and that nobody asks static models and worlds without wind for.
+# Flags that are off by default, and that are not read for static models and worlds without wind.
 _OFF = ("self_collide", "enable_wind")
-# Attributes whose elements are read, and that say nothing by themselves.
+# Attributes that have no meaning of their own once their elements are read.
 NAMES = ("name", "xmlns:xacro", "xmlns:gz", "xmlns:ignition", "xmlns:experimental")
 
 
 def _why_usual(inner: Inner) -> str | None:
-    """Return why a flag has no effect that says what is so without it."""
+    """Return why an element has no effect if it is a flag with its default value, otherwise None."""
     element = inner.part
     is_off = isinstance(element, Element) and element.tag in _OFF and text_of(element) in ("false", "0")
     return "the default" if is_off else None
 
 
 def report_effects(reading: SdfReading) -> None:
-    """Mark what is known to have no effect, and warn once of everything else that nobody read."""
+    """Mark elements that are known to have no effect, and warn once of all others that were not read."""
     left = []
     for root in reading.opened:
         for inner in unread(root):
@@ -102,7 +102,7 @@ def report_effects(reading: SdfReading) -> None:
             mark(inner.part)
             if why is not None:
                 reading.report.effects.append(ElementEffect(inner.file, inner.at, inner.key, "no effect", why))
-    # A model that is included again is read again.
+    # Deduplicate: a model that is included several times is read several times.
     report_unread({(inner.file, inner.at, inner.key): inner for inner in left}.values(), reading.report)
     unknown = (ElementEffect(each.file, each.at, each.key, "no effect", "unknown here") for each in left)
     reading.report.effects.extend(unknown)

@@ -1,4 +1,4 @@
-"""Values of SDF elements with their locations: texts, numbers, vectors, flags and poses, and messages about them."""
+"""Values of SDF elements with their locations (texts, numbers, vectors, flags and poses), and messages about them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
 TRUE, FALSE = ("true", "1"), ("false", "0")
-# Who names the topics of a file's sensors, where its include does not say it.
+# The naming of the topics of a file's sensors, unless its include specifies it: ours or gazebo.
 NAMER = ContextVar("namer", default="ours")
 
 
 @dataclass
 class SdfReading:
-    """What is being read: the report, the folders and the files.
+    """The state of a reading: the report, the folders and the files.
 
     Attributes:
         report: Where faults are recorded.
         roots: The folders that the files may refer to.
         opened: The root elements of the files.
-        paths: The files, by what messages call them.
-        gazebo_topics: Whether sensors have the topics that they have in Gazebo.
-        faults: Those of references that are recorded.
+        paths: The files by their names in messages.
+        gazebo_topics: Whether sensors have the same topics as in Gazebo.
+        faults: Faults of references that are already recorded.
     """
 
     report: Report
@@ -52,7 +52,7 @@ class SdfReading:
     _said: set[str] = field(default_factory=set)
 
     def file_of(self, element: Element) -> Path:
-        """Return the file that an element is in."""
+        """Return the file that contains an element."""
         return self.paths[element.file]
 
     def error(self, element: Element, message: str, key: str = "") -> None:
@@ -61,16 +61,16 @@ class SdfReading:
         self.report.about(element.file).error(message, at, f"{element.tag}.{key}" if key else element.tag)
 
     def approximate(self, element: Element, message: str) -> None:
-        """Warn, once for each message, of an element that does something else than in Gazebo."""
+        """Warn, once for each message, of an element whose effect differs from Gazebo."""
         self._warn(element, "approximated", message)
 
     def leave_out(self, element: Element, message: str) -> None:
-        """Warn, once for each message, of an element that is left out with all that is in it."""
+        """Warn, once for each message, of an element that is left out with all of its contents."""
         mark(element)
         self._warn(element, "no effect", message)
 
     def ignore(self, element: Element, message: str) -> None:
-        """Note that an element has no effect, which everyone expects: it is only in the audit."""
+        """Note, only in the audit, that an element has no effect, as users would expect."""
         mark(element)
         self._note(element, "no effect", message)
 
@@ -81,15 +81,15 @@ class SdfReading:
             self.report.about(element.file).warning(message, element.at, key)
 
     def _note(self, element: Element, status: str, message: str) -> str:
-        """Add to the audit; return what the element is called there."""
+        """Add an entry to the audit. Return the name of the element there."""
         key = f"{element.tag} {element.get('name')}".rstrip()
         self.report.effects.append(ElementEffect(element.file, element.at, key, status, message))
         return key
 
     def numbers(self, element: Element | None, *sizes: int) -> FloatArray | None:
-        """Return the finite numbers of an element's text as an array; None if it has none, or with a fault recorded.
+        """Return the finite numbers of an element's text as an array; None if it has none or is invalid (reported).
 
-        sizes: how many there may be.
+        `sizes` are the allowed counts.
         """
         found = self._numbers(element, *sizes)
         return None if found is None else np.array(found, dtype=np.float64)
@@ -120,7 +120,7 @@ class SdfReading:
         return default if value is None else value[0]
 
     def whole(self, element: Element | None, *tags: str, default: int) -> int:
-        """Return the whole number of a descendant; the default if there is none, or with a fault recorded."""
+        """Return the integer of a descendant; the default if there is none or it is invalid (reported)."""
         value = self.number(element, *tags, default=float(default))
         if math.isfinite(value):
             return int(value)
@@ -129,7 +129,7 @@ class SdfReading:
         return default
 
     def amount(self, element: Element | None, *tags: str, default: float, positive: bool = False) -> float:
-        """Return a finite number that must be zero or more, or above zero; the default if there is none."""
+        """Return the finite number of a descendant, zero or more, or positive; the default if there is none."""
         value = self.number(element, *tags, default=default)
         if not (0.0 <= value < math.inf) or (positive and value == 0.0):
             assert element is not None
@@ -141,17 +141,17 @@ class SdfReading:
         return value
 
     def vector(self, element: Element | None, *tags: str, default: tuple[float, ...]) -> FloatArray:
-        """Return the vector of a descendant; the default, of whose length it must be, if there is none."""
+        """Return the vector of a descendant, which has the length of the default; the default if there is none."""
         value = self.numbers(child(element, *tags), len(default))
         return np.array(default, dtype=np.float64) if value is None else value
 
     def flag(self, element: Element | None, *tags: str, default: bool = False) -> bool:
-        """Return whether a descendant says true or 1; the default if there is none."""
+        """Return whether a descendant is true or 1; the default if there is none."""
         found = child(element, *tags)
         return default if found is None else self.truth(found, text_of(found), default)
 
     def truth(self, element: Element, word: str, default: bool, key: str = "") -> bool:
-        """Return whether a word says true; the default if it is empty, or no truth value, which is a fault."""
+        """Return whether a word means true; the default if it is empty or invalid (reported)."""
         spelled = word.strip().lower()
         if spelled and spelled not in (*TRUE, *FALSE):
             hint = did_you_mean(spelled, (*TRUE, *FALSE))
@@ -159,9 +159,9 @@ class SdfReading:
         return spelled in TRUE if spelled else default
 
     def declared(self, element: Element, kind: type[Any], keys: Mapping[str, str]) -> dict[str, Any]:
-        """Return fields of a declared class that an element gives, with its defaults.
+        """Return fields of a declared class from an element, with the defaults of the class.
 
-        keys: the fields by SDF's keys: numbers, vectors and flags.
+        `keys` has the names of the fields by SDF key; they are numbers, vectors or flags.
         """
         defaults, found = plan_of(kind).defaults, dict[str, Any]()
         for key, name in keys.items():
@@ -173,8 +173,8 @@ class SdfReading:
     def pose(self, element: Element | None) -> FloatArray:
         """Return the pose (7,) of a <pose> [x y z qx qy qz qw]; identity if there is none.
 
-        Its angles are roll, pitch and yaw about fixed axes, in degrees with degrees="true", or a quaternion [x y z w]
-        with rotation_format="quat_xyzw".
+        Its angles are roll, pitch and yaw about fixed axes, in radians, or in degrees with degrees="true"; or a
+        quaternion [x y z w] with rotation_format="quat_xyzw".
         """
         pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         if element is None:
@@ -210,14 +210,14 @@ class SdfReading:
 
 
 def place_of(element: Element, name: str = "") -> Place:
-    """Return where an element is, as the place of what is made of it."""
+    """Return the location of an element, for the part that is made from it."""
     return Place(Where(element.file, *element.at), (name or element.get("name") or element.tag)[:MAX_PATH])
 
 
 def child(element: Element | None, *tags: str) -> Element | None:
     """Return the first child with the first tag, its first child with the second tag, and so on; None if there is none.
 
-    Further children with the tag stay unread. None has no children.
+    Further children with the same tag remain unread. None has no children.
     """
     for tag in tags:
         if element is None:
@@ -250,5 +250,5 @@ def text(element: Element | None, *tags: str, default: str = "") -> str:
 
 
 def gazebo_topic(name: str) -> str:
-    """Return a topic of Gazebo as one of ROS: with a leading /, and _ for what names in ROS do not have."""
+    """Convert a Gazebo topic to a valid ROS topic: with a leading /, and _ for characters that ROS does not allow."""
     return "/" + re.sub(r"[^\w/]", "_", name.strip("/"), flags=re.ASCII)

@@ -1,4 +1,4 @@
-"""Friction of collisions: coefficients, torsion, slip, and the directions that they are for."""
+"""Friction of collisions: coefficients, torsion, slip, and their directions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.readers.xml_elements import Element
 from sim_node.world.surfaces import COEFFICIENT
 
-# Where the coefficients are: Gazebo's engines read ODE's, whichever engine runs, so that these come first.
+# The elements of coefficients. Those of ODE come first, because Gazebo reads them with every physics engine.
 ENGINES = (("ode", "mu", "mu2"), ("bullet", "friction", "friction2"))
 
 
@@ -30,7 +30,7 @@ def friction_of(reading: SdfReading, surface: Element) -> dict[str, Any]:
     if twist is not None:
         coefficient = reading.number(twist, "coefficient", default=1.0)
         if reading.flag(twist, "use_patch_radius", default=True):
-            # A disc of uniform pressure of Hertz turns against 3 pi / 16 of its radius: gazebosim.org, torsional
+            # The effective lever arm of a Hertzian contact patch is 3 pi / 16 of its radius: gazebosim.org, torsional
             # friction.
             radius = reading.number(twist, "patch_radius", default=0.0)
             given["torsional"] = 3.0 * math.pi / 16.0 * radius * coefficient
@@ -40,10 +40,10 @@ def friction_of(reading: SdfReading, surface: Element) -> dict[str, Any]:
 def directional_friction_of(
     reading: SdfReading, scope: SdfScope, link: str, element: Element, pose: FloatArray, offset: FloatArray
 ) -> dict[str, Any] | None:
-    """Return the fields of a DirectionalFriction besides `shape`; None if mu and mu2 are equal and nothing slips.
+    """Return the fields of a DirectionalFriction except `shape`; None if mu and mu2 are equal and nothing slips.
 
-    gz-physics has the first direction in the collision, or in the link of its expressed_in; without one, it is the
-    world's z.
+    As in gz-physics, the first direction is given in the frame of the collision, or of the link in its expressed_in.
+    The default is the world's z.
 
     Args:
         reading: What is being read.
@@ -83,7 +83,7 @@ def directional_friction_of(
 
 
 def _coefficients_of(friction: Element | None) -> tuple[Element | None, str, str]:
-    """Return the element with the coefficients, None if there is none, and the names of those along and across."""
+    """Return the element of the coefficients (None without any), and their tags along and across the direction."""
     for engine, along, across in ENGINES:
         if any(child(friction, engine, name) is not None for name in (along, across)):
             return child(friction, engine), along, across
@@ -101,7 +101,7 @@ def _coefficients(reading: SdfReading, of: Element, first: str, second: str) -> 
 
 
 def _slip(reading: SdfReading, given: Element | None) -> float:
-    """Return a slip; a negative one is that of DART's default, none."""
+    """Return a slip. A negative slip means no slip, the default of DART."""
     slip = reading.number(given, default=0.0)
     if given is not None and slip > MAX_SLIP:
         reading.approximate(given, f"slip is at most {MAX_SLIP:g} here")

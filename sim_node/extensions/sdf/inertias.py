@@ -1,4 +1,4 @@
-"""Mass, centre and inertia of links: as their files give them, or by density."""
+"""Mass, centre of mass and inertia of links: as given in the file, or computed from a density."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sim_node.world.systems import DEFAULT_DENSITY
 MOMENTS = ("ixx", "iyy", "izz")
 PRODUCTS = ("ixy", "ixz", "iyz")
 _ROUNDING = 1e-9
-# Of a link that has none, so that what it hangs on can be simulated, kg and kg m^2.
+# The least moment of inertia of a link, kg m^2, so that the links that carry it can be simulated.
 LEAST = 1e-9
 
 
 def inertial_of(
     reading: SdfReading, link: Element, collisions: Iterable[tuple[Element, Geometry, SdfSolid]]
 ) -> Inertial:
-    """Return the mass properties of a link in its own axes. Without any, its mass is 1 kg and its moments 1 kg m^2."""
+    """Return the mass properties of a link in its own axes; by default 1 kg, with moments of inertia of 1 kg m^2."""
     given = child(link, "inertial")
     if given is not None and reading.truth(given, given.get("auto"), False, "auto"):
         return _by_density(reading, link, given, collisions)
@@ -53,7 +53,7 @@ def inertial_of(
 
 
 def turned(inertial: Inertial, pose: FloatArray) -> Inertial:
-    """Return mass properties, given in a frame at a pose (7,), in the body that the frame is in."""
+    """Transform mass properties from a frame with a pose (7,) in a body to the axes of the body."""
     if not pose[3:6].any():
         return Inertial(inertial.mass, inertial.inertia, pose[:3] + inertial.centre)
     turn = quaternions.to_matrix(pose[3:])
@@ -92,14 +92,14 @@ def _by_density(
 
 
 def _cone(radius: float, length: float, density: float) -> Inertial:
-    """Return the mass properties of a cone about z, whose origin is half way up: those of textbooks."""
+    """Return the mass properties of a solid cone about z, whose origin is at half its height."""
     mass = density * np.pi * radius**2 * length / 3.0
     across = mass * (3.0 / 20.0 * radius**2 + 3.0 / 80.0 * length**2)
     return Inertial(mass, np.diag([across, across, 0.3 * mass * radius**2]), np.array([0.0, 0.0, -length / 4.0]))
 
 
 def together(parts: list[Inertial]) -> Inertial:
-    """Return the mass properties of bodies that are fixed together, in the same axes."""
+    """Return the combined mass properties of rigidly connected bodies, in the same axes."""
     mass = sum(part.mass for part in parts)
     centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass
     inertia = np.zeros((3, 3))

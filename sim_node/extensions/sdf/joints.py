@@ -1,4 +1,4 @@
-"""Joints of SDF: what they connect, along which axes, and how they move."""
+"""Joints of SDF: the links that they connect, their axes, and their motion."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from sim_node.world.joint_motion import Mimic
 from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
 
-# From here on a limit is none: what SDF's own defaults are.
+# Limits of at least this size mean no limit. This is SDF's default.
 NO_LIMIT = 1e16
-# SDF's types, the types of joints here, and how many axes they have.
+# The joint type and the number of axes, by SDF type.
 TYPES = {
     "fixed": ("frozen", 0),
     "revolute": ("hinge", 1),
@@ -48,20 +48,23 @@ class Joint:
     """A joint between two links.
 
     Attributes:
-        scope: The scope that it is in.
+        scope: The scope that contains it.
         entry: Its entry there.
         kind: Its SDF type.
-        parent: The link that it moves in, and the scope of that; None for the world.
-        child: The link that it moves, and the scope of that.
+        parent: The scope and entry of its parent link; None for the world.
+        child: The scope and entry of its child link.
         axes: Unit vectors (K, 3) in the world.
         origin: Its pose (7,) in the world.
-        damping, friction, stiffness, rest: A number for each axis.
+        damping: Damping of each axis, N s/m or N m s/rad.
+        friction: Dry friction of each axis, N or N m.
+        stiffness: Spring stiffness of each axis, N/m or N m/rad.
+        rest: Spring reference of each axis, m or rad.
         limits: [low, high] of each axis (K, 2), m or rad.
-        effort: The largest force or torque of each axis, infinite for none.
-        limit: The element of each axis that has them; what drives the joint reads its largest speed there.
-        pitch: Of a screw, m per turn.
-        ratio: Of a gearbox, how far its child turns back for what its parent turns.
-        mimics: What its axes follow: joint and axis (0 or 1), multiplier and offset; None for nothing.
+        effort: The largest force or torque of each axis, N or N m; infinite for no limit.
+        limit: The <limit> element of each axis, from which actuators read the speed limit.
+        pitch: Thread pitch of a screw, m per turn.
+        ratio: Ratio of a gearbox: the angle by which its child turns back over the angle of its parent.
+        mimics: For each axis, the joint and axis (0 or 1) that it follows, multiplier and offset; None for none.
     """
 
     scope: SdfScope
@@ -84,12 +87,12 @@ class Joint:
 
     @property
     def name(self) -> str:
-        """Its name in the tree of frames."""
+        """Its name in the frame tree."""
         return self.scope.frame(self.entry.name)
 
 
 def read_joint(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> Joint | None:
-    """Return a joint, or None with the fault recorded. Raises Fault."""
+    """Return a joint. On errors, report them and return None. Raises ScopeFault."""
     element = entry.element
     kind = element.get("type")
     if kind not in TYPES:
@@ -109,7 +112,7 @@ def read_joint(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> Joint
     moved = link_of(scope, ends["child"], child_element)
     if parent is None and ends["parent"] != WORLD:
         raise ScopeFault(parent_element, f"{quoted(ends['parent'])} is fixed to no link")
-    if moved is None:  # a joint of the world with its parent, as one of its parent with the world
+    if moved is None:  # the child is the world: swap parent and child
         parent, moved = None, parent
     if moved is None:
         raise ScopeFault(element, "a joint of the world with itself")
@@ -129,20 +132,20 @@ def read_joint(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> Joint
 
 
 def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> FloatArray:
-    """Return an axis of a joint (3,) in the world, and add its numbers to the joint."""
+    """Return an axis (3,) of a joint in the world, and add the parameters of the axis to the joint."""
     axis = child(element, key)
     scope = joint.scope
     xyz = child(axis, "xyz")
     direction = reading.vector(axis, "xyz", default=(0.0, 0.0, 1.0))
     frame = "" if xyz is None else xyz.get("expressed_in")
-    # Before 1.7 a flag stated whether it is the model's; before 1.5 it was.
+    # Before 1.7, a flag told whether the axis is in the model frame; before 1.5, it always was.
     if axis is not None and scope.version < (1, 7):
         of_model = reading.flag(axis, "use_parent_model_frame", default=scope.version < (1, 5))
         frame = frame or (MODEL if of_model else "")
     turn = joint.origin[3:]
     if frame and xyz is not None:
         turn = poses.compose(scope_pose(scope), pose_in(scope, frame, xyz))[3:]
-    length = math.hypot(*direction)  # of large numbers, too
+    length = math.hypot(*direction)  # does not overflow for large numbers
     if not 0.0 < length < math.inf:
         reading.error(xyz or element, "an axis needs a direction")
         direction, length = np.array([0.0, 0.0, 1.0]), 1.0
@@ -183,7 +186,7 @@ def _mimic(reading: SdfReading, axis: Element) -> tuple[str, int, float, float] 
 
 
 def _pitch(reading: SdfReading, element: Element) -> float:
-    """Return how far a screw moves in a turn, m: thread_pitch is what older files give, rad per m and left-handed."""
+    """Return the travel of a screw per turn, m. Older files give thread_pitch, in rad/m and left-handed."""
     given = child(element, "screw_thread_pitch")
     if given is not None:
         return reading.number(element, "screw_thread_pitch", default=1.0)
@@ -195,7 +198,7 @@ def _pitch(reading: SdfReading, element: Element) -> float:
 
 
 def motion_of(joint: Joint, reading: SdfReading) -> dict[str, Any]:
-    """Return the fields of a Body that its joint sets: type, axes, anchor, springs, limits and where it begins."""
+    """Return the fields of a Body from its joint: type, axes, anchor, springs, limits and initial position."""
     scope, link = joint.child
     at = world_pose(scope, link)
     kind, _ = TYPES[joint.kind]
@@ -215,7 +218,7 @@ def motion_of(joint: Joint, reading: SdfReading) -> dict[str, Any]:
     fields: dict[str, Any] = {"joint": kind, "axes": axes, "anchor": anchor}
     for key, values in (("damping", joint.damping), ("friction_loss", joint.friction)):
         if any(values):
-            # A screw's turn is damped, and with it what it slides.
+            # The rotation of a screw is damped, and with it its translation.
             fields[key] = np.array([0.0, values[0]] if kind == "cylindrical" else [values[k] for k in parts])
     if any(joint.stiffness) and kind != "cylindrical":
         fields["spring_stiff"], fields["spring_zero"] = np.array(joint.stiffness), np.array(joint.rest)
@@ -232,7 +235,7 @@ def motion_of(joint: Joint, reading: SdfReading) -> dict[str, Any]:
 
 
 def _held(joint: Joint, reading: SdfReading, axis: FloatArray, anchor: FloatArray, kind: str) -> dict[str, Any]:
-    """Return nothing for a joint whose two limits are zero: it does not move; else where they hold it."""
+    """Return the position at which equal limits hold a joint; empty if both limits are zero."""
     value = joint.limits[0][0]
     if value:
         reading.approximate(joint.entry.element, f"{joint.name} does not move, because its limits are one number")
@@ -240,7 +243,7 @@ def _held(joint: Joint, reading: SdfReading, axis: FloatArray, anchor: FloatArra
 
 
 def mimic_of(joint: Joint, part: int, names: dict[str, str]) -> Mimic | None:
-    """Return what an axis of a joint follows; None for nothing. names: joints here, by their names in the scope."""
+    """Return the mimic of an axis of a joint, or None. `names` has the simulated joints by their names in the scope."""
     given = joint.mimics[part] if part < len(joint.mimics) else None
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Gazebo's forces in world files: `lift_drag` and others. The module of each is imported with the first one."""
+"""Gazebo's forces in world files: `lift_drag` and others. The module of a force is imported on its first use."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class LateForce(NamedTuple):
-    """A type of force: the module that has it, its class, and what opens the force element."""
+    """A lazily imported type of force: its module, its class, and the function that opens the force element."""
 
     module: str
     kind: str
     opener: str
 
     def load(self, name: str) -> Any:
-        """Return what has a name in the module."""
+        """Return the object with a given name in the module."""
         return getattr(import_module(f"sim_node.extensions.sdf.{self.module}"), name)
 
 
@@ -39,7 +39,7 @@ FORCES = {
     "thruster": LateForce("water", "Thruster", "open_thrusters"),
     "bladder": LateForce("water", "Bladder", "open_bladders"),
     "waypoints": LateForce("waypoints", "WaypointForce", "Followers"),
-    # Before wheels slip by the directions of a contact.
+    # Before wheel_slip, which changes the directions of a contact again.
     "directional_friction": LateForce("directional_friction", "DirectionalFriction", "Frictions"),
     "wheel_slip": LateForce("wheel_slip", "WheelSlip", "Slips"),
 }

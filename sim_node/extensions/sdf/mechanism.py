@@ -1,4 +1,4 @@
-"""From scopes to bodies: the links as a tree of joints, what closes loops, frames, and which links do not touch."""
+"""Conversion of scopes to bodies: links as a tree of joints, loop closures, frames, and contact exclusions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from sim_node.world.readers.xml_elements import Element
 from sim_node.world.transmissions import Transmission
 
 FIXED_FRAME = "world"
-# What closes a loop with a joint of a type.
+# The type of loop closure for each type of joint.
 CLOSURES = {"fixed": "lock", "ball": "ball", "revolute": "hinge", "continuous": "hinge"}
 
 
@@ -55,17 +55,17 @@ class SdfLink:
 
     @property
     def is_static(self) -> bool:
-        """Whether it is of a static model."""
+        """Whether it belongs to a static model."""
         return self.scope.is_fixed
 
     @property
     def base(self) -> SdfLink:
-        """The link that carries it and those above it, on a free joint or on the world."""
+        """The root of its chain of links, on a free joint or on the world."""
         *_, base = self.above()
         return base
 
     def above(self) -> Iterator[SdfLink]:
-        """Yield the link and those that carry it."""
+        """Yield the link and its ancestors."""
         at: SdfLink | None = self
         while at is not None:
             yield at
@@ -74,20 +74,20 @@ class SdfLink:
 
 @dataclass
 class SdfMechanism:
-    """What links and joints become.
+    """The parts of a World made from links and joints.
 
     Attributes:
-        links: The links, by their entries.
-        joints: The joints, by their scope and name.
+        links: The links by their entries.
+        joints: The joints by scope and name.
         parts: Parts of a World by kind.
-        motors: The numbers of the motors of each flying body, in the order of its rotors.
-        topics: Topics here, by what Gazebo calls them. Several are commanded together.
-        altimeters: The topics of altimeters, of height and speed, by what Gazebo calls them.
-        named: Topics that sensors have from Gazebo.
-        converted: What is made of the numbers that are sent on topics of Gazebo.
-        detached: What a message on a topic of Gazebo detaches.
-        pulses: Topics of Gazebo with truth values that are sent once; here false comes before and after.
-        loads: What loads batteries besides their own load: by a scope and the name of its battery, W.
+        motors: The motor numbers of each flying body, in the order of its rotors.
+        topics: The topics that correspond to each Gazebo topic. Several are commanded together.
+        altimeters: The topics of altimeters, of height and vertical speed, by Gazebo topic.
+        named: Topics whose names sensors have taken from Gazebo.
+        converted: Conversions of the numbers that are sent on Gazebo topics.
+        detached: The object that a message on a Gazebo topic detaches.
+        pulses: Gazebo topics on which a boolean is sent only once; here, false precedes and follows it.
+        loads: Loads of batteries besides their own, W, with the scope and the name of the battery.
     """
 
     links: dict[ScopeEntry, SdfLink] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class SdfMechanism:
         self.parts.setdefault(kind, []).extend(parts)
 
     def listen(self, gazebo: str, topic: str) -> None:
-        """Add a topic here to what Gazebo calls by one name."""
+        """Add a topic to those that correspond to a Gazebo topic."""
         self.topics[gazebo] = (*self.topics.get(gazebo, ()), topic)
 
     def body(self, name: str) -> Body:
@@ -115,11 +115,11 @@ class SdfMechanism:
         return self.parts["bodies"][self._rows[name]]  # type: ignore[no-any-return]
 
     def put(self, body: Body) -> None:
-        """Put a body in the place of the one of its name."""
+        """Replace the body with the same name."""
         self.parts["bodies"][self._rows[body.name]] = body
 
     def canonical(self, scope: SdfScope, by: Element, key: str) -> SdfLink:
-        """Return the link that the frame of a model is fixed to. Raises Fault, that a key is missing, if none is."""
+        """Return the canonical link of a model. Raises ScopeFault (`key` is missing) if there is none."""
         found = canonical_link(scope, by)
         if found is None:
             raise ScopeFault(by, f"{key} is missing")
@@ -131,13 +131,13 @@ class SdfMechanism:
 
 
 def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> SdfMechanism:
-    """Return the bodies, frames, loops and contacts of the models of a world. Faults are recorded."""
+    """Return the bodies, frames, loop closures and contacts of the models of a world. Faults are recorded."""
     found = SdfMechanism()
     shapes = Shapes(reading)
     gears: list[Joint] = []
     for scope in world.within():
         for entry in scope.of_kind("link"):
-            pose = poses.IDENTITY  # of one with a fault, for what refers to it
+            pose = poses.IDENTITY  # placeholder if the link is faulty, for elements that refer to it
             with recording(reading):
                 pose = world_pose(scope, entry)
             found.links[entry] = SdfLink(scope, entry, scope.frame(entry.name), pose)
@@ -154,7 +154,7 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
         with recording(reading):
             _add_body(reading, found, link, shapes, gravity)
             continue
-        found.add("bodies", Body(link.frame, FIXED_FRAME))  # in the place of a faulty one, for what refers to it
+        found.add("bodies", Body(link.frame, FIXED_FRAME))  # placeholder if faulty, for elements that refer to it
     bodies = found.parts.get("bodies", [])
     if shapes.masked:
         bodies[:] = [replace(body, geometry=tuple(map(shapes.with_layers, body.geometry))) for body in bodies]
@@ -172,7 +172,7 @@ def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> S
 
 @contextmanager
 def recording(reading: SdfReading) -> Iterator[None]:
-    """Record a Fault that is raised in a block, once wherever it is raised again, and go on after it."""
+    """Record a ScopeFault raised in the block, only once if it is raised again, and continue after the block."""
     try:
         yield
     except ScopeFault as fault:
@@ -182,7 +182,7 @@ def recording(reading: SdfReading) -> Iterator[None]:
 
 
 def _hang(found: SdfMechanism, joint: Joint) -> bool:
-    """Let a joint carry its child, if nothing else does. Return whether it holds as part of the tree."""
+    """Attach the child of a joint to the tree, if nothing else carries it. Return False if the joint closes a loop."""
     below = found.links.get(joint.child[1])
     above = None if joint.parent is None else found.links.get(joint.parent[1])
     if below is None:
@@ -239,7 +239,7 @@ def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: S
 
 
 def _followed(found: SdfMechanism, scope: SdfScope) -> dict[str, str]:
-    """Return the joints of a scope as they are called here: by the link that each moves."""
+    """Return the simulated names of the joints of a scope: those of the links that they move."""
     return {
         name: found.links[joint.child[1]].frame
         for (of, name), joint in found.joints.items()
@@ -255,7 +255,7 @@ def _held_pose(axis: FloatArray, anchor: FloatArray, kind: str, value: float) ->
 
 
 def _close(reading: SdfReading, found: SdfMechanism, joint: Joint) -> None:
-    """Add what holds two links together that the tree already carries."""
+    """Add a loop closure between two links that the tree already carries."""
     kind = CLOSURES.get(joint.kind)
     if kind is None:
         reading.leave_out(
@@ -280,10 +280,10 @@ def _close(reading: SdfReading, found: SdfMechanism, joint: Joint) -> None:
 
 
 def _couple(reading: SdfReading, found: SdfMechanism, gear: Joint) -> None:
-    """Hold the two hinges of a gearbox to its ratio.
+    """Couple the two hinges of a gearbox by its ratio.
 
-    SDFormat: of the angles from the gearbox_reference_body to the parent about `axis`, and to the child about `axis2`,
-    the second is -gearbox_ratio times the first.
+    In SDFormat, the angle from the gearbox_reference_body to the child about `axis2` is -gearbox_ratio times the angle
+    from the gearbox_reference_body to the parent about `axis`.
     """
     element = gear.entry.element
     named = child(element, "gearbox_reference_body")
@@ -311,7 +311,7 @@ def _couple(reading: SdfReading, found: SdfMechanism, gear: Joint) -> None:
 
 
 def _hinge_between(reference: SdfLink | None, link: SdfLink | None) -> tuple[SdfLink, float] | None:
-    """Return the one of two links that turns on the other, and the sign of its angle as that of `link`."""
+    """Return the link that turns on the other, and the sign that relates its angle to that of `link`."""
     for moved, other, sign in ((link, reference, 1.0), (reference, link, -1.0)):
         if moved is None or moved.joint is None or moved.parent is not other:
             continue
@@ -321,7 +321,7 @@ def _hinge_between(reference: SdfLink | None, link: SdfLink | None) -> tuple[Sdf
 
 
 def _add_frames(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> None:
-    """Add the frames of a model, of its <frame>s and of its joints, each fixed to the link that carries it."""
+    """Add the frames of a model, its <frame>s and its joints, each fixed to the link that carries it."""
     if not scope.is_world and not scope.merged:
         with recording(reading):
             link = canonical_link(scope, scope.element)
@@ -346,7 +346,7 @@ def _fix(found: SdfMechanism, name: str, link: SdfLink | None, pose: FloatArray,
 
 
 def _exclude_contacts(reading: SdfReading, world: SdfScope, found: SdfMechanism) -> None:
-    """Let links of one model not touch each other, unless self_collide says that they do."""
+    """Exclude contacts between links of the same model, unless self_collide is set."""
     for top in world.of_kind("model"):
         if top.inner is None or top.inner.is_fixed:
             continue

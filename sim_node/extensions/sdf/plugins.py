@@ -1,4 +1,4 @@
-"""Gazebo's systems by name: what each is here, which have no effect, and what is missing of the rest."""
+"""Gazebo's systems by name: their equivalents here, those without effect, and those that are missing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FILE = re.compile(r"(?:lib)?(?:gz-sim\d*|ignition-gazebo\d*|gz_sim|gazebo)[-_](
 
 @dataclass(frozen=True)
 class SdfPlugin:
-    """A plug-in of a file, and what it adds to.
+    """A plug-in of a file, with the parts to which it adds.
 
     Attributes:
         element: Its element.
-        scope: The scope that it is in.
+        scope: The scope that contains it.
         reading: What is being read.
-        found: What that has become so far.
-        around: What surrounds it.
+        found: The parts made so far.
+        around: The surroundings of the models.
     """
 
     element: Element
@@ -39,34 +39,34 @@ class SdfPlugin:
     around: SdfSurroundings
 
     def number(self, key: str, default: float) -> float:
-        """Return one of its numbers."""
+        """Return the number of one of its keys."""
         return self.reading.number(self.element, key, default=default)
 
     def whole(self, key: str, default: int) -> int:
-        """Return one of its whole numbers."""
+        """Return the integer of one of its keys."""
         return self.reading.whole(self.element, key, default=default)
 
     def text(self, key: str, default: str = "") -> str:
-        """Return one of its texts."""
+        """Return the text of one of its keys."""
         return text(self.element, key, default=default)
 
     def flag(self, key: str) -> bool:
-        """Return whether it says true."""
+        """Return whether one of its keys is true."""
         return self.reading.flag(self.element, key)
 
     def joint(self, key: str) -> Joint:
-        """Return the joint that it names. Raises Fault."""
+        """Return the joint named by one of its keys. Raises ScopeFault."""
         named = child(self.element, key)
         if named is None or not text_of(named):
             raise ScopeFault(self.element, f"{key} is missing")
         return self.joint_of(named)
 
     def joints(self, key: str) -> Iterator[Joint]:
-        """Yield the joints that it names. Raises Fault."""
+        """Yield the joints named by one of its keys. Raises ScopeFault."""
         return map(self.joint_of, self.element.all(key))
 
     def joint_of(self, named: Element) -> Joint:
-        """Return the joint of a name. Raises Fault."""
+        """Return the joint that an element names. Raises ScopeFault."""
         name, joints = text_of(named), self.found.joints
         owner, entry = find(self.scope, name, named)
         found = joints.get((owner, entry.name))
@@ -75,7 +75,7 @@ class SdfPlugin:
         return found
 
     def link(self, key: str) -> SdfLink:
-        """Return the link that it names; the model's first without a name. Raises Fault."""
+        """Return the link named by one of its keys, by default the first link of the model. Raises ScopeFault."""
         named = child(self.element, key)
         if named is None or not text_of(named):
             return self.found.canonical(self.scope, self.element, key)
@@ -85,19 +85,19 @@ class SdfPlugin:
         return self.found.links[entry]
 
     def moved(self, joint: Joint) -> str:
-        """Return what a joint is called here: the link that it moves."""
+        """Return the simulated name of a joint: that of the link that it moves."""
         return self.found.links[joint.child[1]].frame
 
     def topic(self, key: str, default: str) -> str:
-        """Return the topic of Gazebo that it names; one below its model's without a name."""
+        """Return the Gazebo topic named by one of its keys, by default one below the topics of its model."""
         return gazebo_topic(self.text(key) or f"model/{self.scope.unmerged.path}/{default}")
 
     def place(self, name: str = "") -> Place:
-        """Return where it is, as the place of what is made of it."""
+        """Return its location, for the parts that are made from it."""
         return place_of(self.element, name)
 
     def approximate(self, message: str) -> None:
-        """Warn that it does something else than in Gazebo."""
+        """Warn that its effect differs from Gazebo."""
         self.reading.approximate(self.element, message)
 
     def leave_out(self, message: str) -> None:
@@ -105,15 +105,19 @@ class SdfPlugin:
         self.reading.leave_out(self.element, message)
 
 
-# Adds what a plug-in is here. Raises Fault for one that is not valid.
+# Adds the equivalent of a plug-in. Raises ScopeFault for an invalid plug-in.
 Add = Callable[[SdfPlugin], None]
 
 
 class GazeboSystem(NamedTuple):
-    """What a system is here: in words, and the function that adds it; None for one that has no effect.
+    """The equivalent of a Gazebo system.
 
-    ignored: its elements that have no effect. turn: those with a lower one are added
-    before it, because it makes something else of them (1), or looks at what has become of all (2).
+    Attributes:
+        about: A description.
+        add: The function that adds it; None for a system without an effect.
+        ignored: Its elements that have no effect.
+        turn: Systems with a lower turn are added before it, because it converts their parts (1), or depends on the
+            result of all others (2, 3).
     """
 
     about: str
@@ -122,7 +126,7 @@ class GazeboSystem(NamedTuple):
     turn: int = 0
 
 
-# By class. A system that is a part of a run here, or of what is not simulated, has no function.
+# By class. Systems that every run includes, or that concern something that is not simulated, have no function.
 SYSTEMS: Registry[str, GazeboSystem] = Registry(
     "system of Gazebo",
     shipped=tuple(
@@ -142,13 +146,13 @@ SYSTEMS: Registry[str, GazeboSystem] = Registry(
 
 
 def system(name: str, about: str, ignored: str = "", *, turn: int = 0) -> Callable[[Add], Add]:
-    """Register a function of an SdfPlugin as what a system of Gazebo is here.
+    """Register a function of an SdfPlugin that adds the equivalent of a Gazebo system.
 
     Args:
-        name: Its class.
-        about: What it is here.
-        ignored: The elements of it that have no effect.
-        turn: Those with a lower one are added before it.
+        name: The class of the system.
+        about: A description of the equivalent.
+        ignored: Its elements that have no effect, separated by spaces.
+        turn: Systems with a lower turn are added before it.
 
     Returns:
         The decorator.
@@ -185,7 +189,7 @@ SYSTEMS.add(
     *("ThermalSensor", "CameraTracking", "Projector", "MaterialColor", "LightControl", "ColladaWorldExporter"),
     *("SdfExporter", "ModelPhotoShoot", "FollowActor"),
 )(GazeboSystem("of Gazebo's windows"))
-# Systems that move something and have no equivalent here.
+# Systems that move something but have no equivalent.
 MISSING = (
     *("CommsEndpoint", "Breadcrumbs", "LogicalAudioSensorPlugin", "PythonSystemLoader", "LedPlugin"),
     *("PerformerDetector", "DriveToPoseController", "FreeSpaceExplorer", "LighterThanAirDynamics", "LookupWheelSlip"),
@@ -197,7 +201,7 @@ MISSING = (
 
 
 def system_name(plugin: Element) -> str:
-    """Return the class of a plug-in, under whichever of its names a file gives it."""
+    """Return the class of a plug-in, by any of the names that files use for it."""
     name, file = plugin.get("name"), plugin.get("filename")
     cased = {each.lower(): each for each in (*SYSTEMS, *MISSING)}
     candidates = [name.rpartition("::")[2]]
@@ -214,7 +218,7 @@ def system_name(plugin: Element) -> str:
 
 
 def add_plugins(reading: SdfReading, found: SdfMechanism, world: SdfScope, around: SdfSurroundings) -> None:
-    """Add what the systems of a world and its models become. One that is not valid is left out with a warning."""
+    """Add the equivalents of the systems of a world and its models. Invalid ones are left out with a warning."""
     named = [(SdfPlugin(each, scope, reading, found, around), system_name(each)) for scope, each in _plugins(world)]
     rows = [(plugin, name, SYSTEMS.get(name)) for plugin, name in named]
     for plugin, name, of in sorted(rows, key=lambda row: 0 if row[2] is None else row[2].turn):
@@ -247,5 +251,5 @@ def _add(plugin: SdfPlugin, name: str, of: GazeboSystem | None) -> None:
         try:
             of.add(plugin)
         except ScopeFault as fault:
-            # As Gazebo runs a world without a plug-in that it cannot configure.
+            # Gazebo also runs a world without a plug-in that it cannot configure.
             plugin.reading.leave_out(fault.element, f"{fault.message}; the plug-in {quoted(name)} is left out")

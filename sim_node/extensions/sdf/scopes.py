@@ -1,4 +1,4 @@
-"""Models and worlds of SDF as scopes of names, and where their frames are: the frame semantics of SDFormat.
+"""Models and worlds of SDF as scopes of names, and the poses of their frames: the frame semantics of SDFormat.
 
 Sources: sdformat.org, "Pose frame semantics" and "Model composition", proposals of the formats 1.7 to 1.9.
 """
@@ -16,14 +16,14 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
 
 MODEL, WORLD = "__model__", "world"
-# What the names of merged models begin with; nothing else may begin with two underscores.
+# The prefix of the names of merged models. No other name may begin with two underscores.
 MERGED = "__merged__"
-# Frames that are fixed to frames, one after the other.
+# The maximum length of a chain of frames that are attached to each other.
 MAX_CHAIN = 500
 
 
 class ScopeFault(Exception):
-    """An element refers to what there is not. Raised with the element and the message."""
+    """An element refers to something that does not exist, or is invalid. Raised with the element and a message."""
 
     def __init__(self, element: Element, message: str) -> None:
         super().__init__(message)
@@ -39,8 +39,8 @@ class ScopeEntry:
         kind: "link", "joint", "frame" or "model".
         element: The element.
         pose: The pose (7,) as the file gives it.
-        relative_to: The frame that the pose is in; empty for the usual one.
-        attached_to: Of a frame, what it is fixed to; of a joint, its child; empty for the usual.
+        relative_to: The reference frame of the pose; empty for the default.
+        attached_to: The frame to which a frame is attached, or the child of a joint; empty for the default.
         inner: The scope of a model.
     """
 
@@ -62,16 +62,16 @@ class SdfScope:
     Attributes:
         name: The name.
         element: The element.
-        version: The format of its file, as (1, 9).
-        above: The scope that it is in.
-        merged: Whether its names are those of the scope above: an include with merge="true".
-        static: Whether nothing in it moves.
-        placement: The frame that the model's pose places; empty for the model's own.
-        canonical: The link that the model's frame is fixed to; empty for the first.
-        entries: What it names, in the order of the file.
-        aliases: Names of merged models: the name of the model that has them.
+        version: The format version of its file, such as (1, 9).
+        above: The scope that contains it.
+        merged: Whether its names belong to the scope above: an include with merge="true".
+        static: Whether the model is static.
+        placement: The frame placed by the model's pose; empty for the model frame.
+        canonical: The link to which the model frame is attached; empty for the first.
+        entries: Its entries by name, in the order of the file.
+        aliases: The merged models by the names that they contribute.
         entry: The entry of the model in the scope above.
-        found: The pose (7,) of its frame in the world, when it is known.
+        found: Cache of the pose (7,) of its frame in the world.
     """
 
     name: str
@@ -94,23 +94,23 @@ class SdfScope:
 
     @property
     def path(self) -> str:
-        """Its name in the tree of frames; empty for a world."""
+        """Its name in the frame tree; empty for a world."""
         if self.above is None:
             return ""
         return self.above.path if self.merged else names.prefixed(self.above.path, frame_name(self.name))
 
     @property
     def unmerged(self) -> SdfScope:
-        """The scope, or the one that its names are merged into."""
+        """The scope itself, or the scope into which its names are merged."""
         return self.above.unmerged if self.merged and self.above is not None else self
 
     def frame(self, name: str) -> str:
-        """Return the name of one of its frames in the tree."""
+        """Return the name of one of its frames in the frame tree."""
         return names.prefixed(self.path, frame_name(name))
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is static, or in a static model."""
+        """Whether it is static or within a static model."""
         return self.static or (self.above is not None and self.above.is_fixed)
 
     def within(self) -> Iterator[SdfScope]:
@@ -126,12 +126,12 @@ class SdfScope:
 
 
 def frame_name(name: str) -> str:
-    """Return an SDF name as part of a frame's: :: becomes /, and white space becomes _."""
+    """Convert an SDF name to a part of a frame name: :: becomes /, and white space becomes _."""
     return "_".join(name.replace("::", "/").split())
 
 
 def find(scope: SdfScope, name: str, by: Element) -> tuple[SdfScope, ScopeEntry]:
-    """Return the entry of a name, which may be that of one in a nested model (a::b), and its scope. Raises Fault."""
+    """Return the entry with a name, which may be in a nested model (a::b), and its scope. Raises ScopeFault."""
     if (flattened := scope.entries.get(name)) is not None:
         return scope, flattened
     at, rest = scope, name.removesuffix(f"::{MODEL}")
@@ -155,7 +155,7 @@ def find(scope: SdfScope, name: str, by: Element) -> tuple[SdfScope, ScopeEntry]
 
 
 def pose_in(scope: SdfScope, name: str, by: Element) -> FloatArray:
-    """Return the pose (7,) of a named frame in a scope's own frame: a model's frame, or the world. Raises Fault."""
+    """Return the pose (7,) of a named frame in the frame of a scope: a model frame, or the world. Raises ScopeFault."""
     if name in ("", MODEL) or (name == WORLD and scope.is_world):
         return poses.IDENTITY
     owner, entry = find(scope, name, by)
@@ -169,7 +169,7 @@ def pose_in(scope: SdfScope, name: str, by: Element) -> FloatArray:
 
 
 def own_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
-    """Return the pose (7,) of an entry in its scope's own frame. Raises Fault, also for poses that go in a circle."""
+    """Return the pose (7,) of an entry in the frame of its scope. Raises ScopeFault, also for circular references."""
     if entry.found is not None:
         return entry.found
     if entry.fault is not None:
@@ -197,12 +197,12 @@ def _own_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
 
 
 def world_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
-    """Return the pose (7,) of an entry in the world. Raises Fault."""
+    """Return the pose (7,) of an entry in the world. Raises ScopeFault."""
     return poses.compose(scope_pose(scope), own_pose(scope, entry))
 
 
 def scope_pose(scope: SdfScope) -> FloatArray:
-    """Return the pose (7,) of a scope's own frame in the world. Raises Fault."""
+    """Return the pose (7,) of the frame of a scope in the world. Raises ScopeFault."""
     if scope.above is None or scope.entry is None:
         return poses.IDENTITY
     if scope.found is None:
@@ -211,7 +211,7 @@ def scope_pose(scope: SdfScope) -> FloatArray:
 
 
 def link_of(scope: SdfScope, name: str, by: Element, depth: int = 0) -> tuple[SdfScope, ScopeEntry] | None:
-    """Return the link that a frame is fixed to, and its scope; None for the world. Raises Fault."""
+    """Return the link to which a frame is attached, and its scope; None for the world. Raises ScopeFault."""
     if depth > MAX_CHAIN:
         raise ScopeFault(by, f"{quoted(name)} is attached to itself")
     if name == WORLD:
@@ -227,7 +227,7 @@ def link_of(scope: SdfScope, name: str, by: Element, depth: int = 0) -> tuple[Sd
 
 
 def canonical_link(scope: SdfScope, by: Element) -> tuple[SdfScope, ScopeEntry] | None:
-    """Return the link that the frame of a model is fixed to, and its scope; None if there is none. Raises Fault."""
+    """Return the canonical link of a model and its scope, or None if there is none. Raises ScopeFault."""
     if scope.is_world:
         return None
     if scope.canonical:
@@ -241,8 +241,8 @@ def canonical_link(scope: SdfScope, by: Element) -> tuple[SdfScope, ScopeEntry] 
 
 
 def first_link(scope: SdfScope) -> tuple[SdfScope, ScopeEntry] | None:
-    """Return the first link of a model, else the first of the models in it; None if there is none."""
-    # Links of merged models stand among the model's own.
+    """Return the first link of a model, or else of its nested models; None if there is none."""
+    # Links of merged models count as the model's own.
     for entry in scope.entries.values():
         if entry.kind == "link":
             return scope, entry

@@ -1,4 +1,4 @@
-"""Sensors of SDF: of which type they are here, with their noise."""
+"""Sensors of SDF: the corresponding types, with their noise."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
 
-# Of every term of noise here, none.
+# Parameters that turn off every term of noise.
 NO_NOISE = {
     **dict.fromkeys(("density", "deviation", "random_walk", "bias_instability", "turn_on_bias"), 0.0),
     **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
 }
 XYZ = "x y z"
-# Of an image, pixels.
+# The default size of an image, pixels.
 SIZE = {"width": 320, "height": 240}
 GAUSS = 1e-4  # T
-# Of SDF's <magnetic_field>, T.
+# The default of SDF's <magnetic_field>, T.
 MAGNETIC_FIELD = (5.5645e-6, 22.8758e-6, -42.3884e-6)
 
 
 def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False) -> Any:
     """Return the noise of a quantity as parameters of a sensor; "none" if no owner has any.
 
-    Gazebo's Gaussian noise is white with `stddev`, about a bias that is drawn once from `bias_mean` and `bias_stddev`,
-    and a bias b of b' = exp(-dt/T) b + sqrt(s^2 T/2 (1 - exp(-2 dt/T))) n, whose deviation is therefore s sqrt(T/2):
-    gz-sensors, GaussianNoiseModel.
+    Gazebo's Gaussian noise is white noise with `stddev`, plus a bias that is drawn once from `bias_mean` and
+    `bias_stddev`, plus a drift b' = exp(-dt/T) b + sqrt(s^2 T/2 (1 - exp(-2 dt/T))) n, whose standard deviation is
+    therefore s sqrt(T/2): gz-sensors, GaussianNoiseModel.
 
-    owners: the elements that have a <noise> each, for axes that have the same noise here: the root of the mean square.
+    `owners` are the elements with a <noise> each. They are axes that share one noise here, the root mean square.
     """
     rows = []
     for owner in owners:
@@ -56,7 +56,7 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
         if kind not in ("none", "gaussian", "gaussian_quantized"):
             reading.error(noise, f"no noise {quoted(kind)}; allowed: none, gaussian, gaussian_quantized", "type")
         if kind == "none" and ranges:
-            kind = text(noise, "type", default="none")  # lidars of old formats
+            kind = text(noise, "type", default="none")  # lidars in old format versions
         values = [
             abs(reading.number(noise, key, default=0.0))
             for key in ("stddev", "bias_stddev", "dynamic_bias_stddev", "dynamic_bias_correlation_time", "precision")
@@ -85,7 +85,7 @@ Make = Callable[[SdfReading, Element], dict[str, Any]]
 
 
 def _noises(**paths: tuple[str, ...]) -> Make:
-    """Return what reads the noise of quantities: by the parameter, the path of what has it, or of what has its axes."""
+    """Return a reader of noises: for each parameter, the path of the owner, then its axes or an empty string."""
 
     def read(reading: SdfReading, element: Element) -> dict[str, Any]:
         found = {}
@@ -98,7 +98,7 @@ def _noises(**paths: tuple[str, ...]) -> Make:
 
 
 def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
-    """Gazebo adds the numbers to a field in gauss, unless its plug-in is set otherwise: gz-sim, Magnetometer.cc."""
+    """Read a magnetometer. Its noise is in gauss, unless its plug-in says otherwise: gz-sim, Magnetometer.cc."""
     found = _noises(noise=("magnetometer", XYZ))(reading, element)
     if isinstance(found["noise"], str) or _in_tesla(reading):
         return found
@@ -107,7 +107,7 @@ def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
 
 
 def _in_tesla(reading: SdfReading) -> bool:
-    """Return whether a plug-in of the files says that magnetometers measure in tesla."""
+    """Return whether a plug-in of the files sets the unit of magnetometers to tesla."""
     left = list(reading.opened)
     while left:
         element = left.pop()
@@ -137,7 +137,7 @@ def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
             if any(terms) and 0 < width <= MAX_PIXELS and 0 < height <= MAX_PIXELS:
                 optics(Distortion(coefficients=terms), width, height, float(0.5 * width / np.tan(0.5 * fov)))
                 lens = {"distortion": {"coefficients": list(terms)}}
-        except ValueError as wrong:  # which Gazebo draws with black corners, or crops
+        except ValueError as wrong:  # Gazebo renders such images with black corners, or crops them
             reading.leave_out(bent, f"{str(wrong).removeprefix('distortion: ')}; the camera has none")
     near = reading.number(clip, "near", default=0.1)
     return {
@@ -205,7 +205,7 @@ def _logical_camera(reading: SdfReading, element: Element) -> dict[str, Any]:
 
 
 def _dvl(reading: SdfReading, element: Element) -> dict[str, Any]:
-    """Beams of SDF are turned about z and tilted from -z each; here they are evenly spread."""
+    """Read a DVL. In SDF each beam has its rotation about z and its tilt from -z; here they are evenly spread."""
     of = child(element, "gz:dvl") or child(element, "ignition:dvl")
     for tag in ("type", "reference_frame"):
         text(of, tag)
@@ -243,9 +243,9 @@ def _dvl(reading: SdfReading, element: Element) -> dict[str, Any]:
     }
 
 
-# The rate of a sensor that says none, Hz.
+# The default rate of a sensor, Hz.
 UNSAID = 100.0
-# SDF's types: those here, which add to their names, and how their parameters are read.
+# For each SDF type: the types here, with the suffixes of their names, and the reader of their parameters.
 TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
     "imu": (
         (("imu", ""),),
@@ -269,7 +269,7 @@ TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
     "logical_camera": ((("logical_camera", ""),), _logical_camera),
     "dvl": ((("dvl", ""),), _dvl),
 }
-# What Gazebo adds to the name of a sensor for its topic: gz-sim's systems, and RenderUtil.cc for what is drawn.
+# The suffix that Gazebo adds to the name of a sensor for its topic: gz-sim's systems, and RenderUtil.cc for cameras.
 TOPICS = {
     **{kind: kind for kind in ("imu", "magnetometer", "air_pressure", "air_speed", "altimeter", "contact")},
     **dict.fromkeys(("navsat", "gps"), "navsat"),
@@ -290,7 +290,12 @@ MISSING = {
 def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_ns: int, *, included: bool) -> None:
     """Add the sensors of links and joints to a mechanism. Faults are recorded.
 
-    included: whether another file may say where on Earth the world is.
+    Args:
+        reading: What is being read.
+        found: The mechanism.
+        world: The scope of the world.
+        step_ns: The timestep, ns.
+        included: Whether another file may define where on Earth the world is.
     """
     around = _around(reading, world.element, included=included)
     for scope in world.within():
@@ -305,9 +310,9 @@ def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_
 
 
 def _around(reading: SdfReading, world: Element, *, included: bool) -> dict[str, dict[str, Any]]:
-    """Return parameters of sensors that the world has, by their types.
+    """Return parameters of sensors that the world defines, by sensor type.
 
-    As in Gazebo, <magnetic_field> is that of worlds without a place on Earth: gz-sim, Magnetometer.cc.
+    As in Gazebo, <magnetic_field> applies only to worlds without a location on Earth: gz-sim, Magnetometer.cc.
     """
     if world.tag != "world":
         return {} if included else {"magnetometer": {"field": MAGNETIC_FIELD}}
@@ -330,7 +335,7 @@ def _around(reading: SdfReading, world: Element, *, included: bool) -> dict[str,
         values = reading.declared(air, Barometer, keys)
         for key, name in keys.items():
             for _, message in holder_of(Barometer, name).faults(values[name]):
-                # As Gazebo's sensors have it in every atmosphere.
+                # Gazebo's sensors use the default in every atmosphere.
                 values[name] = plan_of(Barometer).defaults[name]
                 reading.approximate(child(air, key) or air, f"{message}; air is measured as with {values[name]:g} here")
         found["barometer"] = found["airspeed"] = values
@@ -338,14 +343,14 @@ def _around(reading: SdfReading, world: Element, *, included: bool) -> dict[str,
 
 
 def _sensors(owner: Element) -> Iterator[Element]:
-    """Yield the sensors of a link or joint, with those that a merged model's experimental:params adds to it."""
+    """Yield the sensors of a link or joint, with those that the experimental:params of a merged model adds."""
     yield from owner.all("sensor")
     for added in owner.all("experimental:params"):
         yield from added.all("sensor")
 
 
 def _gazebo_topic_of(scope: SdfScope, owner: ScopeEntry, element: Element, kind: str) -> str:
-    """Return the topic of a sensor in Gazebo: its own, else /world/W/model/M/link/L/sensor/S and what its type adds."""
+    """Return a sensor's topic in Gazebo: its own, or /world/W/model/M/link/L/sensor/S with the suffix of its type."""
     given = text(element, "topic") or text(element, "contact", "topic")
     if given and given != "__default_topic__":
         return ros_name(given)
@@ -359,7 +364,7 @@ def _gazebo_topic_of(scope: SdfScope, owner: ScopeEntry, element: Element, kind:
 def _named(
     reading: SdfReading, found: SdfMechanism, element: Element, name: str, kind: str, type: str
 ) -> tuple[str, ...]:
-    """Return the topics of a sensor here, in the order of its messages, for its topic in Gazebo."""
+    """Return the topics of a sensor, in the order of its messages, from its topic in Gazebo."""
     above, _, _ = name.rpartition("/")
     if kind in ("rgbd_camera", "rgbd"):
         return (f"{name}/image", f"{name}/camera_info") if type == "camera" else (f"{name}/depth_image",)
@@ -403,7 +408,7 @@ def _read(
     types, make = TYPES[kind]
     parameters = make(reading, element)
     if kind == "altimeter":
-        # Gazebo's counts from where it is at the start.
+        # Gazebo's altimeter measures from its initial height.
         parameters["reference"] = float(poses.compose(link.pose, pose)[2])
         frame = f"{link.frame}/{frame_name(name)}"
         topics = topic_of(frame, "height"), topic_of(frame, "vertical_speed")

@@ -1,4 +1,4 @@
-"""Collisions and visuals of links as shapes of bodies: geometry, meshes, surfaces and looks."""
+"""Collisions and visuals of links as shapes of bodies: geometry, meshes, surfaces and appearance."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from sim_node.world.shapes import SHEET, Geometry
 from sim_node.world.surfaces import DEFAULT_LAYER, Material, Surface
 from sim_node.world.triangles import Triangles, hull_of
 
-# Sides of a cone, which is a mesh here.
+# The number of sides of a cone, which is a mesh here.
 SIDES = 32
 ALL_BITS = 0xFFFF
-# Of shapes with a radius, their sizes and the defaults of these, m.
+# The dimensions of shapes with a radius, and their defaults, m.
 ROUND = {
     "sphere": {"radius": 1.0},
     "cylinder": {"radius": 1.0, "length": 1.0},
     "capsule": {"radius": 0.5, "length": 1.0},
 }
-# As Gazebo draws what has no material.
+# The colour in which Gazebo renders visuals without a material.
 WHITE = np.array([1.0, 1.0, 1.0, 1.0])
-# Colours of Ogre's scripts that Gazebo came with: media/materials/scripts/gazebo.material.
+# Colours of the Ogre scripts shipped with Gazebo Classic: media/materials/scripts/gazebo.material.
 SCRIPTS = {
     "Grey": (0.7, 0.7, 0.7), "DarkGrey": (0.175, 0.175, 0.175), "White": (1.0, 1.0, 1.0), "Black": (0.0, 0.0, 0.0),
     "FlatBlack": (0.1, 0.1, 0.1), "Red": (1.0, 0.0, 0.0), "RedBright": (0.87, 0.26, 0.07), "Green": (0.0, 1.0, 0.0),
@@ -59,7 +59,7 @@ SCRIPTS = {
 
 @dataclass
 class SdfSolid:
-    """A shape without looks: its kind, sizes and pose in the element, and what it is of a mesh."""
+    """A shape without appearance: its kind, size and pose in the element, and its mesh data, if any."""
 
     shape: str
     size: FloatArray
@@ -70,13 +70,13 @@ class SdfSolid:
     cone: tuple[float, float] | None = None
 
     def placed(self, pose: FloatArray, **fields: Any) -> Geometry:
-        """Return the shape of a body, in which its element is at a pose (7,)."""
+        """Return the shape for a body in which its element has a pose (7,)."""
         at = poses.compose(pose, self.pose)
         return Geometry(self.shape, self.size, pose=at, file=self.file, triangles=self.triangles, **fields)
 
 
 class Submesh(NamedTuple):
-    """What is wanted of a mesh file: the name of nodes or objects, all without one; whether their box is centred."""
+    """The part of a mesh file: the name of its nodes or objects, empty for all; whether its bounding box is centred."""
 
     name: str = ""
     centred: bool = False
@@ -87,7 +87,7 @@ NAMED = (".dae", ".obj")
 
 
 class Shapes:
-    """Reads the geometries of files, each mesh once."""
+    """Reads the geometries of files. Each mesh is read once."""
 
     def __init__(self, reading: SdfReading) -> None:
         self.reading = reading
@@ -97,9 +97,9 @@ class Shapes:
     def collisions(
         self, scope: SdfScope, entry: ScopeEntry, *, massive: bool
     ) -> Iterator[tuple[Element, Geometry, SdfSolid]]:
-        """Yield the shapes with which a link makes contact, each with its element.
+        """Yield the collision shapes of a link, each with its element and solid.
 
-        massive: whether the link moves, in which case there is no endless plane.
+        `massive` tells whether the link moves, in which case infinite planes are not allowed.
         """
         for element in entry.element.all("collision"):
             pose = part_pose(self.reading, scope, entry, element)
@@ -110,7 +110,7 @@ class Shapes:
                     yield element, solid.placed(pose, **own), solid
 
     def visuals(self, scope: SdfScope, entry: ScopeEntry) -> Iterator[Geometry]:
-        """Yield the shapes that are seen of a link."""
+        """Yield the visual shapes of a link."""
         for element in entry.element.all("visual"):
             pose = part_pose(self.reading, scope, entry, element)
             opacity = 1.0 - min(max(self.reading.number(element, "transparency", default=0.0), 0.0), 1.0)
@@ -134,7 +134,7 @@ class Shapes:
                 )
 
     def skin(self, element: Element) -> Iterator[Geometry]:
-        """Yield the shapes that are seen of an actor's skin, as its file has it, in no pose of an animation."""
+        """Yield the visual shapes of an actor's skin in its bind pose, without animation."""
         name = child(element, "filename")
         if name is None or not text_of(name):
             self.reading.leave_out(element, "filename is missing; the skin is not drawn")
@@ -269,7 +269,7 @@ class Shapes:
         return []
 
     def _file(self, path: Path, scale: FloatArray, *, visual: bool, of: Submesh = WHOLE) -> list[SdfSolid]:
-        """Return what a mesh file has, or its submesh. Raises ValueError, OSError, ImportError."""
+        """Return the solids of a mesh file or of its submesh. Raises ValueError, OSError, ImportError."""
         suffix = path.suffix.lower()
         allowed = (*MESHES, ".dae", *(MESHES_SHOWN if visual else ()))
         if suffix not in allowed:
@@ -305,10 +305,10 @@ class Shapes:
             solids.append(SdfSolid("mesh", np.ones(3), triangles=mesh, colour=colour))
         return solids
 
-    # Surfaces and looks
+    # Surfaces and appearance
 
     def _surface(self, element: Element) -> tuple[Surface, bool]:
-        """Return what a collision does where it touches, and whether it does anything to what it touches."""
+        """Return the surface of a collision, and whether it makes contact."""
         reading, surface = self.reading, child(element, "surface")
         if surface is None:
             return Surface(combine="smaller"), True
@@ -335,11 +335,11 @@ class Shapes:
 
     @property
     def masked(self) -> bool:
-        """Whether any shape has a bit mask of its own."""
+        """Whether any shape has a bit mask."""
         return bool(self._masks)
 
     def with_layers(self, shape: Geometry) -> Geometry:
-        """Return a shape that touches those layers whose bit masks share a bit with its own."""
+        """Return a shape that collides with the layers whose bit masks share a bit with its own."""
         if shape.only == "visual":
             return shape
         layer = DEFAULT_LAYER if shape.surface is None else shape.surface.layer
@@ -349,7 +349,7 @@ class Shapes:
         return replace(shape, surface=replace(shape.surface or Surface(), touches=touches))
 
     def _look(self, element: Element) -> tuple[FloatArray | None, Material | None]:
-        """Return the colour and the texture of a visual; None for those of its mesh."""
+        """Return the colour and the material of a visual; None for those of its mesh."""
         reading, material = self.reading, child(element, "material")
         if material is None:
             return None, None
@@ -398,7 +398,7 @@ class Shapes:
 
 
 def _is_solid(mesh: Triangles) -> bool:
-    """Return whether the vertices of a mesh are not all in one plane."""
+    """Return whether the vertices of a mesh are not coplanar."""
     return bool(np.linalg.matrix_rank(mesh.vertices - mesh.vertices[0], tol=1e-9 * np.ptp(mesh.vertices)) == 3)
 
 
@@ -414,7 +414,7 @@ def _texture(path: Path) -> Path | None:
 
 
 def z_along(normal: FloatArray) -> FloatArray:
-    """Return the shortest rotation [x y z w] of z to a unit vector."""
+    """Return the shortest rotation [x y z w] from z to a unit vector."""
     if normal[2] < -1.0 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
     turn = np.array([-normal[1], normal[0], 0.0, 1.0 + normal[2]])

@@ -1,4 +1,4 @@
-"""What surrounds the models of an SDF world: physics, gravity, origin, wind, scene, lights, and ground."""
+"""The surroundings of the models of an SDF world: physics, gravity, origin, wind, scene, lights and ground."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from sim_node.world.readers.xml_elements import Element
 from sim_node.world.scene import MAX_LIGHTS, Ground, Heightmap, Light, Sky
 from sim_node.world.surfaces import Surface
 
-# Of SDF's <gravity>.
+# The default of SDF's <gravity>, m/s^2.
 GRAVITY = (0.0, 0.0, -9.8)
-# Of SDF's <max_step_size>.
+# The default of SDF's <max_step_size>, s.
 STEP_S = 1e-3
-# As Gazebo's engines, it takes the damping of light links at the end of a timestep; rk4 would need a shorter one.
+# Like Gazebo's engines, it integrates damping implicitly. With light links, rk4 would need a shorter timestep.
 INTEGRATOR = "implicitfast"
 LIGHTS = {"directional": "directional", "point": "point", "spot": "spot"}
 
 
 @dataclass
 class SdfSurroundings:
-    """What is of a world as a whole: its time, physics, place on Earth, and parts by kind."""
+    """The global properties of a world: time, physics, location on Earth, and parts by kind."""
 
     time: TimeGrid = field(default_factory=lambda: TimeGrid(step_ns=round(STEP_S * 1e9)))
     physics: Physics = field(default_factory=lambda: Physics(gravity=np.array(GRAVITY), integrator=INTEGRATOR))
@@ -54,7 +54,7 @@ class SdfSurroundings:
 
 
 def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
-    """Return what surrounds the models of a world."""
+    """Return the surroundings of the models of a world."""
     element, found = scope.element, SdfSurroundings()
     report = reading.report
     if scope.element.tag == "world":
@@ -69,7 +69,7 @@ def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
             step_ns = round(STEP_S * 1e9)
         gravity = reading.vector(element, "gravity", default=GRAVITY)
         old = None if physics is None or child(element, "gravity") is not None else child(physics, "gravity")
-        if old is not None:  # before 1.6 it was of the engine
+        if old is not None:  # before 1.6, gravity was in <physics>
             gravity = reading.vector(physics, "gravity", default=GRAVITY)
         place = place_of(physics or element, "physics")
         found.time = TimeGrid(step_ns=step_ns)
@@ -100,7 +100,7 @@ def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
 
 
 def elements_of(element: Element, tag: str) -> Iterator[Element]:
-    """Yield the elements of a kind in a world, and those that its includes lead to."""
+    """Yield the elements with a tag in a world, including those of its includes."""
     for each in element.children:
         if each.tag == tag:
             each.read = True
@@ -178,7 +178,7 @@ def _lights(reading: SdfReading, element: Element, scope: SdfScope) -> Iterator[
 
 
 def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
-    """Return the ground of the first heightmap of a static model, taking it out of the model."""
+    """Return the ground from the first heightmap of a static model, and remove the heightmap from the model."""
     assert entry.inner is not None
     for link in entry.inner.of_kind("link"):
         for collision in link.element.all("collision"):
@@ -197,7 +197,7 @@ def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
 
 
 def _surface(reading: SdfReading, given: Element | None) -> Surface:
-    """Return the friction of the ground; what else its surface has is reported as what nothing reads."""
+    """Return the friction of the ground. Other properties of its surface remain unread, and are reported."""
     if given is None:
         return Surface(combine="smaller")
     for engine, along, across in ENGINES:

@@ -1,4 +1,4 @@
-"""ArduPilot's plug-in for Gazebo: blades that a motor turns become rotors, and other joints that it moves servos."""
+"""ArduPilot's plug-in for Gazebo: driven blades become rotors, and other driven joints become servos."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from sim_node.world.joint_motion import RIGID
 from sim_node.world.problems import quoted
 from sim_node.world.vehicles import MAX_INSTANCES, PULSES, Autopilot, Multirotor, Rotor, Servo
 
-# ArduPilot's first port and the distance of those of the next instance.
+# ArduPilot's first port, and the offset of the ports of the next instance.
 _FIRST_PORT, _PORTS = 9002, 10
 _TYPES = ("VELOCITY", "POSITION", "EFFORT", "COMMAND")
-# Axes of its airframe (FRD) from axes of a model that has those of ROS (FLU).
+# The rotation from the axes of a model (FLU, as in ROS) to those of ArduPilot's airframe (FRD).
 _HALF_ROLL = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)
 class _Control:
-    """A <control>: its plug-in, the joint, its type, the widths of its pulses (us), and the targets at these."""
+    """A <control>: its plug-in, joint, type, channel, pulse widths (us), and the targets at these widths."""
 
     plugin: SdfPlugin
     joint: Joint
@@ -42,7 +42,7 @@ class _Control:
 
     @property
     def turned(self) -> SdfLink:
-        """The link that it moves."""
+        """The link that the joint moves."""
         return self.plugin.found.links[self.joint.child[1]]
 
     def blades(self) -> list[LiftDrag]:
@@ -97,7 +97,7 @@ def _ardupilot(plugin: SdfPlugin) -> None:
 
 
 def _controls(plugin: SdfPlugin) -> Iterator[_Control]:
-    """Yield the <control>s, each with the targets at its shortest and its longest pulse."""
+    """Yield the <control>s, with their targets at the shortest and the longest pulse."""
     for number, element in enumerate((*plugin.element.all("control"), *plugin.element.all("rotor"))):
         of = replace(plugin, element=element)
         for key in ("controlVelocitySlowdownSim", "rotorVelocitySlowdownSim", "frequencyCutoff", "samplingRate"):
@@ -118,7 +118,7 @@ def _controls(plugin: SdfPlugin) -> Iterator[_Control]:
 
 
 def _rotor(control: _Control, base: SdfLink) -> Rotor:
-    """Return the rotor that does what blades do at their largest speed, in air that stands; they go."""
+    """Return a rotor equivalent to the blades of a link at their maximum speed in still air, and remove the blades."""
     found, link, joint = control.plugin.found, control.turned, control.joint
     blades, fastest = control.blades(), max(control.targets, key=abs)
     axis, hub = joint.axes[0], joint.origin[:3]
@@ -142,7 +142,7 @@ def _rotor(control: _Control, base: SdfLink) -> Rotor:
     inertial = found.body(link.frame).inertial
     spun = 0.0 if inertial is None else _moment(link, inertial, axis)
     for key in ("i_gain", "d_gain", "i_max", "i_min", "cmd_max", "cmd_min"):
-        control.plugin.text(key)  # of its controller, which a rotor follows within its time constant
+        control.plugin.text(key)  # of its controller, which the time constant of the rotor replaces
     gain = control.plugin.number("p_gain", 0.1)
     lag = spun / gain if control.plugin.flag("useForce") and gain > 0.0 else 0.0
     stop_turning(found, link.frame)
@@ -166,7 +166,7 @@ def _moment(link: SdfLink, inertial: Any, axis: FloatArray) -> float:
 
 
 def _servo(control: _Control, pulses: tuple[float, float]) -> Servo | None:
-    """Return the servo that moves a joint, with an actuator; None with a warning if there is none to be."""
+    """Return the servo of a joint, and add an actuator for it. Warn and return None if there cannot be one."""
     plugin, name = control.plugin, control.plugin.moved(control.joint)
     if control.kind == "COMMAND":
         plugin.text("cmd_topic")
@@ -190,7 +190,7 @@ def _servo(control: _Control, pulses: tuple[float, float]) -> Servo | None:
             fields["implicit"] = True
         if actuate(plugin, control.joint, **fields) is None:
             return None
-    # From its own pulses to those of the vehicle.
+    # Convert from its own pulse widths to those of the vehicle.
     (low, high), (first, last) = control.targets, control.pulses
     slope = (high - low) / (last - first)
     if control.pulses != pulses:

@@ -1,4 +1,4 @@
-"""Plug-ins of Gazebo that drive: motors of rotors, actuators of joints, and bases on wheels."""
+"""Plug-ins of Gazebo that drive: rotor motors, joint actuators, and wheeled bases."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from sim_node.world.shapes import Geometry, Inertial
 from sim_node.world.surfaces import Surface, SurfaceVelocity
 from sim_node.world.vehicles import Multirotor, Pilot, Rotor
 
-# A servo that follows its speed as nearly as the solver can, N m s/rad.
+# The gain of a servo that tracks its speed as closely as the solver allows, N m s/rad.
 STIFF = 1e4
-# Of what turns to drive a track, kg: next to nothing.
+# The negligible mass of the virtual wheel that drives a track, kg.
 _TRACK_MASS = 1e-3
 Y = np.array([0.0, 1.0, 0.0])
-# What a rotor that stands still against its arm has in place of its joint.
+# The fields that replace the joint of a rotor that is fixed to its arm.
 FROZEN: Mapping[str, Any] = {
     **dict.fromkeys(("limits", "damping", "friction_loss", "spring_stiff", "spring_zero", "q", "mimic")),
     "joint": "frozen", "axes": np.zeros((0, 3)), "anchor": np.zeros(3),
@@ -83,10 +83,10 @@ def _motor(plugin: SdfPlugin) -> None:
 
 
 def stop_turning(found: SdfMechanism, rotor: str) -> None:
-    """Let a link that a motor turns stand still against its arm: it is its thrust, its torque and its mass.
+    """Fix a link that a motor turns to its arm. The rotor is represented by its thrust, torque and mass.
 
     Args:
-        found: What it is part of.
+        found: The mechanism that contains it.
         rotor: The name of the link.
     """
     found.put(replace(found.body(rotor), **FROZEN))
@@ -100,7 +100,7 @@ def stop_turning(found: SdfMechanism, rotor: str) -> None:
 
 
 def _fly(plugin: SdfPlugin, base: SdfLink, index: int, rotor: Rotor) -> None:
-    """Give a body another rotor, and the topics that command it."""
+    """Add a rotor to a body, with the topics that command it."""
     found, place = plugin.found, plugin.place(base.frame)
     vehicles: list[Multirotor] = found.parts.setdefault("vehicles", [])
     numbers = found.motors.setdefault(base.frame, [])
@@ -116,12 +116,12 @@ def _fly(plugin: SdfPlugin, base: SdfLink, index: int, rotor: Rotor) -> None:
 
 
 def actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
-    """Drive a joint, unless something does already.
+    """Add an actuator to a joint, unless it already has one of the same type.
 
     Args:
-        plugin: What drives it.
+        plugin: The plug-in that drives it.
         joint: The joint.
-        fields: Those of the actuator.
+        fields: Fields of the actuator.
 
     Returns:
         The name of the joint, or None with a warning if it does not have one degree of freedom.
@@ -147,12 +147,12 @@ def actuate(plugin: SdfPlugin, joint: Joint, **fields: Any) -> str | None:
 
 
 def take_commands(plugin: SdfPlugin, name: str, *accept: str) -> None:
-    """Let a joint be commanded with those of its model.
+    """Add a joint to the joint commands of its model.
 
     Args:
-        plugin: What drives it.
+        plugin: The plug-in that drives it.
         name: The joint.
-        accept: What it accepts besides joint states and numbers.
+        accept: The types of commands that it accepts besides joint states and numbers.
     """
     called = re.sub(r"[^\w/]", "_", plugin.scope.unmerged.path, flags=re.ASCII)
     called = called if re.match(r"[A-Za-z_]", called) else f"_{called}"
@@ -167,7 +167,7 @@ def take_commands(plugin: SdfPlugin, name: str, *accept: str) -> None:
 
 
 _BASE = "topic odom_topic tf_topic frame_id child_frame_id odom_publish_frequency"
-# Of the limits of a base, the keys that give them after max_ and min_; one that is not of a direction is of both.
+# The SDF keys, after max_ and min_, of each limit of a base; one without a direction applies to both directions.
 _LIMITS = {
     name: (f"{name}_velocity", "velocity") if name in ("linear", "angular") else (name, name.rpartition("_")[2])
     for name in keys_of(DriveBounds)
@@ -176,7 +176,7 @@ _ROLLING, _STEERING = {"type": "velocity", "damping": RIGID}, {"type": "position
 
 
 def _base(plugin: SdfPlugin, shape: Any, rolling: Mapping[str, str], steering: Mapping[str, str] = NONE) -> None:
-    """Add a base. rolling, steering: what its wheels are, by the keys that name their joints."""
+    """Add a base. `rolling` and `steering` have the roles of its wheels by the SDF keys of their joints."""
     if plugin.scope.is_fixed:
         raise ScopeFault(plugin.element, f"the model {quoted(plugin.scope.name)} is static")
     wheels: dict[str, tuple[str, ...]] = {}
@@ -188,11 +188,11 @@ def _base(plugin: SdfPlugin, shape: Any, rolling: Mapping[str, str], steering: M
 
 
 def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple[str, ...]]) -> None:
-    """Add a base with its wheels by their roles. Raises ScopeFault if one has no joint."""
+    """Add a base with its wheels by role. Raises ScopeFault if a role has no joint."""
     if missing := [role for role, names in wheels.items() if not names]:
         raise ScopeFault(plugin.element, f"a joint is missing for {', '.join(missing)}")
     ahead, back = _bounds(plugin, "max", 1.0), _bounds(plugin, "min", -1.0)
-    # One that is given in one direction alone is none in the other; the least is of what may not go backwards.
+    # A limit that is given only for one direction does not apply to the other. The lowest forbids driving backwards.
     free = dict.fromkeys(ahead, LIMIT.high)
     limits = DriveLimits(**ahead, reverse=None if back == ahead else DriveBounds(**{**free, **back}))
     frame = body.base.frame
@@ -202,9 +202,9 @@ def _drive(plugin: SdfPlugin, body: SdfLink, shape: Any, wheels: dict[str, tuple
 
 
 def _bounds(plugin: SdfPlugin, end: str, sign: float) -> dict[str, float]:
-    """Return the limits that a plug-in has at one end, by the names of fields of DriveBounds.
+    """Return the limits of a plug-in at one end, by the names of fields of DriveBounds.
 
-    end: max or min. sign: of the limits at that end.
+    `end` is max or min, and `sign` the sign of the limits at that end.
     """
     found = {}
     for limit, keys in _LIMITS.items():
@@ -249,7 +249,7 @@ def _mecanum(plugin: SdfPlugin) -> None:
 
 
 def _track(plugin: SdfPlugin, link: SdfLink, axis: FloatArray = Y) -> str:
-    """Let the surfaces of a link run about an axis (3,) of it; return the joint with their speed, m/s as rad/s."""
+    """Make the surfaces of a link run about one of its axes (3,). Return the joint with their speed, m/s as rad/s."""
     found, name = plugin.found, f"{link.frame}/track"
 
     def running(shape: Geometry) -> Geometry:

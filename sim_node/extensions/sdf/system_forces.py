@@ -1,4 +1,4 @@
-"""Plug-ins of Gazebo that push bodies: wings, wrenches and the wind."""
+"""Plug-ins of Gazebo that apply forces to bodies: wings, wrenches and wind."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sim_node.world.forces import ConstantForce, Drag
 from sim_node.world.problems import quoted
 
 MAX_COMMANDED = 32
-# Waypoints of a circle.
+# The number of waypoints of a circle.
 _CIRCLE = 8
-# Fields of a LiftDrag by their keys in SDF.
+# Fields of a LiftDrag by SDF key.
 _WING = {
     **{key: key for key in ("forward", "upward", "area", "a0", "alpha_stall", "cla", "cda", "cma", "cla_stall")},
     **{key: key for key in ("cda_stall", "cma_stall", "cm_delta", "radial_symmetry", "reversible")},
@@ -45,7 +45,7 @@ def _lift_drag(plugin: SdfPlugin) -> None:
     plugin.found.add("forces", LiftDrag(link.frame, control=control, place=plugin.place(link.frame), **fields))
 
 
-# Fields of a DerivativeWing by their keys in SDF, and of a control surface.
+# Fields of a DerivativeWing by SDF key, and of a control surface.
 _BODY = {
     **{key: key for key in ("forward", "upward", "area", "alpha_stall")},
     **{"cp": "centre", "AR": "aspect_ratio", "mac": "chord", "eff": "efficiency", "air_density": "density"},
@@ -106,7 +106,7 @@ def _link_wrench(plugin: SdfPlugin) -> None:
 
 @system("WindEffects", "drag of the links with enable_wind, by their mass")
 def _wind_effects(plugin: SdfPlugin) -> None:
-    """Gazebo pushes with mass * factor * (wind - velocity), at the centre of mass."""
+    """Add wind drag. The force in Gazebo is mass * factor * (wind - velocity), at the centre of mass."""
     reading, scaling = plugin.reading, child(plugin.element, "force_approximation_scaling_factor")
     factor = 1.0
     if scaling is not None and scaling.children:
@@ -125,7 +125,7 @@ def _wind_effects(plugin: SdfPlugin) -> None:
 
 
 def _is_blown(plugin: SdfPlugin, link: SdfLink) -> bool:
-    """Return whether a model around a link, from the inside, or the plug-in itself has wind for all links."""
+    """Return enable_wind of the innermost model around a link, or of the world, that has it; False without any."""
     scope: SdfScope | None = link.scope
     while scope is not None:
         if child(scope.element, "enable_wind") is not None:
@@ -167,7 +167,7 @@ def _trajectory_follower(plugin: SdfPlugin) -> None:
         radius = reading.number(circle, "radius", default=0.0)
         points = [here + radius * np.array([np.cos(angle), np.sin(angle)]) for angle in angles]
     elif (line := child(plugin.element, "line")) is not None:
-        # Along the axes of the link, whatever its documentation says.
+        # The line is along the axes of the link, contrary to Gazebo's documentation.
         angle, length = (reading.number(line, key, default=0.0) for key in ("direction", "length"))
         way = np.array([length * np.cos(angle), length * np.sin(angle), 0.0])
         points = [here, here + quaternions.rotate(turn, way)[:2]]

@@ -1,4 +1,4 @@
-"""Plug-ins of Gazebo that move joints, or hold bodies together: controllers, and joints that can be detached."""
+"""Plug-ins of Gazebo that move joints or connect bodies: controllers and detachable joints."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sim_node.spatial.geometry import poses
 from sim_node.world.joint_motion import RIGID
 from sim_node.world.problems import quoted
 
-# The topics of joints, by the types of their actuators.
+# The command topics of joints by actuator type.
 _COMMANDED = {"position": "cmd_pos", "velocity": "cmd_vel", "effort": "cmd_effort"}
 
 
 def _command(plugin: SdfPlugin, joint: Joint, word: str, **fields: Any) -> None:
-    """Drive a joint, and let it be commanded with those of its model. word: what ends its topic in Gazebo."""
+    """Add an actuator and command topics to a joint. `word` is the last part of its topic in Gazebo."""
     if (name := actuate(plugin, joint, **fields)) is not None:
         take_commands(plugin, name)
         topic = plugin.topic("topic", plugin.text("sub_topic") or f"joint/{joint.entry.name}/{word}")
@@ -40,7 +40,7 @@ def _joint_position(plugin: SdfPlugin) -> None:
         most = plugin.number("cmd_max", -1.0)
         target = plugin.number("initial_position", 0.0)
         gains: dict[str, Any] = {"stiffness": STIFF * gain, "damping": STIFF}
-        # With commands of its speed, that is p times the error, as nearly as the solver can.
+        # With velocity commands, the joint tracks the speed p times the error as closely as the solver allows.
         if not plugin.flag("use_velocity_commands"):
             if plugin.number("i_gain", 0.1):
                 plugin.approximate("a joint position controller has no integral gain here")
@@ -71,7 +71,7 @@ def _joint_velocity(plugin: SdfPlugin) -> None:
     ignored="topic use_header_start_time",
 )
 def _joint_trajectory(plugin: SdfPlugin) -> None:
-    """Of each gain there are as many as joints, in their order; a joint without one is not driven."""
+    """Add position actuators. Each gain is given once per joint, in order; joints without gains are not driven."""
     named = list(plugin.joints("joint_name"))
     every = plugin.found.joints.values()
     joints = named or [each for each in every if each.scope is plugin.scope and len(each.axes) == 1]

@@ -1,4 +1,4 @@
-"""Plug-ins of Gazebo that publish: where a model is, and the states of its joints."""
+"""Plug-ins of Gazebo that publish: poses of models, states of joints, touch and batteries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _joint_states(plugin: SdfPlugin) -> None:
 
 @system("TouchPlugin", "a sensor of the type touch", ignored="namespace", turn=2)
 def _touch(plugin: SdfPlugin) -> None:
-    """The target is a part of the scoped names of collisions that count."""
+    """Add a touch sensor. Its target is a substring of the scoped names of the relevant collisions."""
     target, chosen = plugin.text("target"), [text_of(each) for each in plugin.element.all("collision")]
     if not target:
         raise ScopeFault(plugin.element, "target is missing")
@@ -85,7 +85,7 @@ def _touch(plugin: SdfPlugin) -> None:
     plugin.found.pulses.add(topic)
 
 
-# Of a Battery, what gives it in SDF, and its default there: gz-sim, LinearBatteryPlugin.cc.
+# The SDF key and default of each parameter of a Battery: gz-sim, LinearBatteryPlugin.cc.
 _BATTERY = {
     "voltage_slope": ("open_circuit_voltage_linear_coef", 0.0),
     "resistance": ("resistance", 0.0),
@@ -107,7 +107,7 @@ def _battery(plugin: SdfPlugin) -> None:
     for key in ("battery_name", "voltage"):
         if child(plugin.element, key) is None:
             raise ScopeFault(plugin.element, f"{key} is missing")
-    # Without it, Gazebo's battery has no voltage after the first step.
+    # If it is missing, Gazebo's battery has no voltage after the first step.
     given["open_voltage"] = plugin.number("open_circuit_voltage_constant_coef", plugin.number("voltage", 0.0))
     if not given["open_voltage"] > 0.0:
         raise ScopeFault(plugin.element, "open_circuit_voltage_constant_coef must be above zero")

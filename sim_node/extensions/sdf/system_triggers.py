@@ -1,4 +1,4 @@
-"""Gazebo's TriggeredPublisher: messages of Gazebo in their text form, as those of ROS that a bridge makes of them."""
+"""Gazebo's TriggeredPublisher: converts Gazebo messages in text format to the ROS messages that a bridge would send."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_node.world.triggers import Trigger, TriggerMatch, TriggerOutput
 
 _XYZ = dict.fromkeys("xyz", float)
 _XYZW = dict.fromkeys("xyzw", float)
-# As ros_gz_bridge has them: the type here, and the fields, which have the same names in both, of messages of gz.msgs.
+# The ROS type and the fields of each message of gz.msgs, as in ros_gz_bridge. Fields have the same names in both.
 MESSAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Boolean": ("std_msgs/msg/Bool", {"data": bool}),
     "Empty": ("std_msgs/msg/Empty", {}),
@@ -36,7 +36,7 @@ MESSAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Altimeter": ("geometry_msgs/msg/Vector3Stamped", {"vertical_position": float, "vertical_velocity": float}),
     "Wrench": ("geometry_msgs/msg/Wrench", {"force": _XYZ, "torque": _XYZ}),
 }
-# Of an altimeter: the fields, each a topic of the sensor here, whose values are along z.
+# The fields of an altimeter. Each is a separate topic of the sensor here, with the value in z.
 _ALTIMETER = ("vertical_position", "vertical_velocity")
 _TOKEN = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}:,;]|[-+.\w]+|\S)""")
 _NEEDED = {bool: "true or false", int: "an integer", float: "a number", str: "a text in quotation marks"}
@@ -44,13 +44,13 @@ MAX_DEPTH = 16
 
 
 class _Text:
-    """Reads protobuf's text form. Raises ScopeFault, at an element, for anything else."""
+    """A parser of protobuf's text format. Raises ScopeFault at an element for invalid text."""
 
     def __init__(self, text: str, at: Element) -> None:
         self._left, self._at = [match[1] for match in _TOKEN.finditer(text)][::-1], at
 
     def fields(self, kinds: Mapping[str, Any], end: str = "", depth: int = 0) -> dict[str, Any]:
-        """Return the fields of a message, up to a token."""
+        """Return the fields of a message, up to an end token."""
         found: dict[str, Any] = {}
         while (name := self._next(end)) != end:
             if name not in kinds:
@@ -83,7 +83,7 @@ class _Text:
         return number
 
     def close(self) -> None:
-        """Raise ScopeFault if something is left."""
+        """Raise ScopeFault if any text is left."""
         if self._left:
             raise ScopeFault(self._at, f"the end is needed, found {quoted(self._left[-1])}")
 
@@ -133,7 +133,7 @@ def _match(plugin: SdfPlugin, element: Element, kinds: Mapping[str, Any]) -> Tri
 def _of_altimeter(
     plugin: SdfPlugin, source: Element, topic: str, matches: tuple[TriggerMatch, ...]
 ) -> tuple[str, tuple[TriggerMatch, ...]]:
-    """Return the topic and the matches of a trigger on one of the numbers of an altimeter."""
+    """Return the topic and the matches of a trigger on one of the fields of an altimeter."""
     if topic not in plugin.found.altimeters:
         raise ScopeFault(source, f"no altimeter has the topic {quoted(source.get('topic'))}")
     fields = {each.field for each in matches}

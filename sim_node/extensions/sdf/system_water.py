@@ -1,4 +1,4 @@
-"""Plug-ins of Gazebo that push bodies in water: buoyancy, hydrodynamics and thrusters."""
+"""Plug-ins of Gazebo for bodies in water: buoyancy, hydrodynamics and thrusters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sim_node.world.forces import Buoyancy
 from sim_node.world.joint_motion import RIGID, Actuator
 from sim_node.world.shapes import Inertial, volume_of
 
-# Of the piston of a bladder, kg and rad/s: next to nothing, and as fast as timesteps of 1 ms resolve.
+# The piston of a bladder: its negligible mass, kg, and its bandwidth, as high as a timestep of 1 ms allows, rad/s.
 _PISTON_MASS, _PISTON_RATE = 1e-3, 100.0
-# Depth at which a body is under water in a world without a surface, m.
+# The height of the water surface in a world without one, m, so that all bodies are under water.
 DEEP = 1e6
 
 
@@ -109,7 +109,7 @@ def _thruster(plugin: SdfPlugin) -> None:
     )
     if battery := plugin.text("battery_name"):
         plugin.found.loads.append((plugin.scope, battery, max(plugin.number("power_load", 0.0), 0.0)))
-    # Gazebo's thrust is that of the commanded speed at once.
+    # In Gazebo, thrust follows the commanded speed instantly.
     most = max(abs(plugin.number(f"{end}_thrust_cmd", 1000.0)) for end in ("max", "min"))
     by_speed = plugin.flag("use_angvel_cmd")
     if not by_speed:
@@ -147,7 +147,7 @@ def _buoyancy_engine(plugin: SdfPlugin) -> None:
         place=place,
     )
     piston = Inertial(_PISTON_MASS, _PISTON_MASS * np.eye(3))
-    # A setpoint with a limited rate begins where its joint does.
+    # A rate-limited setpoint starts at the initial position of its joint.
     filled = np.array([begin])
     found.add("bodies", Body(name, link.frame, "pz", q=filled, inertial=piston, place=place, parent_place=place))
     pace: dict[str, Any] = {"speed": rate} if (rate := plugin.number("max_inflation_rate", 3e-6)) > 0.0 else {}

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def world_with_topics(arguments: argparse.Namespace, find: FindWorld) -> World:
-    """Return the world with the topics that --sdf-topics asks for."""
+    """Return the world with the topics selected by --sdf-topics."""
     token = NAMER.set(arguments.sdf_topics)
     try:
         world = find(arguments)
@@ -27,7 +27,7 @@ def world_with_topics(arguments: argparse.Namespace, find: FindWorld) -> World:
         NAMER.reset(token)
     if not any(path.suffix.lower() in SUFFIXES for path in world.files):
         raise UsageError(f"--sdf-topics names those of SDF files, and {arguments.world} has none")
-    # Its file does not say it: recordings write the world as it is.
+    # The files do not contain this setting, so recordings must write the world as it is.
     return replace(world, files=())
 
 

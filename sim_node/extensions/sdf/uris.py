@@ -1,4 +1,4 @@
-"""Files that SDF names: model://, package://, file:// and relative addresses, in the folders that may be read."""
+"""Resolution of URIs in SDF (model://, package://, file:// and relative paths) to files in the allowed folders."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import compose_xml
 
-# Where Gazebo looks for models, by the names of its releases; their folders are allowed by whoever sets them.
+# Search paths of Gazebo's releases. Their folders may be read, because the user has set them.
 VARIABLES = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 MANIFEST, MODEL = "model.config", "model.sdf"
-# An address of a model on Fuel, with its version and a file in it.
+# The URL of a model on Fuel, with an optional version and file.
 _FUEL = re.compile(
     r"(?P<server>\w+://[^/]+)(/(?P<api>\d+\.\d+))?/(?P<owner>[^/]+)/models/(?P<name>[^/]+)"
     r"(/(?P<version>\d+|tip))?(/files)?(/(?P<inside>.+?))?/?$"
@@ -29,11 +29,11 @@ FETCHED = ("https://", "http://", "fuel://")
 
 
 def find(uri: str, beside: Path, roots: Roots) -> Path:
-    """Return the file or the folder that an address in a file leads to.
+    """Return the file or folder to which a URI in a file refers.
 
     Args:
-        uri: The address.
-        beside: The file that has it.
+        uri: The URI.
+        beside: The file that contains it.
         roots: The folders that may be read, besides those of Gazebo's variables and of models beside the file's own.
 
     Raises:
@@ -87,9 +87,9 @@ def _find(uri: str, beside: Path, roots: Roots) -> Path:
 
 
 def _fetched(of_fuel: re.Match[str], roots: Roots) -> Path | None:
-    """Return a file or the folder of a model on Fuel; None if it is not there and must not be fetched.
+    """Return a file or the folder of a model on Fuel; None if it is not cached and must not be fetched.
 
-    Fuel has a model's files as a ZIP file with its name below its version: gz-fuel-tools, FuelClient::DownloadModel.
+    Fuel serves a model as a ZIP file below the URL of its version: gz-fuel-tools, FuelClient::DownloadModel.
     """
     name, inside = unquote(of_fuel["name"]), unquote(of_fuel["inside"] or "")
     if {"/", os.sep, "\0"} & {*name} or name in (".", ".."):
@@ -110,10 +110,10 @@ def _fetched(of_fuel: re.Match[str], roots: Roots) -> Path | None:
 
 
 def _relative(uri: str, beside: Path, roots: Roots) -> Path:
-    """Return what a path leads to: beside the file, else in the folders of models."""
+    """Resolve a relative path: beside the file, or else in the folders of models."""
     path = beside.resolve().parent / uri
     own = roots.around(beside)
-    # A model's own folder is its to read.
+    # A model may read its own folder.
     if path.exists() and (own.allows(path) or _is_in_own_model(path, beside)):
         return path
     name, _, inside = uri.lstrip("/").partition("/")
@@ -147,7 +147,7 @@ def _variable_folders() -> Iterator[Path]:
 
 
 def _collections(beside: Path, roots: Roots) -> Iterator[Path]:
-    """Yield the folders that models may be in, by their names."""
+    """Yield the folders in which models may be found by name."""
     yield from _variable_folders()
     own = beside.resolve().parent
     for folder in (*roots.folders, own, own.parent):
@@ -156,9 +156,9 @@ def _collections(beside: Path, roots: Roots) -> Iterator[Path]:
 
 
 def _in_collections(name: str, inside: str, beside: Path, roots: Roots) -> Path | None:
-    """Return a path in a model's folder, or the folder; None if there is no such model, or it has no such file.
+    """Return a path in the folder of a model, or the folder; None if there is no such model, or it has no such file.
 
-    Beside the file's own folder only a folder with a manifest is a model's, since nobody allowed that folder.
+    Beside the file's own folder, which is not explicitly allowed, only folders with a manifest count as models.
     """
     if not name or name in (".", "..") or "/" in name or os.sep in name:
         return None
@@ -174,21 +174,21 @@ def _in_collections(name: str, inside: str, beside: Path, roots: Roots) -> Path 
         if not is_folder(model) or (folder not in allowed and not is_file(model / MANIFEST)):
             continue
         path = (model / inside).resolve()
-        # A link within a model may lead to what its package installs; `..` leads nowhere.
+        # A symbolic link in a model may lead to files that its package installs, but `..` is not allowed.
         if ".." not in Path(inside).parts and path.exists():
             return path
     return None
 
 
 def _is_in_own_model(path: Path, beside: Path) -> bool:
-    """Return whether a path is in the model's folder that a file is in, or one level below."""
+    """Return whether a path is in the folder of the model that contains a file, directly or one level below."""
     own = beside.resolve().parent
     folders = [folder for folder in (own, own.parent) if is_file(folder / MANIFEST)]
     return any(path.resolve().is_relative_to(folder) for folder in folders)
 
 
 def model_file(folder: Path, report: Report) -> Path:
-    """Return the file of the model in a folder: that of the newest format in its manifest, else model.sdf.
+    """Return the model file in a folder: that of the newest format version in its manifest, or else model.sdf.
 
     Raises:
         LocateError: There is none.

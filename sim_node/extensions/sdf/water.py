@@ -1,4 +1,4 @@
-"""What pushes bodies in water, as Gazebo has it: hydrodynamics of Fossen's kind, thrusters and bladders.
+"""Forces on bodies in water, as in Gazebo: hydrodynamics after Fossen, thrusters and bladders.
 
 Sources: gz-sim, src/systems/hydrodynamics, thruster and buoyancy_engine, after T. I. Fossen, Guidance and Control of
 Ocean Vehicles.
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
     from sim_node.simulation.physics.compiled import Compiled
 
-# Forces and moments, and the velocities that they follow from.
+# The letters of forces and moments, and of the velocities that cause them.
 _FORCES, _VELOCITIES = "xyzkmn", "UVWPQR"
 LINEAR = tuple(f"{i}{j}" for i, j in product(_FORCES, _VELOCITIES))
 QUADRATIC = tuple(f"{i}{j}{k}" for i, j, k in product(_FORCES, _VELOCITIES, _VELOCITIES))
 QUADRATIC_ABS = tuple(f"{i}{j}abs{k}" for i, j, k in product(_FORCES, _VELOCITIES, _VELOCITIES))
 ADDED = tuple(f"{i}Dot{j}" for i, j in product(_FORCES, _VELOCITIES))
 DERIVATIVES = (*LINEAR, *QUADRATIC_ABS, *QUADRATIC, *ADDED)
-# The sign of Coriolis forces: that of Gazebo is the other one.
+# The sign of Coriolis forces. Gazebo uses the opposite sign.
 CORIOLIS = {"fossen": -1.0, "gazebo": 1.0, "none": 0.0}
 _POSITIVE = Number(0.0)
-# What is multiplied with powers of others.
+# Bounds of quantities that are multiplied with powers of others.
 _BOUNDED = Number(0.0, 1e6)
 
 
@@ -50,11 +50,11 @@ _BOUNDED = Number(0.0, 1e6)
 class Hydrodynamics(Force):
     """Added mass, its Coriolis forces, and linear and quadratic damping of a body in a current.
 
-    The force along the body's axes is Ma dv/dt - C(v) v + D(v) v with v = [u v w p q r], the velocity of the body's
-    origin against the current, and its rate. Ma are the derivatives xDotU to nDotR, C(v) is Fossen's C_A of the
-    diagonal of Ma, and D(v) v has the derivatives xU (linear), xUabsU and xUU (quadratic). Those of damping, and of
-    added mass, are below zero. dv/dt is what the other forces of the last timestep make of the body with its added
-    mass, which may be larger than its own. Gazebo adds C(v) v.
+    The force in body axes is Ma dv/dt - C(v) v + D(v) v with v = [u v w p q r], the linear velocity of the body's
+    origin relative to the current, and the angular velocity. Ma has the derivatives xDotU to nDotR, C(v) is Fossen's
+    C_A of the diagonal of Ma, and D(v) v has the derivatives xU (linear), xUabsU and xUU (quadratic). Derivatives of
+    damping and added mass are negative. dv/dt is the acceleration that the other forces of the last timestep cause with
+    the added mass, which may exceed the body's own mass. Gazebo adds C(v) v instead of subtracting it.
 
     Raises:
         ValueError: An array has the wrong shape.
@@ -79,9 +79,9 @@ class Hydrodynamics(Force):
 def open_waters(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
     """Return the hydrodynamics of all bodies of a world.
 
-    Their memory is the velocities (6,) of the last timestep, and the wrench (6,) of the added mass then. What a body
-    would do without it, a - f / M, is what the other forces do, of which the present wrench follows: it is then stable
-    for any added mass, unlike -Ma a of the last acceleration.
+    Their state is the velocity (6,) and the wrench (6,) of the added mass at the last timestep. The acceleration
+    without that wrench, a - f / M, is due to the other forces, and the current wrench is computed from it. Unlike
+    applying Ma times the last acceleration, this is stable for any added mass.
     """
     model, forces = compiled.model, forces_of(world, Hydrodynamics)
     timestep, (bodies, roots) = float(model.opt.timestep), pushed_bodies(model, forces).T
@@ -111,7 +111,7 @@ def open_waters(world: World, compiled: Compiled, data: MjData, wind: WindField,
 
 
 def spatial_inertia(model: MjModel, body: int) -> FloatArray:
-    """Return the inertia (6, 6) of a body, with what is on its joints at the start, about its origin along its axes."""
+    """Return the inertia (6, 6) of a body and its descendants in their initial pose, about its origin in its axes."""
     import mujoco
 
     data = mujoco.MjData(model)
@@ -140,7 +140,7 @@ class Derivatives:
     """The derivatives of F bodies as arrays.
 
     Attributes:
-        added: Of added mass (F, 6, 6), kg and so on, below zero.
+        added: Derivatives of added mass (F, 6, 6), in SI units; negative.
     """
 
     def __init__(self, forces: Sequence[Hydrodynamics]) -> None:
@@ -155,14 +155,14 @@ class Derivatives:
         self.added = added * np.array([force.added_mass for force in forces])[:, None, None]
 
     def wrenches(self, state: FloatArray) -> FloatArray:
-        """Return forces and moments (F, 6) without those of added mass, along the axes of the bodies, N and N m.
+        """Return forces and moments (F, 6) without added mass, in the axes of the bodies, N and N m.
 
         Args:
-            state: Velocities (F, 6) against the current, m/s and rad/s.
+            state: Velocities (F, 6) relative to the current, m/s and rad/s.
         """
         damping = self._linear + np.einsum("fijk,fk->fij", self._absolute, np.abs(state))
         total = _times(damping + np.einsum("fijk,fk->fij", self._quadratic, state), state)
-        # C(v) v of the momentum Ma v: what Kirchhoff's equations have.
+        # C(v) v from the momentum Ma v, by Kirchhoff's equations.
         momentum, rate = self._turning * state, state[:, 3:]
         total[:, :3] += np.cross(momentum[:, :3], rate)
         total[:, 3:] += np.cross(momentum[:, :3], state[:, :3]) + np.cross(momentum[:, 3:], rate)
@@ -187,22 +187,22 @@ class Thruster(Force):
 
     @rule
     def has_an_axis(self) -> Iterator[Fault]:
-        """Yield that its axis has no length."""
+        """Yield a fault if its axis has zero length."""
         if not np.linalg.norm(self.axis) > 0.0:
             yield "axis", "a direction needs a length"
 
     @property
     def gain(self) -> float:
-        """Thrust over w |w|, N s^2/rad^2."""
+        """The thrust over w |w|, N s^2/rad^2."""
         return self.density * self.coefficient * self.diameter**4
 
     def speed_of(self, thrust: float) -> float:
-        """Return the speed (rad/s) that makes a thrust (N); 0 for a propeller without any."""
+        """Return the speed, rad/s, for a thrust, N; 0 for a propeller without thrust."""
         return math.copysign(math.sqrt(abs(thrust / self.gain)), thrust * self.gain) if self.gain else 0.0
 
 
 def open_thrusters(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
-    """Return the thrusts of all thrusters of a world, at the origins of the propellers."""
+    """Return the forces of all thrusters of a world, at the origins of the propellers."""
     model, forces = compiled.model, forces_of(world, Thruster)
     of, bodies = FieldArrays(forces), pushed_bodies(model, forces)[:, 0]
     dofs = model.jnt_dofadr[model.body_jntadr[bodies]]
@@ -223,8 +223,8 @@ def open_thrusters(world: World, compiled: Compiled, data: MjData, wind: WindFie
 class Bladder(Force):
     """A bladder that a piston fills, which changes the buoyancy of its body.
 
-    Its volume is `area` times the setpoint of the position actuator of `piston`, within its limits. The force at the
-    centre of mass is upwards, g (density volume - density neutral_volume); above `surface`, without the first term.
+    Its volume is `area` times the setpoint of the position actuator of `piston`, within its limits. The force is upward
+    at the centre of mass: g density (volume - neutral_volume). Above `surface`, the volume counts as 0.
     """
 
     type, refers = "bladder", ("piston",)
@@ -241,7 +241,7 @@ class Bladder(Force):
 
 
 def open_bladders(world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> CompiledForces:
-    """Return the forces of all bladders of a world. Their state is that of the actuators of their pistons."""
+    """Return the forces of all bladders of a world. They have no state besides the actuators of their pistons."""
     model, forces = compiled.model, forces_of(world, Bladder)
     of, bodies = FieldArrays(forces), pushed_bodies(model, forces)[:, 0]
     names, controls = driven_joints(world), []
@@ -264,7 +264,7 @@ def open_bladders(world: World, compiled: Compiled, data: MjData, wind: WindFiel
 
 
 def actuator_of(model: MjModel, joint: str) -> int | None:
-    """Return the actuator of a joint that is no implicit drive; None without one."""
+    """Return the MuJoCo actuator of a joint that is not an implicit drive, or None if there is none."""
     import mujoco
 
     at = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint)

@@ -1,4 +1,4 @@
-"""What pushes a body from one waypoint to the next, as Gazebo's TrajectoryFollower does.
+"""A force that pushes a body from one waypoint to the next, like Gazebo's TrajectoryFollower.
 
 Source: gz-sim, src/systems/trajectory_follower.
 """
@@ -33,8 +33,8 @@ MAX_WAYPOINTS = 1000
 class WaypointForce(Force):
     """Pushes a body through waypoints in the horizontal plane: turned towards the next one first, then forward.
 
-    While the bearing of the waypoint in the body's axes is larger than `bearing_tolerance`, a torque about z turns the
-    body; else a force along x pushes its centre of mass. A waypoint nearer than `range_tolerance` is reached.
+    While the bearing of the waypoint in body axes exceeds `bearing_tolerance`, a torque about z turns the body;
+    otherwise, a force along x pushes its centre of mass. A waypoint is reached within `range_tolerance`.
     """
 
     type = "waypoints"
@@ -52,25 +52,24 @@ class WaypointForce(Force):
 
     @rule
     def leads_somewhere(self) -> Iterator[Fault]:
-        """Yield that there is no waypoint."""
+        """Yield a fault if there is no waypoint."""
         if not self.waypoints:
             yield "waypoints", "at least one is needed"
 
 
 class Followers:
-    """All bodies that follow waypoints. Their state is the number of the next waypoint of each."""
+    """All bodies that follow waypoints. Their state is the index of the next waypoint of each."""
 
     def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
         model, self._forces = compiled.model, forces_of(world, WaypointForce)
         self._data = data
         self._bodies = pushed_bodies(model, self._forces)[:, 0]
-        # From the axes of the body to those of its inertia, which the force and the torque are along in MuJoCo's data.
         names = tuple(force.body for force in self._forces)
         meaning = "which waypoint is next"
         self._next = columns.add(Column("waypoints/next", names, dtype=np.int64, meaning=meaning))
 
     def reset(self, seed: int) -> None:
-        """Begin with the first waypoints."""
+        """Start with the first waypoints."""
         self._next[:] = 0
 
     def act(self) -> None:

@@ -1,4 +1,4 @@
-"""Wheels that slip under a force, as with Gazebo's WheelSlip.
+"""Wheels that slip under load, as with Gazebo's WheelSlip.
 
 Source: gz-sim, src/systems/wheel_slip; its terms are those of K. Yoshida and H. Hamano, Motion dynamics of a rover with
 slip-based traction model, ICRA 2002.
@@ -33,9 +33,9 @@ _FORCE = Number(high=MAX_FORCE, above=0.0)
 class WheelSlip(Force):
     """Lets the contacts of a wheel slip: in proportion to the force along the ground, until friction is at its limit.
 
-    The slip ratio, the speed of slipping over the speed radius |w| of the wheel's rim, is `compliance` times the force
-    along the ground over `normal_force`. w is the speed of the joint of the body, a hinge. `lateral` is the compliance
-    along the hinge.
+    The slip ratio, which is the slip speed over the rim speed radius |w| of the wheel, is `compliance` times the force
+    along the ground over `normal_force`. w is the speed of the hinge of the body. `lateral` is the compliance along the
+    axis of the hinge.
     """
 
     type = "wheel_slip"
@@ -50,14 +50,14 @@ class WheelSlip(Force):
 class Slips:
     """All wheels that slip. They have no state.
 
-    In each timestep, their contacts get the slips compliance radius |w| / normal_force, m/(s N), to the side (along the
-    hinge, to which they are turned) and along the way.
+    In each timestep, their contacts are rotated to the hinge axis, and get the slips compliance radius |w| /
+    normal_force, m/(s N), in lateral direction (along the hinge) and in longitudinal direction.
     """
 
     def __init__(self, world: World, compiled: Compiled, data: MjData, wind: WindField, columns: Columns) -> None:
         model, forces = compiled.model, forces_of(world, WheelSlip)
         self._data, self._rows = data, ContactRows(model, forces)
-        self._of_geom = np.full(model.ngeom + 1, -1)  # the last one is that of what is no geometry
+        self._of_geom = np.full(model.ngeom + 1, -1)  # the last row is for contacts without a geom (-1)
         bodies = pushed_bodies(model, forces)[:, 0]
         for row, body in enumerate(bodies.tolist()):
             first = int(model.body_geomadr[body])
@@ -72,11 +72,11 @@ class Slips:
         """Do nothing: there is no state."""
 
     def act(self) -> None:
-        """Let the wheels slip in the next timestep."""
+        """Apply the slip of the wheels to the next timestep."""
         self.act_on(self._data)
 
     def act_on(self, data: MjData) -> None:
-        """Let them slip in other data of the model, such as a copy that is integrated ahead."""
+        """Apply the slip to other data of the model, such as a copy that is integrated ahead."""
         wheel = self._of_geom[data.contact.geom].max(axis=1)
         some = self._rows.rubbing(data, wheel >= 0)
         if len(some):
@@ -85,4 +85,4 @@ class Slips:
             self._rows.write(data, some, data.contact.friction[some, :2].copy(), slips[wheel[some]])
 
     def add_efforts(self) -> None:
-        """Do nothing: its forces are those of contacts."""
+        """Do nothing: its forces are contact forces."""

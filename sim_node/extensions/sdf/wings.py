@@ -1,4 +1,4 @@
-"""Lift and drag of a wing or a control surface, as Gazebo's LiftDrag has them: a force, and what applies it.
+"""Lift and drag of a wing or a control surface, as in Gazebo's LiftDrag: the force and its force element.
 
 Source: gz-sim, src/systems/lift_drag/LiftDrag.cc, after J. D. Anderson, Fundamentals of Aerodynamics.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sim_node.simulation.physics.compiled import Compiled
 
-# Slower air has no effect, m/s.
+# Below this airspeed there is no force, m/s.
 MIN_SPEED = 0.01
 AIR_DENSITY = 1.2041
 _ANY, _POSITIVE = Number(), Number(0.0)
@@ -63,7 +63,14 @@ class LiftDrag(Force):
 
 @dataclass(frozen=True)
 class Air:
-    """What surfaces are in, F of them: velocity (F, 3) of their centres against the air, in the world, m/s."""
+    """The flow conditions of F surfaces.
+
+    Attributes:
+        velocity: Velocity (F, 3) of their centres relative to the air, in the world, m/s.
+        forward: Unit vectors (F, 3) in the world.
+        upward: Unit vectors (F, 3) in the world.
+        control: Angles (F,) of their control joints, rad.
+    """
 
     velocity: FloatArray
     forward: FloatArray
@@ -72,10 +79,11 @@ class Air:
 
 
 def wrenches(of: FieldArrays, air: Air) -> tuple[FloatArray, FloatArray]:
-    """Return forces (F, 3) at the centres of pressure, and moments (F, 3), in the world, N and N m.
+    """Return forces (F, 3) at the centres of pressure, N, and moments (F, 3), N m, in the world.
 
-    of: the fields of F LiftDrags. air: with forward and upward, unit vectors (F, 3) in the world, and the angles (F,)
-    of the control joints.
+    Args:
+        of: The fields of F LiftDrags.
+        air: Their flow conditions.
     """
     velocity = air.velocity
     speed = np.linalg.norm(velocity, axis=1)
@@ -83,7 +91,7 @@ def wrenches(of: FieldArrays, air: Air) -> tuple[FloatArray, FloatArray]:
     direction = velocity / np.where(speed > 0.0, speed, 1.0)[:, None]
     across = direction - _dot(direction, air.forward)[:, None] * air.forward
     upward = np.where(of.radial_symmetry[:, None], -_unit(across), air.upward)
-    # The span, and the velocity in the plane across it.
+    # The spanwise direction, and the velocity in the plane normal to it.
     span = _unit(np.cross(air.forward, upward))
     sweep = np.clip(_dot(span, direction), -1.0, 1.0)
     cos2 = 1.0 - sweep**2
@@ -106,7 +114,7 @@ def wrenches(of: FieldArrays, air: Air) -> tuple[FloatArray, FloatArray]:
 def _stalled(
     alpha: FloatArray, stall: FloatArray, slope: FloatArray, after: FloatArray, *, keeps_sign: bool = True
 ) -> FloatArray:
-    """Return a coefficient that is linear in the angle of attack, with another slope after the stall."""
+    """Return a coefficient that is linear in the angle of attack, with a different slope after stall."""
     sign, size = np.sign(alpha), np.abs(alpha)
     beyond = slope * stall + after * (size - stall)
     if keeps_sign:

@@ -1,4 +1,4 @@
-"""Sweeps: many cases of a world with numbers that differ, on one machine or on Ray, with their results as Parquet."""
+"""Sweeps: many cases of a world with different parameters, on one machine or on Ray, with results as Parquet."""
 
 from sim_node.lazy import public
 

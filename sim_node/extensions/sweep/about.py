@@ -1,4 +1,4 @@
-"""sweep.json: what the results of a sweep are of, to go on with it, and to repeat one of its cases."""
+"""sweep.json: the description of a sweep beside its results, to resume it and to repeat one of its cases."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def study_of(about: Mapping[str, Any]) -> Study:
         The study.
 
     Raises:
-        WorldError: The sweep was of a World that was made in Python.
+        WorldError: The sweep was of a World created in Python.
     """
     if about["world"] is None:
         message = (
@@ -61,7 +61,7 @@ def study_of(about: Mapping[str, Any]) -> Study:
 
 
 def repeated(folder: str | Path, number: int) -> tuple[World, int, float]:
-    """Return what is needed to run a case of a sweep again.
+    """Return what is needed to repeat a case of a sweep.
 
     Args:
         folder: The folder of the results.

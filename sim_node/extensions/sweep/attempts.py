@@ -1,4 +1,4 @@
-"""Attempts: a case on its own, whatever its code does: errors, sys.exit(), and endless loops are its outcome."""
+"""Attempts: running a case in isolation, so that errors, sys.exit() and endless loops become its outcome."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sim_node.plugins import PluginFault, error_line
 from sim_node.world import WorldError
 from sim_node.world.problems import RunFailed
 
-# Code that Python cannot interrupt gets this much longer (s); then its worker ends.
+# Additional time (s) for code that Python cannot interrupt, after which its worker ends.
 GRACE_S = 10.0
 
 
 class TimedOut(BaseException):
-    """A case took too long. Not an Exception, which code of measures and plug-ins may catch."""
+    """A case took too long. It is not an Exception, because code of measures and plug-ins may catch those."""
 
 
 def attempted(case: Case, timeout_s: float, run: Callable[[float], Outcome]) -> Outcome:
@@ -30,7 +30,7 @@ def attempted(case: Case, timeout_s: float, run: Callable[[float], Outcome]) -> 
     Args:
         case: The case.
         timeout_s: The longest time that it may take, s.
-        run: Runs it; it is passed the time on the clock perf_counter when it began, s.
+        run: Runs it, given its start time on the clock perf_counter, s.
 
     Returns:
         Its outcome.
@@ -61,7 +61,7 @@ def timed_out(case: Case, timeout_s: float) -> Outcome:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimedOut in a block that takes too long; in the main thread only, which is that of a worker."""
+    """Raise TimedOut in a block that takes too long. Works only in the main thread, where workers run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -73,13 +73,13 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, handler)
-        if before:  # somebody else's
+        if before:  # restore the timer of other code
             signal.setitimer(signal.ITIMER_REAL, max(before - (time.monotonic() - began), 1e-6), interval)
 
 
 @contextmanager
 def last_limit(seconds: float) -> Iterator[None]:
-    """End this process if a block takes too long, also in code that Python cannot interrupt; print where it was."""
+    """End this process, with a traceback, if a block takes too long, even in code that Python cannot interrupt."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=2)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Blocks: cases of a world in Python, many in one vmapped program."""
+"""Blocks: many cases of a world in Python in one vmapped program."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BlockProgram:
         self._opened = runner.observe(Simulation(world, sensors=False))
         self._program = world.python.captured.program
         self._at = {path: component_at(world, path) for path in runner.job.paths}
-        # Any pair makes the batch: the values of the cases are written before each run.
+        # Any pair serves to make the batch, because the values of the cases are written before each run.
         some = next(iter(Pairs(self._program.structure)))
         pair = Pairs(self._program.structure)[some]
         values = np.repeat(self._program.start[pair.component][pair.row][None], BLOCK, axis=0)
@@ -63,7 +63,7 @@ class BlockProgram:
         """Run cases in blocks.
 
         Args:
-            cases: The cases; those of a block are all there, and follow each other.
+            cases: The cases. Those of a block must be complete and consecutive.
 
         Yields:
             The outcome of each.
@@ -111,7 +111,7 @@ class BlockProgram:
         return ended._replace(measures=self._opened.measured(run))
 
     def _record(self, steps: int) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Run, and return the times and the recorded columns."""
+        """Run a block, and return the times and the recorded columns."""
         job, grid, live = self._runner.job, self._runner.world.time, self._live
         if not self._columns:
             live.advance(steps)

@@ -1,4 +1,4 @@
-"""Campaigns of Elodin: runs of a script as processes of their own, each with parameters, ports and a folder."""
+"""Campaigns of Elodin: runs of a script in separate processes, each with its own parameters, ports and folder."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from sim_node.extensions.sweep.campaign_files import Campaign, Quality
 from sim_node.extensions.sweep.plans import PlanRow, write_plan
 from sim_node.simulation.programs import end_session
 
-# Time between two looks at a process, and after which one that was asked to end is killed, s.
+# Time between two checks of a process, and time after which a process that was asked to end is killed, s.
 LOOK_S, PATIENCE_S = 0.05, 3.0
-# In the folder of a run: what it says of its pace.
+# The file in the folder of a run with its pacing statistics.
 _SUMMARY = "sim_summary.json"
-# Of the columns of results.csv, those that each run has; Elodin's further ones stay empty.
+# The columns of results.csv that each run fills in. Further columns of Elodin stay empty.
 _COLUMNS = (
     *("run_id", "status", "passed", "valid", "degraded", "scored_pass", "scored_valid", "failure_reason"),
     *("behind_deadline_frac", "real_time_factor", "drift_resets", "worker_id", "wall_ms", "db_path", "result_json"),
@@ -46,12 +46,12 @@ class RunOutcome:
         folder: Where its files are.
         status: ok, failed, timeout, invalid, degraded or skipped.
         reason: Why it failed.
-        exit_ok: Whether its process ended well.
+        exit_ok: Whether its process exited successfully.
         worker: The number of its worker, or None if it did not run.
-        attempt: Which attempt it was, from 1.
-        wall_ms: How long it took, ms.
-        scores: What its hook returned: numbers, truth values and texts by name.
-        pace: How well it kept to real time.
+        attempt: The number of the attempt, from 1.
+        wall_ms: Its wall time, ms.
+        scores: The result of its hook: numbers, booleans and strings by name.
+        pace: How well it kept real time.
     """
 
     row: PlanRow
@@ -67,16 +67,16 @@ class RunOutcome:
 
     @property
     def is_valid(self) -> bool:
-        """Whether it counts."""
+        """Whether it counts as a run."""
         return self.status not in ("skipped", "invalid")
 
     @property
     def has_passed(self) -> bool:
-        """Whether it ended well, and its score is so, too."""
+        """Whether it ended successfully and its score did not fail."""
         return self.status == "ok" and self.scores.get("pass") is not False
 
     def degrade(self, quality: Quality) -> None:
-        """Take a run out of those that passed that did not keep to real time."""
+        """Mark the run as degraded if it succeeded but did not keep real time."""
         late, factor, _ = self.pace
         if self.status != "ok":
             return
@@ -93,8 +93,8 @@ class CampaignRuns:
         script: The script.
         rows: Its runs.
         campaign: How they run.
-        out: The folder of the results; it is made.
-        workers: How many run at once; by default what the campaign says, or the cores of the machine.
+        out: The folder of the results; it is created.
+        workers: The number of concurrent runs; by default that of the campaign, or the number of cores.
         stop: Returns whether to end early.
     """
 
@@ -112,14 +112,14 @@ class CampaignRuns:
         self._idle = list(range(self._workers))
         self._lock, self._ports = threading.Lock(), set[int]()
         self._failed = threading.Event()
-        # Where runs are until they end.
+        # The folder in which runs are until they end.
         self._active = self.out
 
     def run(self, progress: Callable[[int, int], None] = lambda done, failures: None) -> list[RunOutcome]:
-        """Run all, and write their results.
+        """Run all runs, and write their results.
 
         Args:
-            progress: Called with how many are done, and how many of them have not passed.
+            progress: Called with the number of finished runs, and how many of them did not pass.
 
         Returns:
             The outcomes, in the order of the plan.
@@ -156,7 +156,7 @@ class CampaignRuns:
         return outcomes
 
     def _leave_scratch(self) -> None:
-        """Remove the folder that runs were in, unless there is one that could not be moved: it is the only copy."""
+        """Remove the scratch folder, unless it has the only copy of a run that could not be moved."""
         left = sorted(each.name for each in self._active.glob("runs/*"))
         if left:
             some = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
@@ -165,13 +165,13 @@ class CampaignRuns:
             shutil.rmtree(self._active, ignore_errors=True)
 
     def is_error(self, outcome: RunOutcome) -> bool:
-        """Return whether a run counts where the campaign ends with an error if there are any.
+        """Return whether a run counts as an error of the campaign.
 
         Args:
             outcome: How the run ended.
 
         Returns:
-            True for one that ran and has not passed; of those that are only late, if the campaign says so.
+            True for a run that did not pass; for a run that was only late, as the campaign specifies.
         """
         if outcome.status == "degraded":
             return self._campaign.quality.fail_on_degraded
@@ -227,7 +227,7 @@ class CampaignRuns:
         return outcome
 
     def _move(self, outcome: RunOutcome, last: Path) -> None:
-        """Move the folder of a run to the results. It stays, and the run has failed, if that cannot be."""
+        """Move the folder of a run to the results. If this fails, it stays, and the run counts as failed."""
         try:
             last.parent.mkdir(exist_ok=True)
             shutil.rmtree(last, ignore_errors=True)
@@ -239,7 +239,7 @@ class CampaignRuns:
             outcome.status, outcome.reason = "failed", "; ".join(filter(None, (outcome.reason, reason)))
 
     def _claim(self, worker: int) -> tuple[dict[str, int], int]:
-        """Return ports that no other run has: those of the campaign, shifted for the worker, or free ones."""
+        """Return ports that no other run uses: those of the campaign, shifted for the worker, or free ones."""
         campaign, shift = self._campaign, worker * self._campaign.port_stride
 
         def one(base: int | None) -> int:
@@ -271,7 +271,7 @@ class CampaignRuns:
         return {
             **_thread_limits(self._workers),
             **os.environ,
-            # Of the processes that the script starts.
+            # For the processes that the script starts.
             "ROS_LOG_DIR": str(folder / "logs"),
             **self._campaign.env,
             CONTEXT: str(context),
@@ -288,7 +288,7 @@ class CampaignRuns:
         }
 
     def _process(self, env: Mapping[str, str], log: Path) -> tuple[str, str]:
-        """Run the script, and what it starts, as a group of processes. Return how it ended, and why it failed."""
+        """Run the script and its child processes as a process group. Return its status, and why it failed."""
         limit = self._campaign.timeout_s
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -313,7 +313,7 @@ class CampaignRuns:
         return "ok", ""
 
     def _score(self, outcome: RunOutcome, database: Path) -> None:
-        """Let the hook of the campaign score a run."""
+        """Score a run with the hook of the campaign."""
         hook, folder = self._campaign.post_run, outcome.folder
         if hook is None or outcome.status == "skipped":
             return
@@ -385,7 +385,7 @@ class CampaignRuns:
 
 
 def _remove(folder: Path, glob: str) -> None:
-    """Remove what a glob finds in a folder, and nothing that links lead to outside of it."""
+    """Remove the matches of a glob in a folder, but nothing outside the folder that links lead to."""
     for path in [*folder.glob(glob)]:
         if path.is_dir() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
             shutil.rmtree(path, ignore_errors=True)
@@ -393,7 +393,7 @@ def _remove(folder: Path, glob: str) -> None:
             path.unlink(missing_ok=True)
 
 
-# Runs a function of a file with the content of a file as an object, and writes what it returns beside that.
+# Calls a function of a file with the contents of a JSON file as an object, and writes the result beside that file.
 _HOOK = """
 import json, runpy, sys
 from pathlib import Path
@@ -410,16 +410,16 @@ if made is not None:
 
 
 def run_hook(hook: Path, name: str, about: Mapping[str, Any], context: Path) -> str:
-    """Run a hook in a process of its own. What `post_campaign` prints is shown.
+    """Run a hook in a separate process. The output of `post_campaign` is printed.
 
     Args:
         hook: The file.
         name: The function, `post_run` or `post_campaign`.
         about: Its arguments.
-        context: The file that this is written to. What the hook returns is beside it, in NAME_result.json.
+        context: The file to which `about` is written. The result of the hook is beside it, in NAME_result.json.
 
     Returns:
-        Why it failed, or nothing.
+        Why it failed, or an empty string.
     """
     _write_json(context, about)
     command = [sys.executable, "-c", _HOOK, str(hook), name, str(context)]
@@ -450,7 +450,7 @@ def _metrics(outcome: RunOutcome) -> dict[str, Any]:
 
 
 def _pacing(outcomes: Sequence[RunOutcome]) -> dict[str, Any] | None:
-    """Return how many runs were in real time, and which of them kept to it least; None without any."""
+    """Return the number of runs in real time and the worst of them; None if there are none."""
     paced = [each for each in outcomes if each.pace != PaceKept()]
     if not paced:
         return None
@@ -485,7 +485,7 @@ def _free_port(taken: set[int]) -> int:
 
 
 def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for a process, at most for a time, s. Return whether it has ended."""
+    """Wait for a process, at most for a time in s. Return whether it has ended."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -498,7 +498,7 @@ def _last_line(log: Path) -> str:
 
 
 def _thread_limits(workers: int) -> dict[str, str]:
-    """Return variables by which runs beside each other share the cores, instead of each using all of them."""
+    """Return environment variables that make concurrent runs share the cores, instead of each using all of them."""
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     xla = f"--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads={threads}"
     pools = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

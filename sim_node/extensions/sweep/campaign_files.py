@@ -1,4 +1,4 @@
-"""The file that says how the runs of a campaign run: campaign.toml."""
+"""The file with the settings of a campaign: campaign.toml."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sim_node.world.problems import Problem
 KEPT = ("always", "never", "on-fail")
 # Keys of Elodin's campaigns that have no effect here.
 WITHOUT_EFFECT = {"": ("rampup",), "resources": ("bind_ip",), "retention": ("compact_run_db",)}
-# Elodin's "auto": memory as a file system, on Linux.
+# Elodin's "auto": the in-memory file system of Linux.
 MEMORY = Path("/dev/shm")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True)
 class BuildStep:
-    """A command that is run once, before the runs; `cwd` is its folder, `env` what its environment has besides."""
+    """A command that is run once, before the runs. `cwd` is its folder, `env` has additional environment variables."""
 
     command: Sequence[str]
     cwd: Path | None = None
@@ -31,12 +31,12 @@ class BuildStep:
 
 @dataclass(frozen=True)
 class Quality:
-    """What runs in real time must keep, so that their results count; see pacing of elodin.
+    """The pacing requirements of runs in real time, without which their results do not count; see elodin.pacing.
 
     Attributes:
-        max_behind_deadline_frac: The largest share of waits that were due before they began; None for any.
-        max_real_time_factor: The longest time of a run, by the time that it simulates; None for any.
-        fail_on_degraded: Whether runs that do not keep it are errors of the campaign.
+        max_behind_deadline_frac: The largest fraction of waits whose deadline had already passed; None for any.
+        max_real_time_factor: The largest ratio of wall time to simulated time; None for any.
+        fail_on_degraded: Whether runs that miss the requirements are errors of the campaign.
     """
 
     max_behind_deadline_frac: float | None = None
@@ -46,28 +46,29 @@ class Quality:
 
 @dataclass(frozen=True)
 class Campaign:
-    """How the runs of a campaign run.
+    """The settings of a campaign.
 
     Attributes:
-        workers: How many run at once; None for as many as the machine has cores.
+        workers: The number of concurrent runs; None for the number of cores.
         timeout_s: The longest time of a run, s; None for no limit.
         retries: How often a run that failed is repeated.
-        cache_dir: A folder for what runs share.
-        scratch_dir: A folder in which each run has its own until it ends; None for the folder of the results.
-        env: Variables of the environment of all runs.
-        db_port: The port of a run's own, and of another run that many more; None for a free one.
-        port_stride: The distance of the ports of two workers.
-        ports: Further ports by name; None for a free one.
+        cache_dir: A folder that all runs share.
+        scratch_dir: The parent of the folders of runs until they end; None for the folder of the results.
+        env: Environment variables of all runs.
+        db_port: The port of the first worker's run; None for a free port.
+        port_stride: The offset between the ports of two workers.
+        ports: Further ports by name; None for a free port.
         params_delivery: The file with the parameters of a run, or None.
-        keep_run_db: Of which runs recordings are kept, one of KEPT.
-        prune_on_pass, prune_on_fail: Globs of what is removed from the folder of a run that passed, or did not.
+        keep_run_db: The runs whose recordings are kept, one of KEPT.
+        prune_on_pass: Globs of files to remove from the folder of a run that passed.
+        prune_on_fail: Globs of files to remove from the folder of a run that did not pass.
         post_run: A file whose function `post_run` scores each run.
         post_campaign: A file whose function `post_campaign` reports the campaign.
-        quality: What runs in real time must keep.
-        continue_on_error: Whether runs go on after one has failed.
+        quality: The pacing requirements of runs in real time.
+        continue_on_error: Whether to continue with other runs after one has failed.
         fail_on_run_errors: Whether the command then ends with an error.
-        build: Commands that are run before.
-        notes: What of the file has no effect.
+        build: Commands to run before the runs.
+        notes: Notes about keys of the file that have no effect.
     """
 
     workers: int | None = None
@@ -152,7 +153,7 @@ def _path(value: Any) -> Path:
 
 
 def _hook(value: Any, campaign: Path) -> Path:
-    """Return a file that a campaign names, relative to the current folder or to the campaign's."""
+    """Return a file that a campaign names, relative to the current folder or to that of the campaign."""
     for found in (_path(value), campaign.parent / value):
         if found.is_file():
             return found
@@ -160,7 +161,7 @@ def _hook(value: Any, campaign: Path) -> Path:
 
 
 def _inside(value: Any) -> str:
-    """Return a path or a glob of what is in the folder of a run."""
+    """Check and return a path or a glob within the folder of a run."""
     path = _path(value)
     if path.is_absolute() or ".." in path.parts:
         raise ValueError(f"{str(path)!r} leads out of the folder of a run")

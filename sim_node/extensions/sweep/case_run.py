@@ -1,4 +1,4 @@
-"""Run: a case of a sweep that has ended, as measures see it."""
+"""CaseRun: a finished case of a sweep, as measures see it."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ class Recorded(Protocol):
 
 
 class CaseRun:
-    """A case of a sweep that has ended.
+    """A finished case of a sweep.
 
     Args:
-        simulation: The run at its end. Of a world in Python that ran in a batch, a run at its start.
+        simulation: The run at its end; for a world in Python that ran in a batch, a run at its start.
         seed: Seed of the run.
         values: The varied numbers by path.
         history: The recorded columns.
         poses: Returns the pose (7,) of a frame in the fixed frame at the end; None to ask the simulation.
 
     Attributes:
-        simulation, seed, values: As given.
+        simulation: As given.
+        seed: As given.
+        values: As given.
         diverged_at: Time (s) since the start by which the run had diverged, or None.
     """
 
@@ -54,14 +56,14 @@ class CaseRun:
 
     @property
     def times(self) -> FloatArray:
-        """Simulation time (T,) of each recorded instant, s."""
+        """Simulation times (T,) of the recorded instants, s."""
         return np.asarray(self._recorded().times_ns * 1e-9)
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return a recorded column (T, rows, ...).
 
         Args:
-            name: The column; a function's decorator `records` names those that it reads.
+            name: The column. A measure declares the columns that it reads with the decorator `records`.
 
         Returns:
             The column over time.

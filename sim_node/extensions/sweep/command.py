@@ -26,9 +26,9 @@ from sim_node.extensions.sweep.variations import SAMPLINGS
 from sim_node.world.problems import Place, Where, counted
 
 FAILED, INTERRUPTED = 1, 130
-# Without a terminal, a line of progress is printed this often, s.
+# Time between two lines of progress if there is no terminal, s.
 LINE_EVERY_S = 10.0
-# Options that describe a sweep, which a file or results describe, too.
+# Options that describe a sweep, and that a study file or existing results replace.
 OF_STUDY = (
     "runs",
     "duration",
@@ -194,7 +194,7 @@ def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
 
 
 def _summarise(out: Path) -> bool:
-    """Print how many cases ended in which way, and the first errors. Return whether all ran, to divergence or not."""
+    """Print the number of cases by status, and the first errors. Return whether all cases are ok or diverged."""
     rows = read(out)
     total = about_of(out)["runs"]
     counts = dict(sorted(rows.group_by("status").len().iter_rows()))
@@ -206,7 +206,7 @@ def _summarise(out: Path) -> bool:
 
 
 class Bar:
-    """Shows how many cases are done, their rate, failures, and the time left."""
+    """A progress bar with the number of finished cases, their rate, failures, and the time left."""
 
     def __enter__(self) -> Bar:
         self._show: Callable[[int, int], None] = lambda done, failures: None
@@ -217,7 +217,7 @@ class Bar:
         self._close()
 
     def start(self, prepared: Prepared, dataset: DriverRows) -> None:
-        """Show the cases that are done already.
+        """Show the cases that are already finished.
 
         Args:
             prepared: The sweep.
@@ -226,11 +226,11 @@ class Bar:
         self.begin(len(prepared.cases), int(dataset.done.sum()))
 
     def begin(self, total: int, done: int = 0) -> None:
-        """Show how many cases there are.
+        """Show the number of cases.
 
         Args:
-            total: How many.
-            done: How many of them are done.
+            total: The number of cases.
+            done: The number of finished cases.
         """
         if sys.stderr.isatty():
             shown = bar(total=total, initial=done, unit="case", mininterval=0.2)
@@ -261,7 +261,7 @@ class Bar:
         """Show the progress.
 
         Args:
-            done: How many cases are done.
+            done: The number of finished cases.
             failures: How many of them are not ok.
         """
         self._show(done, failures)

@@ -1,4 +1,4 @@
-"""Numbers of worlds in Python: components of entities at the start."""
+"""Varied numbers of worlds in Python: initial components of entities."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sim_node.world.problems import NOWHERE, Problem, refuse, refuse_any
 if TYPE_CHECKING:
     from sim_node.extensions.elodin.pairs import ComponentPair
 
-# Cases of one batch. It is always the same, and does not depend on what is left: a program of another size may compute
-# other last bits.
+# The number of cases of a batch. It is fixed, even if fewer cases are left, because a program of another size may
+# differ in the last bits of its results.
 BLOCK = 32
 COMPONENT = "component/"
 _PATH = re.compile(r"(?P<pair>.+?)(?:\[(?P<index>\d+)\])?")
 
 
 def is_component_world(world: World) -> bool:
-    """Return whether the numbers of a world are components of entities: a world in Python, and not beside a file."""
+    """Return whether the numbers of a world are components of entities: a world in Python that is not beside a file."""
     return world.python is not None and world.python.captured.source is None
 
 
@@ -45,7 +45,7 @@ def check_components(world: World, vary: Iterable[Variation]) -> None:
 
 
 def component_at(world: World, path: str) -> tuple[ComponentPair, int]:
-    """Return the component of an entity, and the index of the number in it, that a path leads to.
+    """Return the component of an entity to which a path leads, and the index of the number in it.
 
     Args:
         world: The world.
@@ -74,7 +74,7 @@ def component_at(world: World, path: str) -> tuple[ComponentPair, int]:
 
 
 def with_components(world: World, values: Mapping[str, float]) -> World:
-    """Return a world in Python with other numbers at its start. Raises WorldError."""
+    """Return a world in Python with different initial values. Raises WorldError."""
     if not values:
         return world
     python = world.python
@@ -87,13 +87,13 @@ def with_components(world: World, values: Mapping[str, float]) -> World:
 
 
 def cases_at_once(world: World, texts: Iterable[str], keep: Keep) -> int:
-    """Return how many cases of a world in Python run in one batch: 1 if something needs a run of its own."""
+    """Return the number of cases of a world in Python that run in one batch: 1 if cases need separate runs."""
     captured = world.python.captured
     if captured.source is not None or captured.pre_step is not None or captured.post_step is not None or keep:
         return 1
     try:
         measures = [measure_of(text) for text in texts]
-    except MeasureFault:  # reported later, with its place
+    except MeasureFault:  # reported later, with its location
         return 1
     columns = {name for each in measures for name in each.columns}
     own = all(name.startswith(COMPONENT) for name in columns)
@@ -119,5 +119,5 @@ def varied(world: World, values: Mapping[str, float]) -> World:
 
 
 def _plain(value: float) -> float | int:
-    """Return a number, as an int if it is whole: some keys of world files need whole numbers."""
+    """Return a number, as an int if it is whole, because some keys of world files need integers."""
     return int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -1,4 +1,4 @@
-"""The dataset of a sweep: a folder with a row for each case in Parquet files, appended while the sweep runs."""
+"""The dataset of a sweep: a folder of Parquet files with a row for each case, appended while the sweep runs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import polars
 
 ABOUT, ROWS, CASES, LOCK = "sweep.json", "rows", "cases", ".lock"
-# Rows are written when they have waited for this time (s), or this part of the time that the sweep has run: the number
-# of files grows only with the logarithm of the time.
+# Rows are written after they have waited for this time (s), or this fraction of the sweep's run time, so that the
+# number of files grows only with the logarithm of the time.
 MIN_WAIT_S, WAIT_PART = 1.0, 0.02
 MAX_WAITING = 20_000
 
@@ -31,15 +31,15 @@ class DatasetFault(Exception):
 
 
 class RowWriter:
-    """The rows of a sweep, for the one process that appends to them.
+    """Writer of the rows of a sweep, for the only process that appends to them.
 
     Args:
         folder: The folder.
-        about: What sweep.json describes; None to continue with what is there.
+        about: The contents of sweep.json; None to continue with existing results.
 
     Attributes:
         folder: The folder.
-        done: Whether each case has a row (runs,).
+        done: Mask (runs,) of the cases that have a row.
 
     Raises:
         DatasetFault: The folder has other contents, or another sweep is writing to it.
@@ -61,7 +61,7 @@ class RowWriter:
         self._began = self._written = time.monotonic()
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Add outcomes. They are written soon: at the latest by `close`.
+        """Add outcomes. They are written soon, at the latest by `close`.
 
         Args:
             outcomes: The outcomes. A case that has a row is skipped.
@@ -79,7 +79,7 @@ class RowWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait, to a file of their own, which appears complete."""
+        """Write the pending rows to a new file, which appears atomically."""
         self._written = time.monotonic()
         if not self._waiting:
             return
@@ -90,19 +90,19 @@ class RowWriter:
             frame.write_parquet(file)
             file.flush()
             os.fsync(file.fileno())
-        # Interrupted after this line, a second flush writes the same rows to the same file.
+        # If this is interrupted after the next line, a second flush writes the same rows to the same file.
         being_written.replace(part)
         self._waiting, self._next_part = [], self._next_part + 1
 
     def close(self) -> None:
-        """Write the rows that wait, and let others write."""
+        """Write the pending rows, and release the lock."""
         try:
             self.flush()
         finally:
             os.close(self._lock)
 
     def _swept(self) -> int:
-        """Remove files that were being written when a sweep was killed. Return the number of the next part."""
+        """Remove incomplete files of a sweep that was killed. Return the number of the next part."""
         for left in (self.folder / ROWS).glob("*.tmp"):
             left.unlink()
         numbers = [int(path.stem.rpartition("-")[2]) for path in (self.folder / ROWS).glob("part-*.parquet")]
@@ -121,7 +121,7 @@ def polars_module() -> Any:
 def frame_of(outcomes: Iterable[Outcome]) -> polars.DataFrame:
     """Return the rows of outcomes.
 
-    Numbers and truth values of measures are float64, whatever a function returns; texts are strings.
+    Numbers and booleans of measures are float64, whatever type a function returns.
     """
     pl = polars_module()
     outcomes = list(outcomes)
@@ -163,7 +163,7 @@ def read(folder: str | Path) -> polars.DataFrame:
 
 
 def about_of(folder: str | Path) -> dict[str, Any]:
-    """Return what a sweep is, from its sweep.json. Raises DatasetFault."""
+    """Return the description of a sweep from its sweep.json. Raises DatasetFault."""
     path = Path(folder, ABOUT)
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
@@ -177,7 +177,7 @@ def about_of(folder: str | Path) -> dict[str, Any]:
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Return the files with rows, in the order in which they were written."""
+    """Return the files with rows, in the order of writing."""
     return sorted((folder / ROWS).glob("part-*.parquet"))
 
 
@@ -189,7 +189,7 @@ def cases_in(folder: Path) -> npt.NDArray[np.int64]:
 
 
 def _read(pl: Any, part: Path, columns: list[str] | None = None) -> polars.DataFrame:
-    """Return the rows of a file. Raises DatasetFault for a damaged one."""
+    """Return the rows of a file. Raises DatasetFault if it is damaged."""
     try:
         frame: polars.DataFrame = pl.read_parquet(part, columns=columns)
     except (OSError, pl.exceptions.PolarsError) as error:

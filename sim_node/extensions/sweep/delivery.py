@@ -1,4 +1,4 @@
-"""The file with the parameters of a run, for scripts of campaigns that do not ask for them."""
+"""The file with the parameters of a run, for scripts of campaigns that do not use the parameter API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_node.extensions.sweep.plans import PlanRow, refuse
 
 
 def _as_toml(value: Any) -> str:
-    """Return a value of JSON in TOML. Raises ValueError for null, which TOML has not."""
+    """Convert a JSON value to TOML. Raises ValueError for null, which TOML does not have."""
     if value is None:
         raise ValueError('is null, for which TOML has no word; deliver the parameters with format = "json"')
     if isinstance(value, Mapping):
@@ -20,11 +20,11 @@ def _as_toml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_as_toml, value))}]"
     if isinstance(value, float):
-        return repr(value)  # nan and inf, too, are words of TOML
+        return repr(value)  # TOML also has nan and inf
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-# Write the parameters of a run.
+# Serializers of the parameters of a run, by format.
 DELIVERED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "json": lambda params: json.dumps(params, indent=2),
     "toml": lambda params: "".join(f"{_as_toml(name)} = {_as_toml(value)}\n" for name, value in params.items()),
@@ -35,13 +35,13 @@ DELIVERED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 class ParamsDelivery:
     """A file with the parameters of a run.
 
-    In texts, {seed}, {run_id}, {db_path} and {run_dir} stand for those of the run.
+    In strings, {seed}, {run_id}, {db_path} and {run_dir} are replaced by those of the run.
 
     Attributes:
-        file: Its path from the folder of the run.
+        file: Its path relative to the folder of the run.
         format: One of DELIVERED.
-        env_var: The variable that has its path, or None.
-        env: Further variables.
+        env_var: The environment variable with its path, or None.
+        env: Further environment variables.
     """
 
     file: str = "params.json"
@@ -50,7 +50,7 @@ class ParamsDelivery:
     env: Mapping[str, str] = field(default_factory=dict)
 
     def refuse_undeliverable(self, path: Path, rows: Sequence[PlanRow]) -> None:
-        """Refuse parameters of a plan that the file cannot have. Raises WorldError."""
+        """Refuse parameters of a plan that the format cannot represent. Raises WorldError."""
         for row in rows:
             for name, value in row.params.items():
                 try:
@@ -59,7 +59,7 @@ class ParamsDelivery:
                     refuse(path, row.line, f"param.{name}", str(error))
 
     def deliver(self, row: PlanRow, folder: Path, database: Path) -> dict[str, str]:
-        """Write the parameters of a run to the file in its folder. Return the variables that name it."""
+        """Write the parameters of a run to the file in its folder. Return the environment variables that name it."""
         own = {"seed": row.seed, "run_id": row.run_id, "db_path": database.resolve(), "run_dir": folder.resolve()}
 
         def filled(text: str) -> str:

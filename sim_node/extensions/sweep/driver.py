@@ -1,4 +1,4 @@
-"""The driver of a sweep: hands batches of cases to an engine, and appends their outcomes to the results."""
+"""The driver of a sweep: submits batches of cases to an engine, and appends their outcomes to the results."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from sim_node.world.problems import Place, Where
 if TYPE_CHECKING:
     import polars
 
-# A batch takes about this time (s): handing it over is then negligible.
+# The approximate duration of a batch (s), so that the overhead of submitting it is negligible.
 BATCH_S = 0.5
 MAX_BATCH = 10_000
-# How long (s) to wait for a batch before looking whether to stop.
+# Time (s) to wait for a batch between two checks whether to stop.
 POLL_S = 0.2
-# How often a case may end its worker before it is given up.
+# Number of times that a case may crash its worker before it is given up.
 MAX_CRASHES = 2
-# Called with the number of cases that are done, and how many of them are not ok.
+# Called with the number of finished cases, and how many of them are not ok.
 Progress = Callable[[int, int], None]
 
 
 class DriverRows(Protocol):
-    """Where the outcomes of cases go.
+    """A receiver of the outcomes of cases.
 
     Attributes:
-        done: Whether each case has a row (runs,).
+        done: Mask (runs,) of the cases that have a row.
     """
 
     done: npt.NDArray[np.bool_]
@@ -82,9 +82,9 @@ class Driver:
         self._left = self._missing()
         self._at = self._running = 0
         self._wall_s, self._measured = 0.0, 0
-        # Cases of workers that ended: each runs alone, so that the one that is to blame is found.
+        # Cases of crashed workers. Each runs alone, to find the one that causes the crash.
         self._suspects: deque[Cases] = deque()
-        self._began = 0.0  # of the last batch, s
+        self._began = 0.0  # start time of the last batch, s
         self._crashes: dict[int, int] = {}
 
     def run(self) -> bool:
@@ -102,7 +102,7 @@ class Driver:
         return True
 
     def _fill(self) -> None:
-        """Hand over batches: two for each worker, so that none has to wait for the next."""
+        """Submit batches: two for each worker, so that no worker has to wait for the next."""
         if self._suspects:
             if self._running == 0:
                 self._submit(self._suspects.popleft())
@@ -119,7 +119,7 @@ class Driver:
         self._began = time.monotonic()
 
     def _batch_size(self) -> int:
-        """Return how many cases take about BATCH_S, but not more than leave work for all workers."""
+        """Return the number of cases that take about BATCH_S, but few enough to leave work for all workers."""
         if not self._measured:
             return self._block
         mean_s = max(self._wall_s / self._measured, 1e-9)
@@ -151,7 +151,7 @@ class Driver:
             first = int(part.numbers[0])
             self._crashes[first] = self._crashes.get(first, 0) + alone
             took = time.monotonic() - self._began
-            # After this time, a worker ends that Python cannot interrupt. It would do so again.
+            # The worker ended because of the hard time limit. It would do so again.
             is_late = alone and took >= self._timeout_s * len(part) + GRACE_S
             if self._crashes[first] < MAX_CRASHES and not is_late:
                 self._suspects.append(part)
@@ -182,8 +182,8 @@ def execute(
         engine: One of SWEEP_ENGINES.
         options: Options of the engine by name.
         timeout: The longest time that a case may take, s.
-        resume: Whether to go on with the results in the folder.
-        progress: Called with the number of cases that are done, and of those that are not ok.
+        resume: Whether to resume with the results in the folder.
+        progress: Called with the number of finished cases, and of those that are not ok.
         stop: Returns whether to stop before the end.
         started: Called before the first case runs.
 
@@ -233,22 +233,22 @@ def run(
     options: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT_S,
 ) -> polars.DataFrame:
-    """Run many cases of a world, with numbers that differ, and return their results.
+    """Run many cases of a world with different parameters, and return their results.
 
-    With the engine `processes`, a script that calls it needs `if __name__ == "__main__":`, as with multiprocessing.
+    With the engine `processes`, the calling script needs `if __name__ == "__main__":`, as with multiprocessing.
 
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
         duration: Simulated time of each case, s.
-        vary: The values of each key path: a list of numbers, or a text such as "uniform(1.2, 1.8)".
-        runs: Number of cases; None for one of each combination of the lists and grids.
+        vary: The values of each key path: a list of numbers, or a string such as "uniform(1.2, 1.8)".
+        runs: Number of cases; None for one case for each combination of the lists and grids.
         seed: Seed of the samples, and of the seeds of the cases.
         sampling: How distributions are sampled: "random", "latin_hypercube" or "sobol".
         measures: What to measure, as in "max(pose[ball].z)" or "landing.py:scatter".
         every: Time between two recorded instants of signals, s; None for the world's step.
         keep: What to keep of each case beside its row.
         out: A new folder for the results; None for none.
-        resume: Whether to go on with the results in `out`.
+        resume: Whether to resume with the results in `out`.
         workers: How many batches run at once; None for the engine's own number.
         engine: "processes" for this machine, or "ray".
         options: Options of the engine, such as {"address": "auto"} for Ray.
@@ -280,7 +280,7 @@ def _variation(path: str, values: str | Sequence[float]) -> Variation:
 
 
 def _check_same(out: Path, about: Mapping[str, Any]) -> None:
-    """Check that results are of this sweep. Raises DatasetFault."""
+    """Check that existing results belong to this sweep. Raises DatasetFault."""
     found = about_of(out)
     for key, value in about.items():
         if key != "world" and found.get(key) != value:

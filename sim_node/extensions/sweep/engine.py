@@ -14,7 +14,7 @@ class EngineFault(Exception):
 
 
 class Finished(NamedTuple):
-    """A batch that has ended.
+    """A finished batch.
 
     Attributes:
         cases: Its cases.
@@ -28,7 +28,7 @@ class Finished(NamedTuple):
 class SweepEngine(Protocol):
     """Runs batches of cases in workers.
 
-    An engine decides neither which cases run nor in which order: outcomes depend on their cases only.
+    An engine does not decide which cases run or in which order: outcomes depend only on their cases.
 
     Attributes:
         workers: How many batches run at once.
@@ -37,7 +37,7 @@ class SweepEngine(Protocol):
     workers: int
 
     def submit(self, cases: Cases) -> None:
-        """Let a batch run. Returns at once.
+        """Submit a batch, without waiting for it.
 
         Args:
             cases: The batch.

@@ -1,4 +1,4 @@
-"""Measures from their texts: registered ones, and functions of a user's Python file."""
+"""Parsing of measures: registered types, and functions in a user's Python file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALL = re.compile(r"(?:(?P<name>[^=<>()\[\]]+)=)?\s*(?P<type>[A-Za-z_]\w*)\s*\(
 
 
 def records(*columns: str, sensors: bool = False) -> Callable[[F], F]:
-    """Return a decorator for a measure in Python: which columns it reads over time.
+    """Return a decorator for a measure in Python that declares the columns that it reads over time.
 
     Args:
         columns: Names of columns, such as "pose".
@@ -54,7 +54,7 @@ def measure_of(text: str) -> Measure:
         The measure.
 
     Raises:
-        MeasureFault: The text describes none.
+        MeasureFault: The text does not describe a measure.
     """
     call = _CALL.fullmatch(text.strip())
     if call is None:
@@ -73,7 +73,7 @@ def measure_of(text: str) -> Measure:
 
 
 def located(text: str, place: Callable[[str], Path]) -> str:
-    """Return a measure with its file elsewhere.
+    """Return a measure with its file at another path.
 
     Args:
         text: The measure.
@@ -89,7 +89,7 @@ def located(text: str, place: Callable[[str], Path]) -> str:
 
 
 def measure_in_file(text: str) -> Measure:
-    """Return a measure by a function of a file: the named one, or the one with the file's name.
+    """Return a measure from a function of a file: the named one, or the one with the file's name.
 
     Args:
         text: FILE.py or FILE.py:FUNCTION.
@@ -131,7 +131,7 @@ def measured(measure: Measure, read: Read, run: CaseRun, taken: Collection[str])
         taken: Names of the varied numbers and of the values of other measures.
 
     Returns:
-        The values, as Python's own.
+        The values, as built-in Python types.
 
     Raises:
         MeasureFault: One is not a number, truth value, text or None, or has the name of another column.
@@ -162,7 +162,7 @@ def _refuse(measure: Measure, message: str) -> NoReturn:
 
 
 def _imported(path: Path) -> types.ModuleType:
-    """Return the module of a file, imported once for each content."""
+    """Import a file as a module, once for each version of its contents."""
     try:
         source = path.read_bytes()
     except OSError as error:

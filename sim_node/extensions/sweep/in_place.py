@@ -1,7 +1,7 @@
-"""Numbers that are written into a compiled model, so that worlds of one structure are compiled once.
+"""Numbers that are written into a compiled model, so that worlds with the same structure are compiled once.
 
-Which numbers these are is not listed but found: a number is written in place if compiling the world with other values
-of it changes nothing but copies of the number, and what MuJoCo derives from them by mj_setConst.
+These numbers are found by experiment: a number is written in place if compiling the world with other values of it
+changes only copies of the number and quantities that MuJoCo derives from them in mj_setConst.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import numpy.typing as npt
 from sim_node.simulation import Simulation
 from sim_node.world import World, WorldError
 
-# Sections whose numbers nothing but the rigid-body engine reads, and its force elements, of which there must be none.
+# Sections whose numbers only the rigid-body engine and its force elements read; there must be no force elements.
 SECTIONS = ("bodies", "actuators", "joints", "ground")
-# The initial state, beside the arrays of the model.
+# Arrays of the initial state, besides those of the model.
 STATE = ("qpos", "qvel", "ctrl", "act")
 _PLACES = ("links", "mounts", "carriers", "offsets", "solids")
 Arrays = Mapping[str, npt.NDArray[Any]]
-# Array, flat index, and sign: actuators have the negative of a stiffness, too.
+# Array, flat index and sign: for example, actuators also have the negated stiffness.
 Slot = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
 class InPlace:
-    """Where the numbers of some paths are in a compiled model.
+    """The locations of the numbers of some paths in a compiled model.
 
     Attributes:
         slots: For each path, the array, the flat index and the sign of each copy of its number.
-        derives: Whether mj_setConst must follow.
+        derives: Whether mj_setConst must be called afterwards.
         masses: For each path that is the mass of a shape, its body and the index of the shape among the body's.
     """
 
@@ -55,7 +55,7 @@ class Writer:
         engine: Any = simulation.engines["rigid_bodies"]
         arrays = _arrays(engine)
         self._model, self._derives = engine.model, where.derives
-        # mj_setConst computes in a data of its own, at the reference positions.
+        # Scratch data for mj_setConst, which computes at the reference positions.
         self._scratch = mujoco.MjData(self._model)
         self._reset, self._set_const = mujoco.mj_resetData, mujoco.mj_setConst
         flat = {name: arrays[name].reshape(-1) for slots in where.slots.values() for name, _, _ in slots}
@@ -93,7 +93,7 @@ class Writer:
         self._set_const(self._model, self._scratch)
 
     def _write_statistics(self) -> None:
-        """Write the mean mass and inertia, by which the solver scales its tolerance, as MuJoCo's compiler does."""
+        """Write the mean mass and inertia, with which the solver scales its tolerance, like MuJoCo's compiler."""
         model = self._model
         present = model.dof_armature.copy()
         model.dof_armature[:] = self._armature
@@ -104,7 +104,7 @@ class Writer:
 
 
 class _Shaped:
-    """A body whose mass and inertia follow from its shapes: MuJoCo's compiler computes them, for this body alone."""
+    """A body whose mass and inertia follow from its shapes; MuJoCo's compiler computes them for this body alone."""
 
     def __init__(self, spec: Any, model: Any, name: str) -> None:
         import mujoco
@@ -132,16 +132,16 @@ _INERTIAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat")
 def find_in_place(world: World, samples: Mapping[str, Sequence[float]]) -> InPlace | None:
     """Find where numbers of a world are in its compiled model.
 
-    The world is compiled for three values of each path. What was found is compared, to the bit, with models that are
-    compiled for all paths' values together.
+    The world is compiled for several values of each path. The result is compared, bit for bit, with models that are
+    compiled for the values of all paths together.
 
     Args:
         world: The world.
-        samples: For each path, some of the values that are to be written: the least and the largest among them.
+        samples: For each path, some of the values to be written, including the smallest and the largest.
 
     Returns:
-        Where they are; None if any of them has an effect that cannot be written. Then the world must be compiled for
-        each case.
+        Their locations; None if any of them has an effect that cannot be written in place, so that the world must be
+        compiled for each case.
     """
     if not samples or any(path.partition("[")[0].partition(".")[0] not in SECTIONS for path in samples):
         return None
@@ -169,7 +169,7 @@ def find_in_place(world: World, samples: Mapping[str, Sequence[float]]) -> InPla
 
 
 def same_model(one: Simulation, other: Simulation) -> bool:
-    """Return whether two simulations have the same compiled model and initial state, to the bit."""
+    """Return whether two simulations have the same compiled model and initial state, bit for bit."""
     engines: list[Any] = [each.engines["rigid_bodies"] for each in (one, other)]
     first, second = map(_arrays, engines)
     return (
@@ -183,16 +183,16 @@ def same_model(one: Simulation, other: Simulation) -> bool:
 
 
 def _is_plain(simulation: Simulation) -> bool:
-    """Return whether nothing but MuJoCo's model and keyframes determine how a world moves."""
+    """Return whether MuJoCo's model and keyframes alone determine the motion of a world."""
     engine: Any = simulation.engines.get("rigid_bodies")
     plain = set(simulation.engines) <= {"rigid_bodies", "keyframes"}
     return engine is not None and plain and not engine.forced and not simulation.world.vehicles
 
 
 def _slots(world: World, base: Arrays, path: str, values: Sequence[float]) -> tuple[Slot, ...]:
-    """Return the elements that have the value of a path, whatever it is."""
+    """Return the array elements that follow the value of a path."""
     least, largest = float(min(values)), float(max(values))
-    # Numbers that no other element has by chance.
+    # Values that no other element is likely to have.
     probes = [least + (largest - least) * part for part in (0.0, 1.0, 0.381966011, 0.7236067977)]
     candidates: set[Slot] | None = None
     for probe in dict.fromkeys(probes):
@@ -213,12 +213,12 @@ def _slots(world: World, base: Arrays, path: str, values: Sequence[float]) -> tu
 
 
 def _shape_of(world: World, path: str, values: Sequence[float]) -> tuple[str, int] | None:
-    """Return the body and the index of the shape whose mass a path is; None if it is another number."""
+    """Return the body and the index of the shape whose mass a path denotes; None for any other path."""
     if not path.endswith(".mass") or ".geometry[" not in path:
         return None
     import mujoco
 
-    # Recognised by its mass, in a specification where no other shape has it.
+    # Find the shape by a mass that no other shape has.
     probe = 0.5123456789 * (min(values) + max(values))
     engine: Any = Simulation(world.with_values({path: probe}), sensors=False).engines["rigid_bodies"]
     found = []
@@ -230,7 +230,7 @@ def _shape_of(world: World, path: str, values: Sequence[float]) -> tuple[str, in
 
 
 def _together(samples: Mapping[str, Sequence[float]]) -> Iterator[dict[str, float]]:
-    """Yield values of all paths: the first of each, the last, the least, the largest, and some between."""
+    """Yield values for all paths: the first of each, the last, the smallest, the largest, and values in between."""
     for choose in (lambda v: v[0], lambda v: v[-1], min, max, lambda v: 0.4 * min(v) + 0.6 * max(v)):
         yield {path: float(choose(values)) for path, values in samples.items()}
 
@@ -242,13 +242,13 @@ def _agrees(world: World, where: InPlace, values: Mapping[str, float]) -> bool:
         compiled = Simulation(world.with_values(values), sensors=False)
         written = Simulation(world, sensors=False)
         Writer(written, where).write(values)
-    except (WorldError, mujoco.FatalError):  # such as a body whose inertia is not along its axes any more
+    except (WorldError, mujoco.FatalError):  # for example, if a body's inertia is no longer along its axes
         return False
     return _is_plain(compiled) and same_model(compiled, written)
 
 
 def _arrays(engine: Any) -> dict[str, npt.NDArray[Any]]:
-    """Return the numeric arrays of a model and of its initial state by name: views."""
+    """Return views of the numeric arrays of a model and of its initial state, by name."""
     import mujoco
 
     model = engine.model

@@ -1,4 +1,4 @@
-"""Job: what a worker needs to run cases of a sweep; Cases and Outcomes: what goes to it and comes back."""
+"""The data exchanged with workers: Job, what they need to run cases of a sweep; Cases; and their Outcomes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def payload_of(world: World, more: Mapping[str, bytes] | None = None) -> Payload
     files = {str(path): path.read_bytes() for path in sorted(paths) if path.is_file()}
     files.update(more or {})
     pickled = b"" if script else pickle.dumps(world, protocol=5)
-    # Not of the pickled world: its bytes depend on which objects happen to be shared.
+    # The pickled world is not used for the digest, because its bytes depend on which objects happen to be shared.
     digest = hashlib.sha256(b"" if script else _text_of(world, pickled))
     for name, data in sorted(files.items()):
         digest.update(f"\0{name}\0".encode())
@@ -113,7 +113,7 @@ def payload_of(world: World, more: Mapping[str, bytes] | None = None) -> Payload
 
 
 def _text_of(world: World, pickled: bytes) -> bytes:
-    """Return what identifies a world beside its files."""
+    """Return data that identifies a world besides its files."""
     try:
         return to_yaml(world, str).encode()
     except WorldError:  # world files cannot express it
@@ -140,7 +140,7 @@ def _unpickled(data: bytes, folder: Path | None = None) -> World:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file, unless it is there: workers of one machine share it."""
+    """Write a file unless it exists, because workers on the same machine share it."""
     if path.exists() and path.stat().st_size == len(data):
         return
     path.parent.mkdir(mode=_MODE, parents=True, exist_ok=True)
@@ -149,11 +149,11 @@ def _write(path: Path, data: bytes) -> None:
     part.replace(path)
 
 
-# How a case ended.
+# The status of a finished case.
 OK, DIVERGED, FAILED, TIMED_OUT, CRASHED = "ok", "diverged", "failed", "timeout", "crashed"
-# Columns that each row has beside its numbers and measures.
+# The columns of each row besides its numbers and measures.
 OWN = ("case", "seed", "status", "error", "wall_s")
-# The longest time that a case may take unless another is given, s.
+# The default time limit of a case, s.
 TIMEOUT_S = 3600.0
 
 
@@ -172,17 +172,17 @@ class Keep:
 
 @dataclass(frozen=True)
 class Job:
-    """What all cases of a sweep have in common.
+    """The settings that all cases of a sweep share.
 
     Attributes:
         payload: The world.
         duration_ns: Simulated time of each case, ns.
         paths: The paths of the varied numbers.
-        measures: The measures, as texts.
+        measures: The measures, as strings.
         every_ns: Time between two recorded instants, ns; 0 for the world's step.
         keep: What is kept of each case.
         in_place: Where the numbers are in a compiled model, or None to compile the world for each case.
-        block: How many cases run in one vmapped batch; 1 for worlds that do not.
+        block: The number of cases in one vmapped batch; 1 for worlds that do not run in batches.
         timeout_s: The longest time that a case may take, s.
     """
 
@@ -234,10 +234,10 @@ class Cases:
             yield Case(number, seed, dict(zip(self.values, (column[row] for column in columns), strict=True)))
 
     def part(self, rows: slice | npt.NDArray[Any]) -> Cases:
-        """Return some of the cases.
+        """Return a subset of the cases.
 
         Args:
-            rows: Their rows.
+            rows: The rows of the cases.
 
         Returns:
             These cases.
@@ -253,8 +253,8 @@ class Outcome(NamedTuple):
         status: How it ended: ok, diverged, failed, timeout or crashed.
         error: Why it has no measures, or empty.
         measures: The values of its measures.
-        wall_s: Time that it took, s.
-        files: Contents of the files that are kept of it, by path below its folder.
+        wall_s: Its wall time, s.
+        files: Contents of the files that are kept, by path below its folder.
     """
 
     case: Case

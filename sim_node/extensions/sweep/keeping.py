@@ -1,4 +1,4 @@
-"""What is kept of a case beside its row: columns over time, a picture of its end, a bag of its topics."""
+"""The data kept of a case besides its row: columns over time, a picture of its end, a bag of its topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS, PICTURE, BAG = "columns", "end.png", "bag"
 
 
 def check_kept(keep: Keep, simulation: Simulation) -> Iterator[str]:
-    """Yield what is wrong with what is to be kept."""
+    """Yield problems with the requested data."""
     for name in keep.columns:
         if name not in simulation.columns:
             yield f"no column {name!r}{did_you_mean(name, simulation.columns)}"
@@ -47,7 +47,7 @@ def needs_session(world: World, keep: Keep) -> bool:
 
 
 def kept_of(keep: Keep, simulation: Simulation, history: History | None) -> Mapping[str, bytes]:
-    """Return the files of a case at its end, except its bag."""
+    """Return the files of a finished case, except its bag."""
     files: dict[str, bytes] = {}
     for name in keep.columns:
         assert history is not None
@@ -73,7 +73,7 @@ def _flat(values: np.ndarray) -> np.ndarray:
 
 
 def _picture(simulation: Simulation) -> bytes:
-    """Return a picture of a simulation's present instant."""
+    """Return a picture of the current state of a simulation."""
     from sim_node.viewing.pictures import write_picture
     from sim_node.viewing.render_requests import RenderRequest, render_source, source_of_run
 

@@ -1,4 +1,4 @@
-"""Measures: what a sweep records of each case, by name; a new one is one `@measure` entry."""
+"""Measures: what a sweep records of each case, by name. To add one, register it with `@measure`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sim_node.extensions.sweep.case_run import CaseRun
     from sim_node.simulation import Simulation
 
-# What a measure gives: numbers, truth values, texts, or None where there is nothing to measure.
+# The value of a measure: a number, a boolean, a string, or None if there is nothing to measure.
 Value = float | int | bool | str | None
-# Reads the values by name from a run that has ended.
+# Reads the values by name from a finished run.
 Read = Callable[["CaseRun"], Mapping[str, Value]]
 
 
@@ -28,14 +28,14 @@ class Measure:
     """A measure of a run.
 
     Attributes:
-        name: Its name among the results; of a measure with several values, the beginning of their names.
-        read: Returns the values by name, from a run that has ended.
+        name: Its name among the results, or the prefix of the names of several values.
+        read: Returns the values by name, from a finished run.
         columns: The columns that it reads over time.
         sensors: Whether sensors must measure.
         check: Checks that it fits a simulation of the world. Raises MeasureFault.
-        watch: Attaches to a simulation what observes it as it steps, and returns what replaces `read`; or None.
+        watch: Attaches an observer to a simulation, and returns a replacement of `read`; or None.
         of_diverged: Whether it has a value for runs that diverged.
-        source: What it is by: its type in MEASURES, or FILE.py:FUNCTION. `measure_of` fills it in.
+        source: Its type in MEASURES, or FILE.py:FUNCTION. `measure_of` fills it in.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Measure:
     source: str = ""
 
 
-# Makes a measure of its name and the text between its parentheses. Raises MeasureFault.
+# Makes a measure from its name and the text between its parentheses. Raises MeasureFault.
 Maker = Callable[[str, str], Measure]
 MEASURES: Registry[str, Maker] = Registry(
     "measure", shipped=("sim_node.extensions.sweep.measures",), group="sim_node.measures"
@@ -130,7 +130,7 @@ def contact(name: str, inside: str) -> Measure:
 
 
 def bodies_of(simulation: Simulation, names: list[str]) -> list[int]:
-    """Return MuJoCo's numbers of bodies. Raises MeasureFault for names that are none."""
+    """Return the MuJoCo ids of bodies. Raises MeasureFault for names that are not bodies."""
     engine: Any = simulation.engines.get("rigid_bodies")
     if engine is None:
         raise MeasureFault(f"contact: world {simulation.world.name!r} has no bodies")
@@ -167,12 +167,12 @@ class ContactWatch:
         self._sense = engine.environment().contact
 
     def send(self, step: int, time_ns: int) -> None:
-        """Look at the contacts of a step."""
+        """Check the contacts of a step."""
         if step == 0:
             self.first = None
         if self.first is not None:
             return
-        self._sense(self._frame, np.zeros((1, 3)))  # computes the contacts of the present state
+        self._sense(self._frame, np.zeros((1, 3)))  # computes the contacts of the current state
         data, model = self._engine.data, self._engine.model
         touching = data.contact.dist <= 0.0
         bodies = model.geom_bodyid[data.contact.geom[touching]]

@@ -1,4 +1,4 @@
-"""Words of the command line that say how many cases there are and what differs between them."""
+"""Command-line arguments for the number of cases and the parameters that vary between them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ def count(text: str) -> int:
         The number.
 
     Raises:
-        ArgumentTypeError: It is no whole number, or out of range.
+        ArgumentTypeError: It is not a whole number, or is out of range.
     """
     return whole(text, 1, MAX_CASES, f"a whole number from 1 to {MAX_CASES}")
 
 
 def add_vary(parser: argparse._ActionsContainer, what: str) -> None:
-    """Declare the option for what differs between cases, which `variation_option` reads.
+    """Declare the option for varied parameters, which `variation_option` parses.
 
     Args:
         parser: The parser, or a group of one.
-        what: What an occurrence of the option says.
+        what: The help text of the option.
     """
     example = f"{what}, as bodies[ball].inertial.mass=uniform(1.2,1.8); SPEC is one of: {USAGE}"
     parser.add_argument("--vary", metavar="PATH=SPEC", action="append", default=[], help=example)
 
 
 def variation_option(text: str) -> Variation:
-    """Return what a word varies.
+    """Parse a variation.
 
     Args:
-        text: The word: PATH=SPEC.
+        text: The argument, PATH=SPEC.
 
     Returns:
         The variation.

@@ -1,4 +1,4 @@
-"""The runs of a campaign: those of a plan (CSV), or drawn as a specification says (TOML)."""
+"""The runs of a campaign, listed in a plan (CSV) or drawn from a specification (TOML)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NAME = re.compile(r"(?!\.+$)[\w.+-]+")
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A run: its name, its seed, the values of its parameters, and what else is known of it.
+    """A run: its name, its seed, the values of its parameters, and its metadata.
 
-    line: where its file has it; 0 for a run that was drawn.
+    `line` is its line in the plan; 0 for a run that was drawn.
     """
 
     run_id: str
@@ -60,7 +60,7 @@ def read_plan(path: Path) -> list[PlanRow]:
 
 
 def read_spec(path: Path) -> list[PlanRow]:
-    """Read spec.toml, and draw its samples: the same as Elodin draws. Raises WorldError."""
+    """Read spec.toml, and draw its samples, which are the same as Elodin's. Raises WorldError."""
     table = TomlTable.read(path)
     sampled, simulated, noted = map(table.inner, ("monte_carlo", "sim_sweep", "meta_sweep"))
     table.only()
@@ -92,7 +92,7 @@ def refuse(path: Path, line: int, key: str, message: str) -> NoReturn:
 
 
 def _cell(text: str) -> Any:
-    """Return a value of a cell: a number, true, false, null, or its text."""
+    """Return the value of a cell: a number, true, false, null, or its text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -119,7 +119,7 @@ def _samples(table: TomlTable) -> list[dict[str, Any]]:
 
 
 def _distribution(table: TomlTable) -> Callable[[float], Any]:
-    """Return what makes a value of a number in [0, 1)."""
+    """Return the inverse distribution function, which maps a number in [0, 1) to a value."""
     kind = table.get("dist", one_of(DISTRIBUTIONS), "fixed")
     draw: Callable[[float], Any] = DISTRIBUTIONS[kind](table)
     table.only()

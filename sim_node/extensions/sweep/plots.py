@@ -11,10 +11,10 @@ from sim_node.extensions.sweep.job import OWN
 from sim_node.packages import how_to_install
 
 NAME = "plot.png"
-# More would not be legible.
+# Limits for legibility.
 MAX_MEASURES, MAX_PATHS = 8, 5
 BINS = 40
-# Inches of one diagram, and pixels per inch.
+# Size of a diagram in inches, and pixels per inch.
 SIZE, RESOLUTION = (3.2, 2.6), 110
 
 
@@ -39,7 +39,7 @@ def plot(folder: str | Path, file: str | Path | None = None) -> Path:
     rows = read(folder)
     paths = [path for path in about_of(folder)["vary"] if path in rows.columns]
     numeric = [name for name in rows.columns if name not in (*OWN, *paths) and rows[name].dtype.is_numeric()]
-    # Of a measure that is always the same, there is nothing to see.
+    # Skip constant measures.
     measures = [name for name in numeric if rows[name].drop_nulls().n_unique() > 1][:MAX_MEASURES]
     if not measures:
         raise DatasetFault(f"{folder}: no measure has two different numbers to plot")

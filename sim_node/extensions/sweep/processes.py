@@ -1,4 +1,4 @@
-"""The engine `processes`: the standard library's pool of processes on this machine."""
+"""The engine `processes`: a process pool of the standard library on this machine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SIGNALS = set(SIGNALS)
 
 
 class Processes:
-    """Runs batches in processes of this machine.
+    """Runs batches in processes on this machine.
 
-    Workers end when this process ends, however it ends: each waits for the other end of a pipe to close.
+    Workers end when this process ends for any reason, because each watches for the other end of a pipe to close.
 
     Args:
         job: The job.
@@ -42,7 +42,7 @@ class Processes:
         while True:
             pool = self._pool or self._opened()
             try:
-                with _signals_blocked():  # a worker inherits this: a terminal's Ctrl-C is for the driver
+                with _signals_blocked():  # inherited by workers, because Ctrl-C in a terminal is for the driver
                     self._running[pool.submit(_run, cases)] = cases, pool
             except BrokenProcessPool:  # a worker ended since the last wait
                 self._end_pool()
@@ -50,7 +50,7 @@ class Processes:
                 return
 
     def wait(self, seconds: float) -> list[Finished]:
-        """Wait until a batch has ended. If a worker ends unexpectedly, all batches that were running are lost."""
+        """Wait until a batch has ended. If a worker ends unexpectedly, all running batches are lost."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         ended = []
         for future in done:
@@ -85,7 +85,7 @@ class Processes:
 
 @sweep_engine("processes")
 def open_processes(job: Job, workers: int | None, options: Mapping[str, str]) -> Processes:
-    """Open the pool; by default with as many workers as this process may use cores."""
+    """Open the pool, by default with one worker for each core available to this process."""
     return Processes(job, workers or len(os.sched_getaffinity(0)))
 
 

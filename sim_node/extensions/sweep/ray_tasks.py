@@ -16,13 +16,13 @@ from sim_node.extensions.sweep.job import Cases, Job
 from sim_node.packages import how_to_install
 from sim_node.plugins import offered
 
-# Ray runs a task again this often if its worker or its node ends. After that, the driver runs its cases alone: one of
-# them may be to blame.
+# The number of times that Ray retries a task if its worker or node ends. After that, the driver runs its cases one by
+# one, because one of them may be the cause.
 MAX_RETRIES = 1
 
 
 class RayTasks:
-    """Runs batches as tasks. Ray decides where; a batch needs one core.
+    """Runs batches as Ray tasks. Ray decides where; a batch needs one core.
 
     Args:
         ray: The module.
@@ -45,7 +45,7 @@ class RayTasks:
         self._running[self._task.remote(self._key, self._job, cases)] = cases
 
     def wait(self, seconds: float) -> list[Finished]:
-        """Wait until a batch has ended. One whose worker ended too often is lost."""
+        """Wait until a batch has ended. A batch whose worker ended too often is lost."""
         ray = self._ray
         done, _ = ray.wait(list(self._running), num_returns=1, timeout=seconds)
         ended = []
@@ -75,7 +75,7 @@ def open_ray(job: Job, workers: int | None, options: Mapping[str, str]) -> RayTa
     Options: `address` of a cluster, by default that of the environment variable RAY_ADDRESS; `runtime_env`, a YAML or
     JSON file. Packages with plug-ins that the runtime environment does not name must be installed on all nodes.
     """
-    # Before the import: Ray reads them then. Nothing is sent to its makers.
+    # Set before the import, when Ray reads it, so that no usage statistics are sent.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:

@@ -1,4 +1,4 @@
-"""Runner: runs cases of a sweep, one after the other, in a worker."""
+"""Runner: runs the cases of a sweep one after the other, in a worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECK_STEPS = 1000
 
 
 class Opened:
-    """A simulation with what observes it for the measures.
+    """A simulation with the observers of its measures.
 
     Args:
         simulation: The simulation.
@@ -47,7 +47,7 @@ class Opened:
                 self.reads.append((each, each.watch(simulation) or each.read))
 
     def run_steps(self, steps: int) -> None:
-        """Advance, and check now and then that the run has not diverged. Raises Diverged."""
+        """Advance, and check periodically that the run has not diverged. Raises Diverged."""
         simulation = self.simulation
         while steps > 0:
             simulation.step(min(steps, CHECK_STEPS))
@@ -71,7 +71,7 @@ class Runner:
 
     Raises:
         WorldError: The world is invalid.
-        MeasureFault: A measure is.
+        MeasureFault: A measure is invalid.
     """
 
     def __init__(self, job: Job) -> None:
@@ -97,7 +97,7 @@ class Runner:
         """
         for case in cases:
             outcome = attempted(case, self.job.timeout_s, partial(self._alone, case))
-            if outcome.status == TIMED_OUT:  # the simulation may have been interrupted in the middle of a step
+            if outcome.status == TIMED_OUT:  # the simulation may have been interrupted within a step
                 self._prepare()
             yield outcome
 
@@ -121,7 +121,7 @@ class Runner:
         Args:
             opened: The simulation.
             case: The case.
-            began: The time on the clock perf_counter when it began, s.
+            began: Its start time on the clock perf_counter, s.
             diverged_at: The time (s) since the start at which it had diverged, or None.
 
         Returns:
@@ -137,7 +137,7 @@ class Runner:
         return Outcome(case, status, reason, values, time.perf_counter() - began, files)
 
     def _prepare(self) -> None:
-        """Open the simulation whose numbers are written in place, if there is one."""
+        """Open the simulation for in-place numbers, if the job has one."""
         self._opened = self._writer = None
         if self.job.in_place is not None and not self.sensors:
             self._opened = self._open(self.world)
@@ -158,5 +158,5 @@ class Runner:
         return self.observe(simulation)
 
     def observe(self, simulation: Simulation) -> Opened:
-        """Return a simulation with what observes it."""
+        """Return a simulation with the observers of the measures."""
         return Opened(simulation, self.measures, self.columns, self.job.every_ns)

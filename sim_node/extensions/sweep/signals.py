@@ -17,9 +17,9 @@ from sim_node.text import did_you_mean
 POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
-# Names of the numbers of a row, by column.
+# Names of the elements of a row, by column.
 PARTS: Mapping[str, tuple[str, ...]] = {"pose": POSE, "twist": TWIST, "wrench": WRENCH}
-# Magnitudes of the first three numbers.
+# Names of the norm of the first three elements, by column.
 NORMS = {"pose": "distance", "twist": "speed", "wrench": "force"}
 _SIGNAL = re.compile(r"(?P<column>[\w/]+)\[(?P<entity>[^\]]+)\](?:\.(?P<part>[a-z]+)|\[(?P<index>\d+)\])?")
 USAGE = "COLUMN[NAME].PART or COLUMN[NAME][INDEX], as in pose[ball].z, twist[ball].speed or qvel[pole][0]"
@@ -33,7 +33,7 @@ _CONDITION = re.compile(r"(?P<signal>.+?)\s*(?P<operator><=|>=|<|>)\s*(?P<limit>
 
 
 class MeasureFault(Exception):
-    """A measure does not fit the world, or is written wrongly. The message is for the user."""
+    """A measure does not fit the world, or has invalid syntax. The message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Condition:
     limit: float
 
     def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
-        """Return for each value (T,) of the signal whether the condition holds."""
+        """Return a mask (T,) of the values of the signal for which the condition holds."""
         return _OPERATORS[self.operator](values, self.limit)
 
 

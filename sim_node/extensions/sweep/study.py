@@ -1,4 +1,4 @@
-"""Study: a sweep as data, and its preparation: every fault is found before a case runs."""
+"""Study: a sweep as data, and its preparation, which finds every fault before any case runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from sim_node.world.readers.yaml_values import Table, Value
 
 
 def _beside(value: Value) -> str:
-    """Read the name of a file, beside the study if there is one; else the reference itself."""
+    """Read a reference to a file: beside the study if it exists there, otherwise the reference unchanged."""
     reference = value.text()
     file, colon, function = reference.partition(".py:")
     beside = Path(value.report.file).parent / (f"{file}.py" if colon else reference)
@@ -96,7 +96,7 @@ class Study:
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
-        """Note where each measure is given."""
+        """Record where each measure is given."""
         measures = table.get("measures")
         found["places"] |= {f"measures[{each.key}]": each.place for each in (measures.items() if measures else ())}
 
@@ -117,7 +117,7 @@ class Study:
             paths.add(each.path)
 
     def fault(self, key: str, message: str) -> WorldError:
-        """Return the error about one of the attributes, with the place where it was given.
+        """Return an error about one of the attributes, with the location where it was given.
 
         Args:
             key: The attribute.
@@ -132,12 +132,12 @@ class Study:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A sweep that can run.
+    """A sweep that is ready to run.
 
     Attributes:
-        job: What its cases have in common.
+        job: The settings that its cases share.
         cases: All of its cases.
-        digest: Of the world alone.
+        digest: The digest of the world alone.
     """
 
     job: Job
@@ -146,7 +146,7 @@ class Prepared:
 
 
 def prepare(study: Study) -> Prepared:
-    """Check a sweep, and compute the numbers of all its cases.
+    """Check a sweep, and compute the varied numbers of all its cases.
 
     Args:
         study: The sweep.
@@ -155,7 +155,7 @@ def prepare(study: Study) -> Prepared:
         The prepared sweep.
 
     Raises:
-        WorldError: The world, a path, a number or a measure is invalid; the message names the place.
+        WorldError: The world, a path, a number or a measure is invalid; the message names the location.
     """
     world = study.world if isinstance(study.world, World) else load(study.world, study.allow)
     runs = study.runs or points_of(study.vary)
@@ -188,7 +188,7 @@ def prepare(study: Study) -> Prepared:
 
 
 def _check_numbers(world: World, vary: Iterable[Variation], values: Mapping[str, Values]) -> None:
-    """Check that each path leads to a number, and that its least and largest values are allowed. Raises WorldError."""
+    """Check that each path leads to a number, and that its extreme values are allowed. Raises WorldError."""
     problems = []
     for each in vary:
         if each.path != SEED:

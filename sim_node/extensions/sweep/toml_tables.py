@@ -1,4 +1,4 @@
-"""Tables of TOML files, read key by key: what is wrong in them is told with its line and column."""
+"""Tables of TOML files, read key by key, with line and column in error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Problem, Where, WorldError
 
-# Where a line has the name of a table, or a key; where a fault of the parser says that it is.
+# The header of a table and a key in a line; the location in an error of the parser.
 _TABLE, _KEY = re.compile(r"\s*(\[+)\s*([^\[\]]+?)\s*\]"), re.compile(r"\s*([\w.\"' -]+?)\s*=")
 _PARSED = re.compile(r"(.*) \(at line (\d+), column (\d+)\)")
 _NEEDED = object()
@@ -25,8 +25,8 @@ class TomlTable:
 
     Attributes:
         path: The file.
-        key: Where the table is in it, such as resources.ports or build[0]; empty for the file itself.
-        rows: Its values by their keys.
+        key: The path of the table in the file, such as resources.ports or build[0]; empty for the root.
+        rows: Its values by key.
     """
 
     def __init__(self, path: Path, rows: Any, lines: Sequence[str], key: str = "") -> None:
@@ -50,7 +50,7 @@ class TomlTable:
             raise _fault(Where(str(path), *where), "", message) from None
 
     def get(self, name: str, convert: Callable[[Any], Any], default: Any = _NEEDED) -> Any:
-        """Return the value of a key. Raises WorldError if it is wrong, or needed and not there."""
+        """Return the value of a key. Raises WorldError if it is invalid, or required and missing."""
         self._known.add(name)
         if name not in self.rows:
             if default is _NEEDED:
@@ -72,17 +72,17 @@ class TomlTable:
         return [TomlTable(self.path, row, self._lines, f"{self._below(name)}[{k}]") for k, row in enumerate(found)]
 
     def texts(self, name: str) -> dict[str, str]:
-        """Return the values of a table of texts, numbers and truth values, as texts."""
+        """Return the values of a table of strings, numbers and booleans, as strings."""
         table = self.inner(name)
         return {key: table.get(key, _as_text) for key in table.rows}
 
     def without_effect(self, names: Iterable[str]) -> list[Problem]:
-        """Return a note for each key of some that is there."""
+        """Return a note for each of the given keys that is present."""
         self._known.update(names)
         return [self._problem(name, "has no effect here") for name in names if name in self.rows]
 
     def only(self) -> None:
-        """Refuse keys that nothing has asked for. Raises WorldError."""
+        """Refuse unknown keys, which were not read. Raises WorldError."""
         known = sorted(self._known)
         for name in self.rows:
             if name not in known:
@@ -100,7 +100,7 @@ class TomlTable:
         return f"{self.key}.{name}" if self.key else name
 
     def _where(self, key: str) -> Where:
-        """Return where the file has a key, or else the table or the line that it is in: the parser does not say."""
+        """Return the location of a key, or else of the table that contains it, which the parser does not provide."""
         found, table, arrays = Where(str(self.path)), "", dict[str, int]()
         for number, line in enumerate(self._lines if key else (), 1):
             if header := _TABLE.match(line):
@@ -125,7 +125,7 @@ def _fault(where: Where, key: str, message: str) -> WorldError:
 
 
 def whole(least: int) -> Callable[[Any], int]:
-    """Return what takes a whole number of at least so much."""
+    """Return a converter that accepts whole numbers of at least `least`."""
 
     def convert(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -136,14 +136,14 @@ def whole(least: int) -> Callable[[Any], int]:
 
 
 def number(value: Any) -> float:
-    """Return a finite number. Raises ValueError."""
+    """Check and return a finite number. Raises ValueError."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"a number is needed, found {value!r}")
     return float(value)
 
 
 def _of_type(kind: type[T], needed: str) -> Callable[[Any], T]:
-    """Return what accepts values of a type, and raises TypeError for others."""
+    """Return a converter that accepts values of a type, and raises TypeError for others."""
 
     def convert(value: Any) -> T:
         if not isinstance(value, kind):
@@ -158,7 +158,7 @@ list_of: Callable[[Any], list[Any]] = _of_type(list, "a list")
 
 
 def one_of(known: Iterable[str]) -> Callable[[Any], str]:
-    """Return what takes one of some words."""
+    """Return a converter that accepts one of the known words."""
 
     def convert(value: Any) -> str:
         if value not in known:
@@ -169,7 +169,7 @@ def one_of(known: Iterable[str]) -> Callable[[Any], str]:
 
 
 def of_json(value: Any) -> Any:
-    """Return a value that JSON has a word for, alone or in lists and tables. Raises ValueError."""
+    """Check and return a value that JSON can represent, including nested values. Raises ValueError."""
     if isinstance(value, (datetime.date, datetime.time)):
         raise ValueError(f"{value} is a time, for which JSON has no word; write it as a text")
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():

@@ -1,4 +1,4 @@
-"""Variations: which numbers of a world differ between the cases of a sweep, and their values."""
+"""Variations: the numbers of a world that vary between the cases of a sweep, and their values."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Values = npt.NDArray[Any]
 # The path that varies the seed of the run instead of a number of the world.
 SEED = "seed"
 SAMPLINGS = ("random", "latin_hypercube", "sobol")
-# More cases, or points of a grid, are more likely a mistake.
+# Limit of the number of cases, or points of a grid. More are likely a mistake.
 MAX_CASES = 100_000_000
 MAX_SEED = 2**63 - 1
-# The samples are in [0, 1); this one stands for 0 where a distribution is unbounded.
+# Samples are in [0, 1). This value replaces 0 for unbounded distributions.
 _MIN_SAMPLE = 2.0**-54
 _CALL = re.compile(r"\s*(?P<kind>[A-Za-z_]\w*)\s*\((?P<numbers>[^()]*)\)\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class VariationKind:
-    """A way to give the values of a number.
+    """A way to specify the values of a number.
 
     Attributes:
-        usage: How it is written.
+        usage: Its syntax.
         fault: Returns why its numbers are invalid; empty if they are valid.
         points: Returns the values of a list or grid, all of which occur; None for a distribution.
         values: Returns values for samples in [0, 1); None for a list or grid.
@@ -102,7 +102,7 @@ USAGE = ", ".join(kind.usage for kind in KINDS.values())
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A number that differs between the cases.
+    """A number that varies between the cases.
 
     Attributes:
         path: The key path of the number in the world, as in bodies[ball].inertial.mass; or `seed`. In a world in
@@ -119,7 +119,7 @@ class Variation:
 
     @property
     def is_axis(self) -> bool:
-        """Whether all its values occur, in combination with those of other lists and grids."""
+        """Whether all of its values are combined with those of other lists and grids."""
         return KINDS[self.kind].points is not None
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ def variation(path: str, text: str, place: Place = NO_PLACE) -> Variation:
         The variation.
 
     Raises:
-        WorldError: The text describes no values.
+        WorldError: The text does not describe values.
     """
     call = _CALL.fullmatch(text)
     kind = call["kind"] if call else "list"
@@ -157,7 +157,7 @@ def variation(path: str, text: str, place: Place = NO_PLACE) -> Variation:
 
 
 def read_variations(value: Value) -> tuple[Variation, ...]:
-    """Read a mapping of key paths to values: a text, a number, or a list of numbers. Faults are recorded."""
+    """Read a mapping of key paths to values: a string, a number, or a list of numbers. Faults are recorded."""
     found = []
     for path, _, at in value.named("of key paths to values"):
         if isinstance(at.node, ListNode):
@@ -175,7 +175,7 @@ def read_variations(value: Value) -> tuple[Variation, ...]:
 
 
 def checked(given: Variation) -> Variation:
-    """Return a variation whose kind and numbers are valid.
+    """Check a variation.
 
     Args:
         given: The variation.
@@ -215,8 +215,8 @@ def values_of(variations: Sequence[Variation], runs: int, seed: int, sampling: s
     """Return the values (runs,) of each path.
 
     Lists and grids are combined: the last one varies fastest, and the combinations repeat if there are more runs. If
-    distributions are sampled by Latin hypercube or Sobol, the combinations are one more dimension of their design:
-    Sobol's points have the order of binary digits, with which the order of the combinations would be confounded.
+    distributions are sampled by Latin hypercube or Sobol, the combinations are a further dimension of the design,
+    because the binary order of Sobol points would otherwise be confounded with the order of the combinations.
     With random sampling, the values of a path do not depend on the others, nor on the number of runs.
 
     Args:
@@ -251,14 +251,14 @@ def values_of(variations: Sequence[Variation], runs: int, seed: int, sampling: s
 
 
 def quantiles(of: Variation, ranks: FloatArray) -> Values:
-    """Return the values of a variation at some ranks.
+    """Return the values of a variation at given ranks.
 
     Args:
         of: The variation.
         ranks: Ranks in [0, 1); the values of a list or grid are equally likely.
 
     Returns:
-        The values, of the shape of the ranks.
+        The values, with the shape of the ranks.
     """
     kind = KINDS[of.kind]
     if kind.points is not None:
@@ -284,7 +284,7 @@ def _design(dimensions: int, runs: int, seed: int, sampling: str) -> FloatArray:
     except TypeError:  # scipy before 1.15
         points = sampler(dimensions, seed=random)
     with warnings.catch_warnings():
-        # Sobol points are balanced only for powers of two; any number of them is a sample.
+        # Sobol points are balanced only for powers of two, but any number of them is a valid sample.
         warnings.simplefilter("ignore", UserWarning)
         table = points.random(runs)
     return np.asarray(np.minimum(table, np.nextafter(1.0, 0.0)).T)

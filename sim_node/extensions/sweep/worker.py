@@ -1,4 +1,4 @@
-"""A worker: runs the cases of a job, each in the way that its world needs."""
+"""A worker: runs the cases of a job in the way that the world needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_node.extensions.sweep.keeping import BAG, needs_session
 from sim_node.extensions.sweep.runner import Runner
 from sim_node.world import Diverged
 
-# Workers of one machine choose ports of autopilots at the same moment.
+# Retries after port conflicts, because workers on one machine choose the ports of autopilots at the same time.
 ATTEMPTS, LONGEST_PAUSE_S = 20, 0.3
 
 
@@ -29,7 +29,7 @@ class CaseWorker:
 
     Raises:
         WorldError: The world is invalid.
-        MeasureFault: A measure is.
+        MeasureFault: A measure is invalid.
     """
 
     def __init__(self, job: Job) -> None:
@@ -80,7 +80,7 @@ def run_in_session(runner: Runner, case: Case) -> Outcome:
 
 
 def _tried(runner: Runner, case: Case, folder: Path, began: float) -> Outcome:
-    """Run a session, again if another worker takes its ports. Each attempt has a folder of its own for its bag."""
+    """Run a session, and retry if another worker takes its ports. Each attempt has its own folder for its bag."""
     from sim_node.mavlink.ports import PortInUse
 
     for attempt in range(ATTEMPTS):
@@ -120,14 +120,14 @@ def _outcome(runner: Runner, case: Case, began: float, bag: Path | None) -> Outc
         return runner.finish(opened, case, began, diverged_at)
 
 
-# The worker of this process, and the key of its job: batches of one sweep come one after the other.
+# The worker of this process, and the key of its job. Consecutive batches usually belong to the same sweep.
 _WORKER: dict[str, Any] = {}
 
 
 def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
-    """Run cases in this process, which is a worker: it keeps what it has opened for the next batch.
+    """Run cases in this worker process, which keeps its open world for the next batch.
 
-    It ends if a case does not end in time and cannot be interrupted.
+    The process ends if a case does not end in time and cannot be interrupted.
 
     Args:
         key: Identifies the job.

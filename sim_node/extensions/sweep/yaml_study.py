@@ -1,4 +1,4 @@
-"""Studies as YAML files: the key `sweep`, with errors that name file, line and column."""
+"""The reader of studies from YAML files with the key `sweep`, with file, line and column in error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_study(reference: str) -> bool:
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return False
     text = read_text(path, Report(str(path)))
-    # Of a file that is not YAML, too: its faults are those of a sweep then.
+    # This also applies to invalid YAML, whose faults are then reported as those of a sweep.
     return text is not None and _KEY.search(text) is not None
 
 
@@ -38,7 +38,7 @@ def read_study(path: Path) -> Study:
         The study.
 
     Raises:
-        WorldError: Lists every problem with file, line and column.
+        WorldError: The study is invalid. The error lists every problem with file, line and column.
     """
     report = Report(str(path))
     text = read_text(path, report)

@@ -1,1 +1,1 @@
-"""Worlds written in Python: World, its runs and their history."""
+"""Worlds written in Python: World, its runs and their histories."""

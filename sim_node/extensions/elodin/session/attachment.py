@@ -1,4 +1,4 @@
-"""What the bag of a world in Python has besides messages: how to turn them into components again."""
+"""The bag attachment of a world in Python, which describes how to convert messages back to components."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.extensions.elodin.script import modules_beside
 from sim_node.recording.worlds import Attached, files_below, library, run_attachments
 from sim_node.world import World
 
-# The attachment that has what a reader needs.
+# The name of the attachment that a reader needs.
 COMPONENTS = "components.json"
 
 
@@ -30,10 +30,10 @@ def described(
 
     Args:
         tables: The components.
-        constant: Those that nothing changes.
-        start_us: Time of the start, microseconds since 1970.
+        constant: The names of the components that never change.
+        start_us: Start time, microseconds since 1970.
         step: Time between two ticks, s.
-        record_every: Every how many ticks are recorded.
+        record_every: The number of ticks from one recorded tick to the next.
         names: The names of topics in the bag, where they differ from those of the components.
     """
     about = {
@@ -49,7 +49,7 @@ def described(
 
 
 def with_script(script: str | Path | None, components: Attached, start_us: int) -> tuple[tuple[Attached, ...], str]:
-    """Return the attachments of a script's own recording, with the modules beside it, and the name of its world."""
+    """Return the attachments of a script's own recording, including its local modules, and the name of its world."""
     path = None if script is None else Path(script)
     files = files_below((path, *modules_beside(path))) if path is not None and path.is_file() else ()
     contents = [(f"world/{name}", file.read_bytes()) for name, file in files]
@@ -66,15 +66,15 @@ def of_session(world: World, publish_rate: float, prefix: str, resolve: Callable
     """Return the attachment of a session's recording.
 
     Args:
-        world: The world, which is in Python.
-        publish_rate: Ticks that are published per simulated second (Hz).
+        world: The world; it must be in Python.
+        publish_rate: Published ticks per simulated second (Hz).
         prefix: Prefix of the names of all frames and topics.
         resolve: Makes the names of topics absolute.
     """
     step = world.python.captured.program.structure.step
     tables, constant = published_tables(world, prefix)
     if world.python.captured.source is not None:
-        # Its frames are not those of the entities alone.
+        # The world also has frames that are not of entities.
         tables = [table for table in tables if table.name != WORLD_POS]
     topics = [each.topic for each in topics_of_tables(tables, constant)]
     own = {each.name: resolve(in_namespace(each).name) for each in topics if each.name != "/tf"}

@@ -1,4 +1,4 @@
-"""Exec: a world in Python that is run tick by tick, with its history."""
+"""Exec: a world in Python that runs on demand, with its history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars
 
 
-# Names of formats, and the suffix of their files.
+# Names of formats, and the suffixes of their files.
 FORMATS = {
     **dict.fromkeys(("arrow", "arrow_ipc", "arrow-ipc"), "arrow"),
     "parquet": "parquet",
@@ -30,12 +30,12 @@ FORMATS = {
 
 
 class ComponentHistory:
-    """What a program's components were after each tick.
+    """The values of a program's components after each tick.
 
     Args:
         program: The compiled world.
-        changing: The names of the components that are added; the others stay as they are.
-        batch: How many worlds are run at once, or None for one.
+        changing: The names of the components that are added; the others are constant.
+        batch: The number of worlds that run at once, or None for a single world.
     """
 
     def __init__(self, program: CompiledProgram, changing: Sequence[str], batch: int | None = None) -> None:
@@ -45,7 +45,7 @@ class ComponentHistory:
         self.rows = 1
 
     def add(self, chunk: Mapping[str, Array]) -> None:
-        """Append components (T, n, *shape) that changed."""
+        """Append the changing components (T, n, *shape) of some ticks."""
         self._chunks.append(chunk)
         self.rows += len(next(iter(chunk.values())))
 
@@ -54,13 +54,13 @@ class ComponentHistory:
         return list(self._pairs)
 
     def values(self, name: str) -> Array:
-        """Return the values (N + 1, *shape) of a pair; (N + 1, batch, *shape) of a batch. Raises KeyError."""
+        """Return the values (N + 1, *shape) of a pair; (N + 1, batch, *shape) for a batch. Raises KeyError."""
         pair = self._pairs[name]
         row = pair.row if self._batch is None else (slice(None), pair.row)
         if pair.component not in self._changing:
             start = self._program.start[pair.component][row]
             return np.broadcast_to(start, (self.rows, *start.shape))
-        if len(self._chunks) > 1:  # joined once: a later call must not join each tick again
+        if len(self._chunks) > 1:  # join the chunks once, not in each later call
             joined = {name: np.concatenate([each[name] for each in self._chunks]) for name in self._changing}
             self._chunks = [joined]
         array = self._chunks[0][pair.component]
@@ -73,12 +73,13 @@ class ComponentHistory:
             components: The names of pairs, `entity.component`.
 
         Returns:
-            The column `time`, for a batch also `batch`, and one of each pair: numbers, or arrays of the flattened
-            values. One row of the start, and one after each tick; the worlds of a batch one after the other.
+            The column `time`, for a batch also `batch`, and one column for each pair, with numbers or arrays of the
+            flattened values. There is one row for the start and one after each tick; the worlds of a batch follow each
+            other.
 
         Raises:
             EcsError: There is no such pair.
-            TypeError: Something else than names was given.
+            TypeError: The argument is not a name or names.
             MissingExtra: Polars is not installed.
         """
         with needing("the history of a world"):
@@ -109,11 +110,11 @@ class ComponentHistory:
         return polars.DataFrame(columns)
 
     def save(self, folder: str | Path, format: str) -> None:
-        """Write one file of each pair: its time and its values.
+        """Write one file for each pair, with its times and values.
 
         Args:
-            folder: Where the files go; it is made if it does not exist.
-            format: `arrow`, `parquet` or `csv`. A csv file has one column for each number.
+            folder: The folder for the files; it is created if it does not exist.
+            format: `arrow`, `parquet` or `csv`. A CSV file has one column for each element.
 
         Raises:
             EcsError: The format is unknown.
@@ -124,7 +125,7 @@ class ComponentHistory:
 
 
 def write_frame(frame: polars.DataFrame, name: str, folder: str | Path, format: str) -> None:
-    """Write a frame to a file of its own in a folder, as NAME.FORMAT. Raises EcsError for an unknown format."""
+    """Write a data frame to the file NAME.FORMAT in a folder. Raises EcsError for an unknown format."""
     suffix = FORMATS.get(format)
     if suffix is None:
         raise EcsError(f"unknown format {format!r}; known: {', '.join(FORMATS)}", caller(), "save_archive")
@@ -140,7 +141,7 @@ def write_frame(frame: polars.DataFrame, name: str, folder: str | Path, format: 
 
 
 def flattened(frame: polars.DataFrame, named: Callable[[str, int], str]) -> polars.DataFrame:
-    """Return a frame whose columns of arrays are one column for each number, named after the column and its place."""
+    """Split each array column of a data frame into one column per element, named by column name and index."""
     import polars
 
     columns: list[polars.Series] = []
@@ -151,16 +152,16 @@ def flattened(frame: polars.DataFrame, named: Callable[[str, int], str]) -> pola
     return polars.DataFrame(columns)
 
 
-# Ticks of at least this many show their progress in a terminal.
+# Runs of at least this many ticks show their progress in a terminal.
 LONG = 100
 # Time between two updates of the progress, s.
 SHOWN_EVERY_S = 0.2
-# Costs that other implementations of the API have, and this one does not: state is not copied to another device.
+# Costs that exist only in other implementations of the API: here, state is not copied to another device.
 _NO_COST = ("copy_to_client", "call_setup", "h2d_upload", "kernel_invoke", "d2h_download", "copy_to_host")
 
 
 class Ticking(Protocol):
-    """What runs ticks: a Live, or systems beside a simulation."""
+    """Something that runs ticks: a Live, or systems beside a simulation."""
 
     program: CompiledProgram
     ticks: int
@@ -170,22 +171,22 @@ class Ticking(Protocol):
         """The names of the components that `record` returns."""
 
     def warm(self, ticks: int) -> None:
-        """Compile what runs a number of ticks, unless something is compiled that serves, without running any."""
+        """Compile the function that runs a number of ticks, unless a suitable one is compiled, without running any."""
 
     def record(self, ticks: int) -> Mapping[str, Array]:
-        """Run ticks, at most `program.chunk`, and return components (ticks, n, *shape) after each of them."""
+        """Run at most `program.chunk` ticks, and return the components (ticks, n, *shape) after each of them."""
 
 
 class Exec:
-    """A compiled world that runs as many ticks as are wanted, and keeps the components after each of them in memory.
+    """A compiled world that runs ticks on demand, and keeps the components after each tick in memory.
 
-    World.run keeps none; it records to a bag instead.
+    World.run keeps no history; it records to a bag instead.
 
     Args:
         program: The compiled world.
-        batch: How many worlds are run at once, or None for one.
-        build_s: How long the world took to build, s.
-        live: Its state; by default at the start.
+        batch: The number of worlds that run at once, or None for a single world.
+        build_s: The time that it took to build the world, s.
+        live: Its state; by default that at the start.
     """
 
     def __init__(
@@ -205,8 +206,8 @@ class Exec:
         """Run ticks.
 
         Args:
-            ticks: How many.
-            show_progress: Whether many ticks show their progress, if standard error is a terminal.
+            ticks: The number of ticks.
+            show_progress: Whether long runs show their progress, if standard error is a terminal.
             is_canceled: Called after each tick; the run ends when it returns True.
 
         Raises:
@@ -239,24 +240,24 @@ class Exec:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
     def history(self, components: str | Sequence[str]) -> polars.DataFrame:
-        """Return what components were: one row of the start, and one after each tick.
+        """Return the history of components: one row for the start and one after each tick.
 
         Args:
             components: Names, `entity.component`.
 
         Returns:
-            The column `time` and one of each name: numbers, or arrays of the flattened values. The history of a batch
-            has the column `batch`, too.
+            The column `time` and one column for each name, with numbers or arrays of the flattened values. The history
+            of a batch also has the column `batch`.
 
         Raises:
             EcsError: There is no such component.
-            TypeError: Something else than names was given.
+            TypeError: The argument is not a name or names.
             MissingExtra: Polars is not installed.
         """
         return self._history.frame(components)
 
     def profile(self) -> dict[str, float]:
-        """Return mean times, ms: `build` and `compile` of the world, `tick`, and what a tick consists of.
+        """Return mean times, ms: `build` and `compile` of the world, `tick`, and the parts of a tick.
 
         `time_step` is the simulated time of a tick, and `real_time_factor` its ratio to `tick`.
         """
@@ -274,10 +275,10 @@ class Exec:
         }
 
     def save_archive(self, path: str | Path, format: str = "arrow") -> None:
-        """Write the history of each component to a file of its own, `entity.component.FORMAT`.
+        """Write the history of each component to a separate file, `entity.component.FORMAT`.
 
         Args:
-            path: The folder; it is made if it does not exist.
+            path: The folder; it is created if it does not exist.
             format: `arrow`, `parquet` or `csv`.
 
         Raises:

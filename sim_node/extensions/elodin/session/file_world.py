@@ -31,15 +31,14 @@ from sim_node.world.problems import RunFailed, Where
 class FileWorld(World):
     """A world from a file, with entities for its frames, bodies, joints and sensors; see World.from_file.
 
-    Runs have its sensors and autopilots, and the systems in step with it. Arguments of `run` differ in this:
-    sim_time_step is a multiple of the file's step, which is its default; start_timestamp is not allowed, because the
-    file gives it; db_path is where everything is recorded that a run of the file publishes; interactive has no effect:
-    the run ends after `max_ticks`. `build` has no batches; a row of its history has the components after the tick at
-    that time.
+    Runs include its sensors and autopilots, with the systems in lockstep. Some arguments of `run` differ: sim_time_step
+    must be a multiple of the file's step, which is the default; start_timestamp is not allowed, because the file gives
+    it; db_path records everything that a run of the file publishes; interactive has no effect: the run ends after
+    `max_ticks`. `build` has no batches; a row of its history has the components after the tick at that time.
 
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
-        compat: As for World; for bodies that systems move.
+        compat: As for World, for bodies that systems move.
 
     Attributes:
         source: The world.
@@ -90,7 +89,7 @@ class FileWorld(World):
             settings.run_time_step,
             Path(where.file or sys.argv[0] or "script.py"),
         )
-        # The session uses these; the other arguments are used here.
+        # The session uses these; the other arguments are used below.
         own = {"max_ticks": settings.max_ticks, "is_canceled": settings.is_canceled}
         beside = beside_file(self.source, replace(captured, settings=own), script)
         world = replace(beside, files=(*self.source.files, script))
@@ -116,7 +115,7 @@ class FileWorld(World):
 
 @contextmanager
 def _own_errors() -> Iterator[None]:
-    """Raise the error of a script itself, where a run failed of one."""
+    """Raise the original error of a script instead of the RunFailed that it caused."""
     try:
         yield
     except RunFailed as error:
@@ -124,7 +123,7 @@ def _own_errors() -> Iterator[None]:
 
 
 class FileLive:
-    """The state of systems beside a run of a world from a file, in the place of Live in an Exec.
+    """The state of systems beside a run of a world from a file, used instead of a Live in an Exec.
 
     Args:
         captured: The systems and the world.
@@ -141,11 +140,11 @@ class FileLive:
 
     @property
     def changing(self) -> tuple[str, ...]:
-        """All components: those that no system writes follow the run."""
+        """All components, because those that no system writes follow the run."""
         return tuple(self.program.start)
 
     def warm(self, ticks: int) -> None:
-        """Do nothing: the tick at the start has compiled the systems."""
+        """Do nothing: the tick at the start already compiled the systems."""
 
     def record(self, ticks: int) -> Mapping[str, Array]:
         """Run ticks, and return all components (ticks, n, *shape) after each of them."""

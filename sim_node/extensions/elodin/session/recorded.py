@@ -1,4 +1,4 @@
-"""Read the bag of a world in Python back: components as arrays and tables, with the bits that were recorded."""
+"""Reading of the bag of a world in Python: components as arrays and tables, bit for bit as recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_recording(path: str | Path) -> RecordedRun:
     """Open the bag of a world in Python. Use it in a `with` statement, or close it after use.
 
     Args:
-        path: The folder, or its file.
+        path: The folder of the bag, or its file.
 
     Returns:
         The recorded run.
@@ -50,7 +50,7 @@ def open_recording(path: str | Path) -> RecordedRun:
 
 
 class RecordedRun:
-    """A recorded run of a world in Python. `open_recording` makes it.
+    """A recorded run of a world in Python, opened by `open_recording`.
 
     Args:
         path: The folder, or its file, for messages.
@@ -58,9 +58,9 @@ class RecordedRun:
         about: The description of its components.
 
     Attributes:
-        start_us: Time of the start, microseconds since 1970.
+        start_us: Start time, microseconds since 1970.
         step: Time between two ticks, s.
-        record_every: Every how many ticks were recorded.
+        record_every: The number of ticks from one recorded tick to the next.
         components: The components by name.
     """
 
@@ -72,7 +72,7 @@ class RecordedRun:
             self.step = float(found["step"])
             tables = [_table(each) for each in found["components"]]
             self._topics = topics_of_tables(tables, found["constant"])
-            # The names of topics in the bag, where they are others.
+            # The names of topics in the bag, where they differ.
             self._names: dict[str, str] = dict(found.get("topics", {}))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BagError(f"{path}: attachment {COMPONENTS} is damaged: {error}") from None
@@ -84,7 +84,7 @@ class RecordedRun:
         return [f"{entity}.{table.name}" for table in self.components.values() for entity in table.entities]
 
     def values(self, component: str, entity: str) -> tuple[Stamps, Array]:
-        """Return a component of an entity at the times when it was recorded.
+        """Return the recorded values of a component of an entity, with their times.
 
         Args:
             component: The component.
@@ -101,13 +101,14 @@ class RecordedRun:
         return series
 
     def history(self, names: str | Iterable[str]) -> polars.DataFrame:
-        """Return components over time, as Exec.history does.
+        """Return components over time, like Exec.history.
 
         Args:
-            names: One or many of `entity.component`.
+            names: One or several names `entity.component`.
 
         Returns:
-            A column `time`, and one for each name. A component that was not recorded at each tick has its last value.
+            A column `time`, and one for each name. At ticks at which a component was not recorded, it has its last
+            value.
 
         Raises:
             EcsError: There is no such component.
@@ -141,7 +142,7 @@ class RecordedRun:
         self.close()
 
     def _series(self, names: list[str]) -> tuple[list[tuple[Stamps, Array]], Stamps]:
-        """Return times and values of `entity.component` each, and the times of all ticks."""
+        """Return the times and values of each `entity.component`, and the times of all ticks."""
         known = set(self.names)
         for name in names:
             if name not in known:
@@ -184,7 +185,7 @@ class RecordedRun:
         right = np.flatnonzero(sizes == topic.size)
         data = np.frombuffer(b"".join([messages[at] for at in right]), np.uint8).reshape(len(right), topic.size)
         fits = topic.fits(data)
-        # Entities that callbacks write at times of their own share /tf, each with messages of its own.
+        # Entities that callbacks write at their own times share /tf, but each has its own messages.
         if fits.sum() < len(messages) and not self.components[topic.component].external:
             raise BagError(f"{self._path}: {topic.topic.name}: a message is not one of {topic.component!r}")
         return stamps[right[fits]], topic.decode(data[fits])

@@ -1,4 +1,4 @@
-"""Record a world in Python to a rosbag2 folder: whole chunks of ticks at once, without an object for each message."""
+"""Recording of a world in Python to a rosbag2 folder, in whole chunks of ticks, without an object per message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def image_topic(camera: SensorCamera) -> Topic:
 
 
 def image_message(camera: SensorCamera, stamp_ns: int, frame: Pixels) -> bytes:
-    """Return a frame as the CDR of an Image, in the frame of the camera's entity."""
+    """Return the CDR encoding of a camera's frame as an Image, in the TF frame of the camera's entity."""
     width, height = camera.size
     return encode(
         _TYPE,
@@ -60,32 +60,32 @@ def image_message(camera: SensorCamera, stamp_ns: int, frame: Pixels) -> bytes:
     )
 
 
-# A chunk has the messages of a second, but at least so many bytes, and at most about CHUNK_BYTES.
+# A chunk has the messages of one second, but at least this many bytes, and at most about CHUNK_BYTES.
 MIN_CHUNK_BYTES = 128 * 1024
 
 Array = npt.NDArray[Any]
 
 
 class Recording:
-    """Records ticks of a compiled world. Each has /clock, /tf with all poses, and the components that are given.
+    """Records ticks of a compiled world: /clock, /tf with all poses, and the given components.
 
-    What is written is with the operating system as soon as a chunk is full: after a second of the world's time, or
-    128 KiB if these are more. Chunks do not depend on how many ticks are given at once, so equal runs give equal bags.
+    Data is passed to the operating system as soon as a chunk is full: after one second of simulated time, or 128 KiB if
+    that is more. Chunks do not depend on how many ticks are given at once, so equal runs give equal bags.
 
     Args:
         path: The folder, which must not exist.
         structure: The compiled world.
-        start_us: Time of the start, microseconds since 1970.
+        start_us: Start time, microseconds since 1970.
         step: Time between two ticks, s.
         record_every: Record only the ticks whose number is a multiple of this.
-        script: The file that made the world, stored in the bag.
+        script: The file that defines the world, stored in the bag.
         constant: Components that no system changes. Late subscribers receive their last values in a replay.
         cameras: Cameras, whose frames are recorded as sensor_msgs/Image.
-        reference: The frame that the poses of entities are in; None for the root.
+        reference: The frame in which the poses of entities are expressed; None for the root.
 
     Attributes:
         path: The folder.
-        count: Messages so far.
+        count: The number of messages in the files so far.
 
     Raises:
         BagError: The folder exists.
@@ -115,7 +115,7 @@ class Recording:
         tables = tables_of(structure, reference.name)
         self._topics = topics_of_tables(tables, self._constant)
         self._root = world_frame(tables, reference.name)
-        self._root_pose = np.concatenate([reference.pose[3:], reference.pose[:3]])  # as Elodin has poses
+        self._root_pose = np.concatenate([reference.pose[3:], reference.pose[:3]])  # in Elodin's order of poses
         self._rooted = False
         self._repeated = {table.name for table in tables if table.name == WORLD_POS and not table.external}
         self._known = {table.name: (len(table.entities), *table.shape) for table in tables}
@@ -128,13 +128,13 @@ class Recording:
         self._clock = ClockRows()
         self._layouts: dict[tuple[str, ...], tuple[RecordRows, list[ComponentTopic]]] = {}
         self._opened = False
-        # The ticks to be written: those of one set of components as arrays, and the records of earlier ones.
+        # The ticks to be written: the latest, with the same set of components, as arrays, and earlier ones as records.
         self._names: tuple[str, ...] | None = None
         self._arrays: dict[str, Array] = {}
         self._stamps = np.empty(0, np.int64)
         self._held, self._room = 0, 0
         self._records: list[MessageRecords] = []
-        # Topics of one entity, by its name and its row, and what is written to them at times of their own.
+        # Topics of a single entity, by its name and by its row, and the values written to them at their own times.
         self._own: dict[tuple[str, str | int], ComponentTopic] = {}
         for topic in self._topics:
             if len(topic.entities) == 1:
@@ -145,11 +145,11 @@ class Recording:
 
     @property
     def count(self) -> int:
-        """Messages in the bag's files so far."""
+        """The number of messages in the files of the bag so far."""
         return self._writer.count
 
     def open(self) -> None:
-        """Create the folder, if that has not happened yet. Raises BagError."""
+        """Create the folder, unless it was already created. Raises BagError."""
         if not self._opened:
             self._writer.open()
             self._opened = True
@@ -158,15 +158,15 @@ class Recording:
         """Record ticks.
 
         Args:
-            first_tick: Number of the first one; that of the state at the start is 0.
-            stamps_ns: Their times (T,), ns.
-            arrays: Components (T, n, *shape) by name: those that may change at each tick, and whatever else changed.
+            first_tick: Number of the first tick; the initial state has number 0.
+            stamps_ns: Times (T,) of the ticks, ns.
+            arrays: Components (T, n, *shape) by name: those that may change at each tick, and any others that changed.
                 Components of earlier calls keep their values.
 
         Raises:
             ValueError: A component is unknown, or its array does not fit.
             BagError: The folder cannot be created, or a time is negative.
-            RecordingStopped: The disk is full or failed. The bag has everything up to there.
+            RecordingStopped: The disk is full or failed. The bag has everything up to this point.
         """
         self.open()
         stamps = np.asarray(stamps_ns, np.int64)
@@ -200,7 +200,7 @@ class Recording:
             self._poses = np.array(arrays[WORLD_POS][-1])
 
     def write_at(self, component: str, entity: str | int, value: Any, stamp_ns: int) -> None:
-        """Record the value of one entity's component at a time of its own, which may be in the past.
+        """Record the value of one entity's component at a separate time, which may be in the past.
 
         Args:
             component: The component, whose metadata has `external_control`.
@@ -235,7 +235,7 @@ class Recording:
             self.flush()
 
     def truncate(self) -> None:
-        """Delete what is recorded so far. What is written next begins the bag anew. Raises RecordingStopped."""
+        """Delete everything recorded so far and restart the bag with the next write. Raises RecordingStopped."""
         self._held, self._names, self._poses, self._rooted = 0, None, None, False
         self._records.clear()
         self._writes.clear()
@@ -285,7 +285,7 @@ class Recording:
                 raise ValueError(f"component {name!r}: found {found}; {self._dtypes[name]} {needed} is needed")
 
     def _declared(self) -> dict[str, int]:
-        """Declare the topics. Return their channels, which count from 1."""
+        """Declare the topics. Return their channel numbers, from 1."""
         every = [*([] if self._root is None else [self._root]), *self._topics]
         topics: dict[str, Topic] = {CLOCK.name: CLOCK} | {each.topic.name: each.topic for each in every}
         for camera, picture in self._pictures.items():
@@ -299,7 +299,7 @@ class Recording:
         return {name: number for number, name in enumerate(topics, 1)}
 
     def _begin_segment(self, names: tuple[str, ...]) -> None:
-        """Begin ticks that have certain components."""
+        """Begin a segment of ticks with the same set of components."""
         self._end_segment()
         if names not in self._layouts:
             topics = [topic for topic in self._topics if topic.component in names]
@@ -315,7 +315,7 @@ class Recording:
             self._arrays = {name: np.empty((self._room, *self._known[name]), self._dtypes[name]) for name in names}
 
     def _end_segment(self) -> None:
-        """Turn the held ticks into records."""
+        """Convert the buffered ticks to records."""
         if not self._held or self._names is None:
             return
         rows, topics = self._layouts[self._names]
@@ -325,7 +325,7 @@ class Recording:
         self._records.append(rows.records([self._clock.encode(stamps), *messages], stamps.astype(np.uint64)))
 
     def _record(self, topic: ComponentTopic, stamps: npt.NDArray[np.int64], values: Array) -> None:
-        """Add messages of a topic at times of their own."""
+        """Add messages of a topic at separate times."""
         rows = RecordRows([(self._channels[topic.topic.name], topic.size)])
         self._records.append(rows.records([topic.encode(values, stamps)], stamps.astype(np.uint64)))
 

@@ -24,19 +24,19 @@ from sim_node.simulation.programs import ProgramFault, Supervisor
 from sim_node.text import did_you_mean
 from sim_node.world.model import World
 
-# Time until an interrupt that was dropped is raised again.
+# Delay until a dropped interrupt is raised again, s.
 AGAIN_S = 0.05
 
 
 class Ending:
-    """While entered, SIGINT and SIGTERM set `asked`.
+    """Context manager in which SIGINT and SIGTERM request the end of a run by setting `asked`.
 
-    They raise KeyboardInterrupt while `open` is set, because a function that waits, such as time.sleep, would go on
-    after the signal. A second request raises it anywhere. In another thread than the main one, signals are left alone.
+    While `open` is set they raise KeyboardInterrupt, because a blocking function such as time.sleep would otherwise
+    continue after the signal. A second request raises it anywhere. Outside the main thread, signals are left alone.
 
     Attributes:
         asked: Whether the end was requested.
-        open: Whether KeyboardInterrupt may be raised: user's functions run, or the run waits.
+        open: Whether KeyboardInterrupt may be raised, because a user's function runs or the run waits.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Ending:
         if self._handlers:
             sys.unraisablehook = self._unraisable
         for number, handler in self._handlers.items():
-            # None stands for a handler of another language's, which cannot be set from here.
+            # None stands for a handler that was not set by Python, which cannot be restored.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)  # type: ignore[arg-type]
 
     @property
@@ -73,10 +73,10 @@ class Ending:
         self.open = False
 
     def _lost(self, lost: sys.UnraisableHookArgs) -> None:
-        """Raise a KeyboardInterrupt again that hit where Python drops exceptions, such as in a collector of garbage."""
+        """Raise a KeyboardInterrupt again that Python dropped, for example in the garbage collector."""
         if lost.exc_type is KeyboardInterrupt:
             self.open = True
-            # Later, outside of what dropped it.
+            # Raise it later, outside the code that dropped it.
             again = threading.Timer(AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
             again.daemon = True
             again.start()
@@ -93,12 +93,12 @@ class Ending:
             raise KeyboardInterrupt
 
 
-# Time between two looks at whether a process is ready, s.
+# Time between two checks whether a process is ready, s.
 READY_LOOK_S = 0.02
 
-# Ticks without callbacks are computed in calls of about this time, s: a request to end waits for one of them.
+# Ticks without callbacks are computed in calls of about this duration, s. A request to end waits for the current call.
 CALL_S = 0.05
-# In real time, ticks of higher rates than this, 1/s, are computed in groups.
+# In real time, ticks at rates above this, Hz, are computed in groups.
 MAX_PACES = 200.0
 
 
@@ -109,12 +109,12 @@ class Run:
         captured: The world, and its callbacks.
         settings: How to run it.
         recipes: Processes to be run beside it.
-        sink: Makes what records it, given the time of the start in the recording, us; or None.
-        seen: Makes what its cameras see, if there are any.
+        sink: Makes the recorder, given the start time in the recording, us; None for no recording.
+        seen: Makes the world that its cameras see; None without cameras.
 
     Attributes:
         live: The state.
-        start_us: The time of the start, us.
+        start_us: The start time, us.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Run:
         self._pacing: Pacing | None = None
 
     def run(self) -> int:
-        """Run until the end. Returns the number of the tick after the last one.
+        """Run until the end. Return the number of the tick after the last one.
 
         Raises:
             EcsError: A process of a recipe cannot be started, or is not ready in time.
@@ -179,7 +179,7 @@ class Run:
             self._samples.frame(camera, stamp_us, frame)
 
     def _start_recipes(self, ending: Ending) -> None:
-        """Start the processes, each when those that it depends on are ready. Return when all are."""
+        """Start each process when its dependencies are ready. Return when all processes are ready."""
         waiting: dict[str, Callable[[], None]] = {}
         for recipe in _in_order(self._recipes):
             for name in recipe.depends_on:
@@ -218,7 +218,7 @@ class Run:
         return wait
 
     def _with_callbacks(self, ending: Ending) -> bool:
-        """Run tick by tick. Returns whether there were as many ticks as wanted."""
+        """Run tick by tick. Return whether the requested number of ticks was reached."""
         stepper, end, canceled = self._stepper, self.settings.max_ticks, self.settings.is_canceled
         pacing, samples = self._pacing, self._samples
         while end is None or stepper.tick < end:
@@ -236,7 +236,7 @@ class Run:
         return True
 
     def _alone(self, ending: Ending) -> bool:
-        """Run many ticks in a call. Returns whether there were as many ticks as wanted."""
+        """Run many ticks per call. Return whether the requested number of ticks was reached."""
         end, real = self.settings.max_ticks, self.settings.run_time_step
         group, stepper = 1, self._stepper
         if real is not None:
@@ -264,7 +264,7 @@ class Run:
         return True
 
     def _pause(self, ending: Ending) -> None:
-        """Wait for Ctrl-C, if someone is there to press it."""
+        """Wait for Ctrl-C if the run is interactive."""
         terminal = sys.stdin is not None and sys.stdin.isatty()
         if self.settings.interactive and self.settings.max_ticks is not None and terminal and ending.installed:
             if self._samples is not None:
@@ -276,7 +276,7 @@ class Run:
 
 
 def _in_order(recipes: Sequence[PyRecipe]) -> list[PyRecipe]:
-    """Return recipes so that each comes after those that it depends on. Raises EcsError."""
+    """Sort recipes so that each follows its dependencies. Raises EcsError."""
     named = {each.name(): each for each in recipes}
     for each in recipes:
         for name in each.depends_on:

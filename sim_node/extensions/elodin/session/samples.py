@@ -1,4 +1,4 @@
-"""What is recorded of a run: the components of its ticks, gathered to chunks, and what callbacks write."""
+"""The recorded data of a run: the components of its ticks, gathered into chunks, and the writes of callbacks."""
 
 from __future__ import annotations
 
@@ -18,38 +18,39 @@ from sim_node.extensions.elodin.session.settings import RunSettings
 
 
 class SampleSink(Protocol):
-    """What records a run. See `sim_node.extensions.elodin.session.recording.Recording`."""
+    """A recorder of a run. See `sim_node.extensions.elodin.session.recording.Recording`."""
 
     def write(self, first_tick: int, stamps_ns: npt.NDArray[np.int64], arrays: Mapping[str, Array]) -> None:
         """Record components (T, n, *shape) by name, as they are before some ticks."""
 
     def write_at(self, component: str, entity: int, value: Array, stamp_ns: int) -> None:
-        """Record a value of a component that only callbacks write, of the entity of a row."""
+        """Record a value of a component that only callbacks write, for the entity in a row."""
 
     def write_frame(self, camera: SensorCamera, stamp_ns: int, frame: Pixels) -> None:
         """Record a frame of a camera."""
 
     def truncate(self) -> None:
-        """Discard what was recorded."""
+        """Discard everything recorded so far."""
 
     def flush(self) -> None:
-        """Write what was given so far to the disk."""
+        """Write everything received so far to the disk."""
 
     def close(self) -> None:
         """End the recording."""
 
 
 class Samples:
-    """The components of a run, gathered to chunks of ticks for a sink.
+    """The components of a run, gathered into chunks of ticks for a sink.
 
-    Every tick has those that ticks change, and those that callbacks have written so far. The state after tick k is the
-    one before tick k + 1, and has its time. Components with the metadata `external_control` are recorded as they are
-    written. Times of bags are none before 1970: of a run that starts before, they count from the start.
+    Each tick has the components that ticks change, and those that callbacks have written so far. The state after tick k
+    is the state before tick k + 1 and has the time of the latter. Components with the metadata `external_control` are
+    recorded as they are written. Bags cannot have times before 1970: if a run starts earlier, its times count from
+    the start.
 
     Args:
         live: The state of the run.
-        start_us: The time of the start, us.
-        sink: Makes what records it, given the time of the start in the recording, us.
+        start_us: The start time, us.
+        sink: Makes the recorder, given the start time in the recording, us.
     """
 
     def __init__(self, live: Live, start_us: int, sink: Callable[[int], SampleSink]) -> None:
@@ -60,7 +61,7 @@ class Samples:
         self._own = {name for name, component in program.structure.components.items() if is_own(component)}
         self._names = [name for name in program.changing if name not in self._own]
         self._outside = 0
-        # Ticks that were gathered: the first of them, and how many.
+        # The first of the gathered ticks, and their number.
         self._first = self._count = 0
         self._rows: dict[str, list[Array]] = {}
         self._truncated = False
@@ -88,11 +89,11 @@ class Samples:
             self.flush()
 
     def chunk(self, tick: int, values: Mapping[str, Array]) -> None:
-        """Record the components (T, n, *shape) before a tick and those that follow it."""
+        """Record the components (T, n, *shape) before each of T ticks, beginning with a given tick."""
         self._write(tick, len(next(iter(values.values()))), {name: values[name] for name in self._names})
 
     def written(self, pair: ComponentPair, stamp_us: int, value: Array) -> None:
-        """Record what a callback wrote to a component of external control."""
+        """Record a value that a callback wrote to a component with `external_control`."""
         self._sink.write_at(pair.component, pair.row, value, (stamp_us + self._later_us) * 1000)
 
     def frame(self, camera: SensorCamera, stamp_us: int, frame: Pixels) -> None:
@@ -100,12 +101,12 @@ class Samples:
         self._sink.write_frame(camera, (stamp_us + self._later_us) * 1000, frame)
 
     def truncate(self) -> None:
-        """Discard what was recorded."""
+        """Discard everything recorded so far."""
         self._count, self._rows, self._truncated = 0, {}, True
         self._sink.truncate()
 
     def flush(self) -> None:
-        """Pass on what was gathered."""
+        """Pass the gathered ticks to the sink."""
         if self._count:
             self._write(self._first, self._count, {name: np.stack(arrays) for name, arrays in self._rows.items()})
             self._count, self._rows = 0, {}
@@ -122,13 +123,13 @@ class Samples:
 
 
 def recording(captured: Captured, settings: RunSettings, script: str, start_us: int) -> SampleSink:
-    """Return the recording of a run, which is imported only when there is one.
+    """Return the recorder of a run, whose module is imported only here.
 
     Args:
         captured: The world.
-        settings: How it is run.
-        script: The file that runs it, which is stored with the recording.
-        start_us: The time of the start, us.
+        settings: The settings of the run.
+        script: The file that runs it, which is stored in the recording.
+        start_us: The start time, us.
     """
     from sim_node.extensions.elodin.session.recording import Recording
 

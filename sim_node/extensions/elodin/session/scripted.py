@@ -1,4 +1,4 @@
-"""Sessions of worlds in Python: what they use of the arguments of World.run, and what they do not."""
+"""Sessions of worlds in Python: which arguments of World.run they use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.session.run_parts import Attendant
 from sim_node.simulation import Simulation, Sink, Snapshot
 from sim_node.simulation.programs import Supervisor
 
-# Arguments that only a run of the script itself uses.
+# Arguments that are used only if the script itself is run.
 _ONLY_OF_SCRIPTS = ("run_time_step", "default_playback_speed", "db_path", "log_level", "record_every")
 
 
@@ -24,10 +24,10 @@ class Scripted(Attendant):
     Args:
         of: The world in Python.
         simulation: Its simulation.
-        shown: Whether a viewer shows it. An interactive script then goes on after `max_ticks`.
+        shown: Whether a viewer shows it. An interactive script then continues after `max_ticks`.
 
     Attributes:
-        notes: Sentences about what has no effect.
+        notes: Sentences about arguments without an effect.
     """
 
     def __init__(self, of: PythonWorld, simulation: Simulation, shown: bool = False) -> None:
@@ -53,11 +53,11 @@ class Scripted(Attendant):
             self.notes.append(f"{script}: {', '.join(unused)} of run() has no effect here, only in `python {script}`")
 
     def sinks(self, stop: Callable[[], None]) -> tuple[Sink, ...]:
-        """Return what asks the script at each published tick whether the run is canceled, and stops it."""
+        """Return a sink that, at each published tick, asks the script whether to cancel the run, and stops it."""
         return () if self._is_canceled is None else (_Canceled(self._is_canceled, stop),)
 
     def let_stop(self, programs: Supervisor) -> None:
-        """Let `stop_recipes` of the script's callbacks end programs."""
+        """Make `stop_recipes` of the script's callbacks end the programs of a supervisor."""
         for engine in self._engines:
             engine.stop_recipes = programs.ask_to_end
 

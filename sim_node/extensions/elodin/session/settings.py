@@ -1,4 +1,4 @@
-"""The arguments of World.run and World.build: their checks, and their names in other versions of the API."""
+"""The arguments of World.run and World.build: validation, and their names in other versions of the API."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import Where
 
 LOG_LEVELS = ("error", "warn", "info", "debug", "trace")
-# Names of later versions of the API: they replace sim_time_step and run_time_step, and thin what is recorded.
+# Names in later versions of the API: they replace sim_time_step, run_time_step and record_every.
 LATER = ("simulation_rate", "generate_real_time", "telemetry_rate")
-# How far ticks between two recorded ones may be from a whole number.
+# Tolerance of the ratio of tick rate to telemetry rate, which must be a whole number.
 WHOLE = 1e-9
-# Accepted, because scripts pass them, and why they have no effect.
+# Arguments that are accepted because scripts pass them, and why they have no effect.
 WITHOUT_EFFECT = {
     "backend": "steps are compiled by JAX",
     "iree_flags": "steps are compiled by JAX",
@@ -35,16 +35,16 @@ class RunSettings:
 
     Attributes:
         sim_time_step: The time between two ticks, s.
-        run_time_step: The real time between two ticks, s; None for as fast as possible.
+        run_time_step: The wall time between two ticks, s; None for as fast as possible.
         default_playback_speed: Speed at which a viewer plays the run; 1 is real time.
-        max_ticks: How many ticks to run; None for no end.
+        max_ticks: The number of ticks to run; None for no limit.
         optimize: No effect: steps are always optimized.
         is_canceled: Called before each tick; the run ends when it returns True. Or None.
-        db_path: The folder of the bag that is recorded, or None.
+        db_path: The folder of the recorded bag, or None.
         interactive: Whether a run in a terminal pauses after `max_ticks`, until Ctrl-C, instead of ending.
-        start_timestamp: The time of the start, us; None for now.
-        log_level: The least severe messages that are printed.
-        record_every: Only every so many ticks are recorded.
+        start_timestamp: The start time, us; None for now.
+        log_level: The lowest severity of messages that are printed.
+        record_every: Record only every N-th tick.
     """
 
     sim_time_step: float = 1 / 120
@@ -60,7 +60,7 @@ class RunSettings:
     record_every: int = 1
 
     def say(self, level: str, text: str) -> None:
-        """Print a message of a level, if it is severe enough."""
+        """Print a message if its level is severe enough."""
         if LOG_LEVELS.index(level) <= LOG_LEVELS.index(self.log_level):
             print(text, file=sys.stderr, flush=True)
 
@@ -73,8 +73,8 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     """Check arguments.
 
     Args:
-        given: Arguments of the names of Settings; None for the default where None has no meaning.
-        later: Arguments of other names.
+        given: Arguments by the names of RunSettings; None for the default where None has no other meaning.
+        later: Arguments with other names.
         where: The line of the call.
         method: The name of the method, for messages.
 
@@ -120,7 +120,7 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     return settings
 
 
-# Each returns a value as it is kept, or raises ValueError.
+# Each function returns the validated value, or raises ValueError.
 
 
 def _positive(value: Any) -> float:

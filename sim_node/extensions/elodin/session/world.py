@@ -44,16 +44,16 @@ Step = Callable[[State], dict[str, Any]]
 
 
 def step_function(program: CompiledProgram) -> tuple[Step, dict[str, Any]]:
-    """Return one tick of a program as a pure, compiled function of its state, and the state at the start.
+    """Return one tick of a program as a pure, compiled function of its state, and the initial state.
 
-    States are arrays (n, *shape) by the names of components.
+    States are arrays (n, *shape) by component name.
     """
     return jax.jit(program.step), {name: jnp.asarray(array) for name, array in program.start.items()}
 
 
 @jax.tree_util.register_pytree_node_class
 class JaxSim:
-    """The state of a world, and its step. As a pytree, its leaves are the components.
+    """The state of a world, and its step function. The leaves of the pytree are the components.
 
     Args:
         structure: The structure of the world.
@@ -61,7 +61,7 @@ class JaxSim:
         state: The state.
 
     Attributes:
-        state: Arrays (n, *shape) by the names of components.
+        state: Arrays (n, *shape) by component name.
     """
 
     def __init__(self, structure: ComponentStructure, step: Step, state: State) -> None:
@@ -73,21 +73,21 @@ class JaxSim:
         """Advance by ticks.
 
         Args:
-            max_steps: How many ticks.
+            max_steps: The number of ticks.
         """
         for _ in range(max_steps):
             self.state = self._step(self.state)
             self._ticks += 1
 
     def get_state(self, component_name: str | None = None, entity_name: str | None = None) -> Any:
-        """Return the state, a component (n, *shape) of all entities, or that of one entity.
+        """Return the state, a component (n, *shape) of all entities, or a component of one entity.
 
         Args:
-            component_name: A component, or None for all of them by name.
-            entity_name: An entity, or None for all of them.
+            component_name: A component, or None for all components by name.
+            entity_name: An entity, or None for all entities.
 
         Returns:
-            Arrays (n, *shape) by the names of components, an array (n, *shape), or an array (*shape).
+            Arrays (n, *shape) by component name, an array (n, *shape), or an array (*shape).
 
         Raises:
             KeyError: There is no such component or entity; the message has the nearest name.
@@ -120,7 +120,7 @@ class JaxSim:
         self.state = {**self.state, component_name: array.at[row].set(value.astype(array.dtype))}
 
     def get_tick_count(self) -> int:
-        """Return how many ticks this object has run."""
+        """Return the number of ticks that this object has run."""
         return self._ticks
 
     def print_dictionary(self) -> None:
@@ -140,7 +140,7 @@ class JaxSim:
 
     @classmethod
     def tree_unflatten(cls, aux: Any, leaves: tuple[Any, ...]) -> JaxSim:
-        """Return the object of components, for JAX.
+        """Return the object from components, for JAX.
 
         Args:
             aux: The structure of the world, its step and the names of its components, from `tree_flatten`.
@@ -157,27 +157,27 @@ class JaxSim:
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
 
 
-# Words of a script's command line for which Elodin does not run the world.
+# Subcommands of a script's command line with which Elodin does not run the world.
 OTHER_WORDS = ("plan", "components", "bench", "params")
 
 
 class World(Scenery):
-    """A world written in Python: entities with components, and what is run beside them.
+    """A world written in Python: entities with components, and the processes that run beside them.
 
     Args:
         frame: The axes of the world: "ENU" (x east, y north, z up), "NED" (north, east, down) or "ECEF".
-        compat: "elodin" for the numbers of Elodin 0.16, whose equations of motion and integrators are less exact.
-        origin: Where the tree of frames begins on Earth: latitude and longitude (degrees), height above the ellipsoid
-            (m). In ECEF by default 0, 0, 0.
+        compat: "elodin" to reproduce Elodin 0.16, whose equations of motion and integrators are less exact.
+        origin: Geodetic position of the root of the frame tree: latitude and longitude (degrees), height above the
+            ellipsoid (m). In ECEF, the default is 0, 0, 0.
 
     Attributes:
         recipes: Processes that `run` starts.
-        reference: The frame that the poses of entities are in: the root, `map_ned` or `earth`.
+        reference: The frame in which the poses of entities are expressed: the root, `map_ned` or `earth`.
         origin: The origin, or None.
-        source: The world of a file that it is beside, or None.
+        source: The world from a file that the systems run beside, or None.
 
     Raises:
-        EcsError: The frame or the compatibility is unknown, or the origin is none.
+        EcsError: The frame or `compat` is unknown, or the origin is invalid.
     """
 
     source: ParsedWorld | None = None
@@ -202,7 +202,7 @@ class World(Scenery):
 
     @staticmethod
     def _checked(origin: Sequence[float], where: Where) -> tuple[float, float, float]:
-        """Return an origin. Raises EcsError."""
+        """Check and return an origin. Raises EcsError."""
         if len(origin) != len(ORIGIN_RANGES):
             raise EcsError(f"origin: found {origin!r}; {', '.join(ORIGIN_RANGES)} are needed", where, "World")
         for number, (name, (low, high)) in zip(origin, ORIGIN_RANGES.items(), strict=True):
@@ -212,13 +212,13 @@ class World(Scenery):
 
     @staticmethod
     def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:
-        """Return a world from a file: its frames, bodies, joints and sensors are entities of the same names.
+        """Return a world from a file: its frames, bodies, joints and sensors are entities with the same names.
 
-        MuJoCo moves its bodies; systems read them, push them, and set targets of joints. See docs/worlds-in-python.md.
+        MuJoCo moves its bodies. Systems read them, apply forces, and set joint targets. See docs/worlds-in-python.md.
 
         Args:
             world: A World, a path, a package:// URI, or the name of a shipped world.
-            compat: As for World; for bodies that systems move.
+            compat: As for World, for bodies that systems move.
 
         Returns:
             The world, with these entities.
@@ -226,7 +226,7 @@ class World(Scenery):
         Raises:
             WorldError: The world is invalid.
         """
-        # By its name: it is a World itself, and its module imports this one.
+        # Imported by name, because its module imports this one.
         made: World = import_module("sim_node.extensions.elodin.session.file_world").FileWorld(world, compat)
         return made
 
@@ -253,7 +253,7 @@ class World(Scenery):
         """Add an entity.
 
         Args:
-            archetypes: One or many.
+            archetypes: One or several archetypes.
             name: Its name, unique in the world; by default a number. Components are also found by it in snake case.
             id: Its number, or another name by which its components are known.
 
@@ -268,7 +268,7 @@ class World(Scenery):
         return super().spawn(archetypes, name, id)
 
     def recipe(self, recipe: PyRecipe) -> None:
-        """Add a process that `run` starts, and ends with the run. The option --no-s10 of the script prevents it.
+        """Add a process that `run` starts, and that ends with the run. The script's option --no-s10 disables it.
 
         Args:
             recipe: The process, such as s10.PyRecipe.process(...).
@@ -305,30 +305,30 @@ class World(Scenery):
         record_every: int = 1,
         **later: Any,
     ) -> None:
-        """Run the world, until `max_ticks`, Ctrl-C, SIGTERM, or `is_canceled`.
+        """Run the world until `max_ticks`, Ctrl-C, SIGTERM, or `is_canceled`.
 
         In each tick, `pre_step` is called first, then the systems run, then `post_step` is called. An exception in one
         of them ends the run, and is raised here.
 
         Args:
-            system: The systems, as one, or a list; None for none.
+            system: The system, or a list of systems; None for none.
             sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
-            run_time_step: The real time between two ticks, s; None for as fast as possible.
+            run_time_step: The wall time between two ticks, s; None for as fast as possible.
             default_playback_speed: The speed at which a viewer plays the run.
-            max_ticks: How many ticks to run; None for no end.
+            max_ticks: The number of ticks to run; None for no limit.
             optimize: No effect: steps are always optimized.
             is_canceled: Called before each tick; the run ends when it returns True.
             pre_step: Called before each tick with its number, from 0, and a StepContext.
             post_step: Called after each tick.
-            db_path: A folder for a recording, a bag of ROS 2; by default that of the environment variable
-                ELODIN_DB_PATH, which runs of campaigns have; without either, there is no recording.
-            interactive: Whether to pause after `max_ticks`, until Ctrl-C. Only where standard input is a terminal:
-                a script in a pipe or a test ends.
-            start_timestamp: The time of the start, us since 1970; None for now.
+            db_path: A folder for a recording, a ROS 2 bag; by default that of the environment variable ELODIN_DB_PATH,
+                which is set for runs of campaigns. Without either, nothing is recorded.
+            interactive: Whether to pause after `max_ticks` until Ctrl-C. This applies only if standard input is a
+                terminal: a script in a pipe or a test ends.
+            start_timestamp: The start time, us since 1970; None for now.
             log_level: `error`, `warn`, `info` (the default), `debug` or `trace`.
-            record_every: Only every so many ticks are recorded.
-            **later: Names of other versions: simulation_rate, 1/s; generate_real_time; telemetry_rate, 1/s; backend and
-                iree_flags, which have no effect.
+            record_every: Record only every N-th tick.
+            **later: Arguments of other versions: simulation_rate, Hz; generate_real_time; telemetry_rate, Hz; backend
+                and iree_flags, which have no effect.
 
         Raises:
             EcsError: An argument is unknown or not allowed, or a system does not fit the world.
@@ -361,7 +361,7 @@ class World(Scenery):
 
     @property
     def _step_s(self) -> float:
-        """The time between two ticks for which none is asked, s."""
+        """The default time between two ticks, s."""
         return 1 / 120
 
     def build(
@@ -378,15 +378,15 @@ class World(Scenery):
         """Compile the world, to be run tick by tick.
 
         Args:
-            system: The systems, as one, or a list; None for none.
+            system: The system, or a list of systems; None for none.
             sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
             run_time_step: No effect: an Exec runs as fast as possible.
             default_playback_speed: The speed at which a viewer plays the run.
             max_ticks: No effect: the number of ticks is an argument of Exec.run.
             optimize: No effect: steps are always optimized.
-            batch: Values at the start of many worlds that are run at once: for each name `entity.component` as many
-                values as worlds, (batch, *shape).
-            **later: Names of other versions, as of `run`; db_path has no effect.
+            batch: Initial values (batch, *shape) of many worlds that run at once, by name `entity.component`, with one
+                value for each world.
+            **later: Arguments of other versions, as in `run`; db_path has no effect.
 
         Returns:
             The compiled world, before its first tick.
@@ -410,7 +410,7 @@ class World(Scenery):
         """Compile the world to data and one pure function.
 
         Args:
-            system: The systems, as one, or a list; None for none.
+            system: The system, or a list of systems; None for none.
             sim_time_step: The time between two ticks, s; by default 1/120, or the step of the file.
 
         Returns:
@@ -423,14 +423,14 @@ class World(Scenery):
         return compiled(self, system, step, NUMERICS[self.compat or ""]())
 
     def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> tuple[Step, dict[str, Any]]:
-        """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the state at the start.
+        """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the initial state.
 
         Args:
-            system: The systems, as one, or a list; None for none.
+            system: The system, or a list of systems; None for none.
             sim_time_step: The time between two ticks, s.
 
         Returns:
-            The function and the state. States are arrays (n, *shape) by the names of components.
+            The function and the state. States are arrays (n, *shape) by component name.
 
         Raises:
             EcsError: A system does not fit the world.
@@ -438,12 +438,12 @@ class World(Scenery):
         return step_function(self.program(system, sim_time_step))
 
     def to_jax(self, system: Any, sim_time_step: float = 1 / 120, **later: Any) -> JaxSim:
-        """Return the world as a pytree of JAX that runs tick by tick.
+        """Return the world as a JAX pytree that runs tick by tick.
 
         Args:
-            system: The systems, as one, or a list; None for none.
+            system: The system, or a list of systems; None for none.
             sim_time_step: The time between two ticks, s.
-            **later: simulation_rate, 1/s, replaces sim_time_step. Accepted without effect: run_time_step, max_ticks,
+            **later: simulation_rate, Hz, replaces sim_time_step. Accepted without effect: run_time_step, max_ticks,
                 default_playback_speed, generate_real_time, telemetry_rate, backend and iree_flags.
 
         Returns:
@@ -463,7 +463,7 @@ class World(Scenery):
         return {name: number for number, name in enumerate(self.tables())}
 
     def discover_components(self) -> dict[str, Any]:
-        """Return a description of all components and entities, of plain types, for JSON."""
+        """Return a description of all components and entities in plain types, for JSON."""
         return described(self)
 
 
@@ -479,5 +479,5 @@ def _seen(captured: capture.Captured, where: Where) -> ParsedWorld:
     return world
 
 
-# As Elodin calls what its World is made of.
+# The name of the base of World in Elodin.
 WorldBuilder = World
