@@ -94,7 +94,7 @@ class TopicNumbers:
             The number of the topic.
 
         Raises:
-            UnknownType: The definition of the type is not known.
+            UnknownMessageType: The definition of the type is not known.
             ValueError: The topic has another type already.
         """
         if reason := self.refuses(name, topic.type):

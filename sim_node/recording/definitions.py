@@ -34,7 +34,7 @@ class MessageDefinition(NamedTuple):
 
 @lru_cache(MAX_KEPT)
 def definition_of(type: str) -> MessageDefinition:
-    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownType."""
+    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownMessageType."""
     store = _store()
     if type not in store.fielddefs:
         installed = installed_definition(type)
@@ -48,7 +48,7 @@ def definition_of(type: str) -> MessageDefinition:
 def definition_here(type: str) -> MessageDefinition:
     """Return the definition of package/msg/Name as installed, which publishers here use, or else in ROS 2 Jazzy.
 
-    Raises UnknownType.
+    Raises UnknownMessageType.
     """
     return installed_definition(type) or definition_of(type)
 

@@ -169,7 +169,7 @@ class Recorder:
             Records one message: its time (ns) and its CDR.
 
         Raises:
-            UnknownType: The definition of the type is not known.
+            UnknownMessageType: The definition of the type is not known.
             ValueError: The topic has another type already.
         """
         name = self._resolve(topic.name)

@@ -80,7 +80,7 @@ class FoxgloveServer:
         self.url = f"ws://{HOST}:{self._server.port}"
 
     def advertise(self, topic: Topic) -> Send:
-        """Return a function that sends on a topic. A definition that is not known raises UnknownType."""
+        """Return a function that sends on a topic. A definition that is not known raises UnknownMessageType."""
         return self.channel(self._resolve(topic.name), topic.type, definition_of(topic.type).text, topic.qos.latched)
 
     def withdraw(self, topic: Topic) -> None:

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from sim_node.simulation import Simulation
 from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world import Body, Geometry, Inertial, Physics, TimeGrid, World, WorldError, lay_out
+from sim_node.world import Body, Geometry, Inertial, Physics, TimeGrid, World, WorldError, WorldWarning, lay_out, loads
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Force, Gusts, Wind
 
 MS = 1_000_000
@@ -439,3 +439,27 @@ def test_a_shape_with_a_mass_may_be_pushed_too() -> None:
     crate = Body("ball", "map", "free", geometry=(Geometry("box", np.array([0.1, 0.2, 0.3]), MASS),))
     simulation = run(ConstantForce("ball", np.array([1.0, 0, 0])), bodies=(crate,), seconds=1.0)
     np.testing.assert_allclose(pose_of(simulation)[:3], [0.5 / MASS, 0, 0], atol=1e-12)
+
+
+REPLACED = """
+time: {{step: 0.01}}
+physics: {{integrator: {integrator}, timestep: 0.01, gravity: [0, 0, 0]}}
+bodies:
+  - name: ball
+    joint: {{type: free, q: [0, 0, 5, 0, 0, 0, 1], qd: [8, 0, 0, 0, 3, 0]}}
+    geometry: [{{sphere: 0.1, mass: 2}}]
+  - {{name: wheel, joint: {{type: hinge, axis: [0, 0, 1]}}, geometry: [{{sphere: 0.1, mass: 1}}]}}
+actuators: [{{joint: wheel, type: velocity, target: 1, damping: 1.0e+6, implicit: true}}]
+forces: [{{type: drag, body: ball, linear: [5, 5, 5], quadratic: [1, 1, 1]}}]
+"""
+
+
+def test_a_force_is_evaluated_as_the_integrator_needs_that_replaces_another() -> None:
+    """rk4 is replaced by implicitfast because of the actuator, and then is implicitfast in everything."""
+    with pytest.warns(WorldWarning, match="implicit actuators are integrated by implicitfast instead of rk4"):
+        replaced = Simulation(loads(REPLACED.format(integrator="rk4")))
+    stated = Simulation(loads(REPLACED.format(integrator="implicitfast")))
+    for each in (replaced, stated):
+        each.run(1.0)
+    assert 0.1 < stated.bodies["ball"].pose[0] < 8.0
+    assert pose_of(replaced).tobytes() == pose_of(stated).tobytes()

@@ -65,6 +65,21 @@ def test_triggers_have_their_times() -> None:
     assert [at for name, at in times(run) if name == "again"] == [1.0, 2.0, 3.0]
 
 
+def test_nothing_happens_after_until_with_its_delay_either() -> None:
+    run = run_of(
+        f"""
+  - {{name: pushed, at: 1, {PUSH}}}
+  - {{name: at, at: 2, delay: 1.5, until: 3, do: {{pause: }}}}
+  - {{name: between, between: [2, 2.1], delay: 1.5, until: 3, do: {{pause: }}}}
+  - {{name: every, every: 1, delay: 0.5, until: 3, do: {{pause: }}}}
+  - {{name: when, when: x(ball) > 1 m, delay: 1.5, until: 3, do: {{pause: }}}}
+  - {{name: after, after: pushed, delay: 2.5, until: 3, do: {{pause: }}}}
+"""
+    )
+    run.run(5.0)
+    assert times(run) == [("pushed", 1.0), ("every", 1.5), ("every", 2.5)]
+
+
 def test_a_condition_that_holds_again_does_nothing_unless_it_may() -> None:
     swing = """
   - {every: 1, times: 4, do: {set: {what: [ball], pose: [2, 0, 0]}}}

@@ -93,6 +93,7 @@ def test_its_skin_is_drawn_as_it_is_bound_and_moves_as_a_whole(tmp_path: Path) -
         ('<animation name="a"><filename>walk.dae</filename></animation>', "without its animation"),
         (HAT.format('<collision name="c"><geometry><sphere/></geometry></collision>'), "an actor touches nothing here"),
         (HAT.format('<sensor name="s" type="imu"/>'), "an actor has no sensors here"),
+        (WALK.replace("<script>", "<script><auto_start>false</auto_start>"), "moves from the start of a run"),
     ],
 )
 def test_what_is_not_drawn_is_said(tmp_path: Path, inside: str, message: str) -> None:

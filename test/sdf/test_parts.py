@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node import Simulation
-from sim_node.world import WorldError, loads
+from sim_node.world import WorldError, WorldWarning, loads
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.transmissions import Transmission
@@ -221,6 +221,18 @@ class TestSensors:
         """Return the one sensor of a link."""
         world = "<spherical_coordinates><latitude_deg>47</latitude_deg></spherical_coordinates>"
         return read(model(f'<link name="l">{MASS}{text}</link>'), world).sensors[0]
+
+    @pytest.mark.parametrize(
+        ("key", "told"), [("mean", "the mean of a noise"), ("bias_mean", "mean of a noise's bias")]
+    )
+    def test_means_of_noise_are_said_to_be_zero(self, key: str, told: str) -> None:
+        noise = f'<noise type="gaussian"><stddev>0.1</stddev><{key}>0.3</{key}></noise>'
+        with pytest.warns(WorldWarning, match=f"{told} is treated as 0"):
+            loads(
+                '<sdf version="1.12"><world name="w"><model name="m"><link name="l"><sensor name="s" type="imu">'
+                f"<imu><angular_velocity><x>{noise}</x></angular_velocity></imu></sensor></link></model></world></sdf>",
+                ".sdf",
+            )
 
     def test_a_drifting_bias_has_the_deviation_of_gazebos(self) -> None:
         noise = (

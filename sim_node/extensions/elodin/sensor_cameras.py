@@ -193,7 +193,7 @@ class CameraFrames:
         self._cameras, self._live, self._world, self._on_frame = cameras, live, world, on_frame
         self._stage: _Stage | None = None
         # The time of the next frame of each camera with a rate, us.
-        self._due: dict[str, float] = {name: 0.0 for name, each in cameras.items() if each.fps is not None}
+        self._due: dict[str, float | None] = {name: None for name, each in cameras.items() if each.fps is not None}
         self._kept: dict[str, deque[tuple[int, Pixels]]] = {
             name: deque(maxlen=max(1, min(KEPT, KEPT_BYTES // camera.frame_size))) for name, camera in cameras.items()
         }
@@ -227,10 +227,10 @@ class CameraFrames:
     def expose(self, stamp_us: int) -> None:
         """Render the cameras with a frame due at a time, us, at the current state. Raises RuntimeError."""
         for name, due in self._due.items():
-            if stamp_us + 0.5 >= due:
+            if due is None or stamp_us + 0.5 >= due:
                 self.render([name], stamp_us)
                 period = 1e6 / (self._cameras[name].fps or 1.0)
-                self._due[name] = max(due, stamp_us - period) + period
+                self._due[name] = (stamp_us if due is None else max(due, stamp_us - period)) + period
 
     def message(self, name: str, stamp_us: int | None = None) -> Pixels | None:
         """Return the latest frame of a camera up to a time, us, or None if there is none. Raises RuntimeError."""
@@ -241,7 +241,7 @@ class CameraFrames:
 
     def clear(self) -> None:
         """Discard all frames."""
-        self._due = dict.fromkeys(self._due, 0.0)
+        self._due = dict.fromkeys(self._due, None)
         for kept in self._kept.values():
             kept.clear()
 

@@ -311,6 +311,7 @@ class Stepper:
         self.tick = tick
         self._ticked = self.stamp(max(tick - 1, 0))
         self._forget()
+        self.frames.clear()
         self.empty = set()
 
     def last_time(self, pair: ComponentPair) -> int:

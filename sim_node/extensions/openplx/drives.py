@@ -242,10 +242,11 @@ class ModelDrives:
         if not shafts or None in shafts:
             raise Ignored(f"{with_article(of.kind)} is not between shafts of the model")
         coefficients = law.coefficients or (1.0, -1.0)
-        needed = len(law.coefficients) if law.coefficients else None
-        if needed is not None and needed != len(shafts):
+        needed = [len(coefficients)] if law.coefficients else [1, 2]
+        if len(shafts) not in needed:
+            allowed = " or ".join(map(str, needed))
             raise Fault(
-                line_of(of, "connectors"), f"{with_article(of.kind)} has {needed} connectors, found {len(shafts)}"
+                line_of(of, "connectors"), f"{with_article(of.kind)} has {allowed} connectors, found {len(shafts)}"
             )
         return tuple((str(shaft), factor) for shaft, factor in zip(shafts, coefficients, strict=False))
 
@@ -257,7 +258,7 @@ class ModelDrives:
             self.transmissions.append(Transmission(name, terms, held=law.held and enabled, place=place))
         if law.held and not enabled:
             self._note(of, f"{with_article(of.kind)} that is not enabled couples nothing; it is ignored")
-        if law.lock is not None:
+        if law.lock is not None and enabled:
             between = ((terms[-2][0], 1.0), (terms[-1][0], -1.0))
             self.transmissions.append(Transmission(f"{name}/lock", between, held=False, place=place))
             self.actuators.append(Actuator(f"{name}/lock", name=name, place=place, **law.lock))

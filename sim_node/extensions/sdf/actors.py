@@ -88,7 +88,8 @@ def _motion(reading: SdfReading, actor: Element) -> Motion:
     if script is not None:
         start = max(_nanoseconds(reading, script, "delay_start"), 0)
         rows = [(time + start, pose) for time, pose in rows]
-        reading.flag(script, "auto_start", default=True)
+        if not reading.flag(script, "auto_start", default=True):
+            reading.approximate(script, "an actor that does not start by itself moves from the start of a run")
     return Motion(
         frame_name(actor.get("name")),
         FIXED_FRAME,

@@ -63,7 +63,8 @@ def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False)
         ]
         if reading.number(noise, "mean", default=0.0):
             reading.approximate(noise, "the mean of a noise is treated as 0")
-        reading.number(noise, "bias_mean", default=0.0)
+        if reading.number(noise, "bias_mean", default=0.0):
+            reading.approximate(noise, "the mean of a noise's bias is treated as 0")
         rows.append(values if kind != "none" else [0.0] * 5)
     table = np.array(rows)
     if not np.isfinite(table).all() or not table.any():

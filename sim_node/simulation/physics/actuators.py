@@ -98,7 +98,7 @@ def check_damping(model: mujoco.MjModel, world: World) -> None:
         index = model.actuator(name_of(actuator)).id
         allowed = most / (_mobility(model, index) * float(model.opt.timestep))
         if actuator.type != "effort" and actuator.damping > allowed:
-            found = f"{actuator.damping:g} diverges with the integrator {world.physics.integrator}"
+            found = f"{actuator.damping:g} diverges with the integrator {integrator_of(world)}"
             message = f"{found} in timesteps of {model.opt.timestep:g} s; allowed: up to {allowed:.4g}"
             place = actuator.place
             key = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import mujoco
 
 from sim_node.simulation.physics.contact_materials import ContactFilter, Touching
+from sim_node.simulation.physics.drives import integrator_of
 from sim_node.simulation.physics.surfaces import friction_of
 from sim_node.world.contact_materials import MAX_PAIRS
 from sim_node.world.model import World
@@ -113,7 +114,7 @@ def add_combined_pairs(spec: mujoco.MjSpec, world: World, touching: Sequence[Tou
         sliding, torsional, rolling = wanted.friction
         pair.friction, pair.condim = [sliding, sliding, torsional, rolling, rolling], wanted.dimensions
         if wanted.restitution:
-            shortest = spec.option.timestep / largest_timestep(wanted.restitution, 1.0, world.physics.integrator)
+            shortest = spec.option.timestep / largest_timestep(wanted.restitution, 1.0, integrator_of(world))
             pair.solref = solref(wanted.restitution, max(wanted.contact_time, shortest))
             pair.solimp = (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)
 

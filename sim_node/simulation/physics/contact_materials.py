@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import mujoco
 
-from sim_node.simulation.physics.drives import MAX_PHASE
+from sim_node.simulation.physics.drives import MAX_PHASE, integrator_of
 from sim_node.simulation.physics.surfaces import friction_of
 from sim_node.world.bases import Base
 from sim_node.world.contact_materials import ContactMaterial
@@ -117,7 +117,7 @@ def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjMo
     assert material.restitution is not None
     if material.stiffness is None:
         return material.contact_time
-    shortest = float(model.opt.timestep) / largest_timestep(material.restitution, 1.0, world.physics.integrator)
+    shortest = float(model.opt.timestep) / largest_timestep(material.restitution, 1.0, integrator_of(world))
     return max(math.pi / math.sqrt(material.stiffness * max(mobility, mujoco.mjMINVAL)), shortest)
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
+from mujoco import MjModel
 
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.forces import Force
 from sim_node.world.model import World
 from sim_node.world.problems import Place, Problem, WorldError, quoted
-
-if TYPE_CHECKING:
-    from mujoco import MjModel
 
 F = TypeVar("F", bound=Force)
 
@@ -101,10 +100,10 @@ def levers(model: MjModel, bodies: IntArray, points: Sequence[FloatArray | None]
     return np.array([np.zeros(3) if p is None else p - c for p, c in zip(points, centres, strict=True)])
 
 
-def lead(world: World, model: MjModel) -> float:
+def lead(model: MjModel) -> float:
     """Return the time after the start of a timestep at which a force that is held during it is evaluated, s.
 
     Half a timestep with rk4, as in the leapfrog method, so that the error is second order. Zero with integrators that
-    are first order themselves.
+    are first order themselves, also if one of them replaces the rk4 that a world states.
     """
-    return 0.5 * float(model.opt.timestep) if world.physics.integrator == "rk4" else 0.0
+    return 0.5 * float(model.opt.timestep) if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4 else 0.0

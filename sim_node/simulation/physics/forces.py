@@ -40,7 +40,7 @@ def open_ball_springs(
     stiffness = np.array([stiff for _, _, stiff, _ in springs])
     zeros = np.array([zero[[3, 0, 1, 2]] for _, _, _, zero in springs])
     views = data.qpos, data.qvel, data.qfrc_applied
-    return CompiledForces(bound(kernels.turn_by_springs, addresses, stiffness, zeros, lead(world, model), *views))
+    return CompiledForces(bound(kernels.turn_by_springs, addresses, stiffness, zeros, lead(model), *views))
 
 
 def unequal_springs(body: Body) -> Iterator[tuple[int, FloatArray, FloatArray]]:
@@ -78,7 +78,7 @@ def open_buoyancy(
         },
     )
     views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
-    return CompiledForces(bound(kernels.push_buoyancy, bodies, table, lead(world, compiled.model), *views))
+    return CompiledForces(bound(kernels.push_buoyancy, bodies, table, lead(compiled.model), *views))
 
 
 @force_element("constant")
@@ -109,7 +109,7 @@ def open_constant(
             ],
         },
     )
-    rest = lead(world, model), data.xmat, data.cvel, data.xfrc_applied
+    rest = lead(model), data.xmat, data.cvel, data.xfrc_applied
     return CompiledForces(lambda: kernels.push_constant(bodies, table, round(data.time / timestep), *rest))
 
 
@@ -121,7 +121,7 @@ def open_drag(
     forces = forces_of(world, Drag)
     if not forces:
         return None
-    model, ahead = compiled.model, lead(world, compiled.model)
+    model, ahead = compiled.model, lead(compiled.model)
     bodies = pushed_bodies(model, forces)
     table = _table(
         forces,
@@ -153,7 +153,7 @@ def open_point_gravity(
     moving = np.flatnonzero((model.body_weldid > 0) & (model.body_mass > 0.0))
     bodies = np.stack([moving, model.body_rootid[moving]], axis=1).astype(np.int64)
     table = np.array([[*each.center, each.mu, each.acceleration] for each in world.gravity_fields])
-    rest = lead(world, model), data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
+    rest = lead(model), data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
     return CompiledForces(bound(kernels.push_gravity, bodies, np.array(model.body_mass), table, *rest))
 
 

@@ -146,7 +146,9 @@ def _integrator(world: World) -> str:
     what = "loops of sliding mates" if found == "euler" and stated in ("implicit", "implicitfast") else ""
     if stated == "rk4" and at is not None and found != stated:
         solved = sorted({force.type for force in world.forces if force.solved})
-        what = " and ".join([*(["moving surfaces"] if any(moving_surfaces(world)) else []), *solved])
+        drives = ["implicit actuators"] if any(each.implicit for each in world.actuators) else []
+        surfaces = ["moving surfaces"] if any(moving_surfaces(world)) else []
+        what = " and ".join([*drives, *surfaces, *solved])
     if what:
         place = world.physics.place
         where = at.where if at is not None else Where(world.source) if place == NO_PLACE else place.where

@@ -250,6 +250,22 @@ def test_a_differential(world: Callable[..., World], locked: str, speeds: tuple[
     assert [speed(run, "Train/b"), speed(run, "Train/c")] == pytest.approx(speeds, abs=1e-3)
 
 
+def test_a_differential_that_is_not_enabled_does_not_lock_either(world: Callable[..., World]) -> None:
+    text = (
+        "diff is DriveTrain.Differential:\n    locked_up: true\n    enabled: false\n"
+        "    drive_shaft: a\n    left_axle_shaft: b\n    right_axle_shaft: c"
+    )
+    with pytest.warns(WorldWarning, match="not enabled couples nothing"):
+        run = run_of(world(SHAFTS, text), 0.5)
+    assert [speed(run, "Train/b"), speed(run, "Train/c")] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_a_third_shaft_is_refused(world: Callable[..., World]) -> None:
+    text = "clutch is DriveTrain.ManualClutch:\n    connectors: [a.output, b.input, c.input]"
+    with pytest.raises(WorldError, match="has 1 or 2 connectors, found 3"):
+        world(SHAFTS, text)
+
+
 def test_a_clutch_slips_at_its_capacity(world: Callable[..., World]) -> None:
     text = (
         "clutch is DriveTrain.ManualClutch:\n    initial_engagement_fraction: 0.5\n    torque_capacity: 2\n"
