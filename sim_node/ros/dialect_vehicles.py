@@ -87,8 +87,8 @@ class ServedVehicle(Generic[V]):
             row: The topic.
             by: Name of the source that moves the vehicle; by default the topic.
 
-            Returns:
-                A function that receives a message. It raises SetpointRefused.
+        Returns:
+            A function that receives a message. It raises SetpointRefused.
         """
 
         def receive(message: Any) -> None:

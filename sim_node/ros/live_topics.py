@@ -231,8 +231,8 @@ class LiveFields:
         node: The node that subscribes.
         schematic: The schematic, or None.
 
-        Attributes:
-            fields: The numbers of the topics.
+    Attributes:
+        fields: The numbers of the topics.
     """
 
     def __init__(self, node: Node, schematic: Schematic | None) -> None:

@@ -45,8 +45,8 @@ class AgentEndpoint(Endpoint):
         url: The URL.
         rest: The namespace in front of fmu, such as px4_1; empty for none.
 
-        Raises:
-            EndpointFault: The namespace is invalid, or px4_msgs is not installed.
+    Raises:
+        EndpointFault: The namespace is invalid, or px4_msgs is not installed.
     """
 
     datagrams = True
