@@ -1,6 +1,6 @@
-"""SIGINT in a process of the command `sim_node`: quiet before and after its work, KeyboardInterrupt during it.
+"""SIGINT in a `sim_node` process: quiet before and after its work, KeyboardInterrupt during it.
 
-This stands outside the floors and comes first: before `main`, the command is imported for a tenth of a second.
+This module is outside the layers and imported first: importing the command takes a tenth of a second before `main`.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ import time
 from types import FrameType
 from typing import Any
 
-# What shells report for a program that SIGINT has ended.
+# Exit code that shells report for a program ended by SIGINT.
 INTERRUPTED = 130
-# Modules that `python -m` runs as the command.
+# Modules that `python -m` runs as the command
 _MODULES = ("sim_node", "sim_node.cli.main")
-# Whether SIGINT has come during the work. Libraries may turn KeyboardInterrupt into errors of their own, as those in C
-# do that import others.
+# Whether SIGINT arrived during the work. Libraries may convert KeyboardInterrupt to their own errors, for example C
+# extensions that import other modules.
 _came = False
 
 
 def begin() -> None:
-    """End the process at once and quietly on SIGINT, if it is one of the command: nothing has begun yet."""
+    """End the process quietly on SIGINT, if it is the command, because nothing has started yet."""
     if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
         sys.unraisablehook = _interrupt_again
 
 
 def break_in() -> None:
-    """Raise KeyboardInterrupt on SIGINT from here on, in a process of the command."""
+    """Raise KeyboardInterrupt on SIGINT from now on, if this process is the command."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, _raise)
 
 
 def end() -> None:
-    """End the process of the command at once and quietly on SIGINT from here on: nothing is left to do."""
+    """End the process quietly on SIGINT from now on, if it is the command, because nothing is left to do."""
     if signal.getsignal(signal.SIGINT) is _raise:
         signal.signal(signal.SIGINT, _leave)
 
 
 def came() -> bool:
-    """Return whether SIGINT has come between `break_in` and `end`."""
+    """Return whether SIGINT arrived between `break_in` and `end`."""
     return _came
 
 
 def _is_command() -> bool:
-    """Return whether this process is the command: as a script, or by `python -m`, which has not found it yet.
+    """Return whether this process is the command, as a script or by `python -m`, which may not have found it yet.
 
-    What the command starts by multiprocessing has its arguments, but is not it.
+    Processes started by multiprocessing have the same arguments, but are not the command.
     """
     if "multiprocessing" in sys.modules:
         return False
@@ -75,9 +75,9 @@ def _interrupt_soon() -> None:
 
 
 def _interrupt_again(unraisable: Any) -> None:
-    """Raise a KeyboardInterrupt later that came where nothing can be raised, as in a destructor; report all else."""
+    """Raise a KeyboardInterrupt again that could not be raised, such as in a destructor. Report everything else."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        # From another thread: here it would be raised at once, in this function, where nothing can be raised either.
+        # From another thread: here, it would be raised at once in this function, where it would be lost again.
         _thread.start_new_thread(_interrupt_soon, ())
     else:
         sys.__unraisablehook__(unraisable)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-# Rows beyond this are counted, not shown.
+# Maximum number of rows shown; further rows are only counted.
 MAX_ROWS = 40
 _CELL = "text-align:left;padding:2px 10px"
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table with a title, for a notebook. Texts are escaped.
+    """Return a table with a title, for a notebook. All texts are escaped.
 
     Args:
         title: A line above the table.
@@ -28,11 +28,11 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 def text_block(title: str, text: str) -> str:
-    """Return a text of several lines with a title, for a notebook. Both are escaped.
+    """Return a multi-line text with a title, for a notebook. Both are escaped.
 
     Args:
         title: A line above the text.
-        text: The text, whose spaces stay as they are.
+        text: The text. Its spaces are preserved.
 
     Returns:
         The HTML.

@@ -1,4 +1,4 @@
-"""Wait in the main thread for a signal or the end of the run, whichever comes first."""
+"""Wait in the main thread for a signal or for the end of the run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import threading
 import time
 from types import FrameType
 
-# SIGHUP is sent when the terminal is closed, SIGQUIT by Ctrl-\\: a recording is completed then, too.
+# SIGHUP is sent when the terminal is closed, SIGQUIT by Ctrl-\\. A recording is then completed, too.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-# A terminal, `timeout` and `ros2 launch` each send one Ctrl-C twice; only a later one is a second request.
+# A terminal, `timeout` and `ros2 launch` may each send one Ctrl-C twice, so only a later signal is a second request.
 PATIENCE_S = 1.0
 _WAKE = 0
 
 
 class StartEnded(KeyboardInterrupt):
-    """The first signal came while work was held, before anything had started: a normal end of what runs until one."""
+    """The first signal came while work was held, before anything had started: a normal end if Ctrl-C is one."""
 
 
 class Held:
-    """Work of the main thread that a KeyboardInterrupt must not hit, such as that of a compiler. Other threads pass.
+    """Work in the main thread that KeyboardInterrupt must not hit, such as compilation. Other threads are not affected.
 
     Attributes:
-        due: What to raise at its end.
+        due: The exception to raise at its end.
     """
 
     def __init__(self) -> None:
@@ -31,16 +31,16 @@ class Held:
         self._depth = 0
 
     def __bool__(self) -> bool:
-        """Whether there is such work now."""
+        """Whether such work is active."""
         return self._depth > 0
 
     def begin(self) -> None:
-        """Begin it. It may be nested."""
+        """Begin such work. May be nested."""
         if threading.current_thread() is threading.main_thread():
             self._depth += 1
 
     def end(self) -> None:
-        """End what was begun. Raises KeyboardInterrupt if one is due."""
+        """End the innermost work. Raises KeyboardInterrupt if one is due."""
         if threading.current_thread() is threading.main_thread():
             self._depth -= 1
             if self.due is not None and not self._depth:
@@ -55,12 +55,12 @@ class Interrupt:
     """While entered, SIGINT, SIGTERM, SIGHUP and SIGQUIT end `wait` instead of the process. Main thread only.
 
     SIGHUP is ignored under nohup. A signal more than PATIENCE_S after the first one, or after `wait` has ended, raises
-    KeyboardInterrupt as usual. Signals arrive through a pipe, so that no work happens inside a handler.
+    KeyboardInterrupt as usual. Signals arrive through a pipe, so no work happens inside a handler.
 
-    SIGUSR1 asks for a snapshot of a recording. It is noted until something listens for it.
+    SIGUSR1 requests a snapshot of a recording. It is remembered until there is a listener.
 
-    While work is `held`, KeyboardInterrupt is raised at its end. Before `wait` the first signal is enough for that, and
-    raises StartEnded: a first start compiles for a while, and has not started anything yet.
+    While work is `held`, KeyboardInterrupt is postponed to its end. Before `wait`, the first signal also does this and
+    raises StartEnded: a first start compiles for a while and has not started anything yet.
     """
 
     def __enter__(self) -> Interrupt:
@@ -84,7 +84,7 @@ class Interrupt:
 
     @property
     def asked(self) -> bool:
-        """Whether the end was requested: work that has not begun can be skipped."""
+        """Whether the end was requested, so that work that has not begun can be skipped."""
         return self._asked < float("inf")
 
     def wait(self) -> None:
@@ -113,15 +113,15 @@ class Interrupt:
 
 
 def _handled_signals() -> tuple[signal.Signals, ...]:
-    """Return the handled signals: all except a SIGHUP that nohup ignores."""
+    """Return the handled signals: all, except a SIGHUP that nohup ignores."""
     return tuple(n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
 
 
 class ExitInterrupt(Interrupt):
-    """An Interrupt at whose end the process ends: its signals are ignored from then on.
+    """An Interrupt after which the process ends. Its signals are ignored from then on.
 
-    `ros2 launch` repeats a Ctrl-C as soon as it can. The node may be shutting down by then, when Python would print a
-    traceback or die of the signal.
+    `ros2 launch` repeats Ctrl-C as soon as it can. If the node is already shutting down, Python would print a
+    traceback or be killed by the signal.
     """
 
     def __exit__(self, *of: object) -> None:

@@ -1,4 +1,4 @@
-"""Public names of packages that are cheap to import: each name is imported when it is first used."""
+"""Lazy public names, for packages that are cheap to import: each name is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any
 
 from sim_node.moved import renamed
 
-# Held while `__import__` is replaced: two threads may import two packages.
+# Held while `__import__` is replaced, because two threads may import two packages.
 _LOCK = allocate_lock()
 
 
 class public:  # noqa: N801
-    """Make the names that a block imports the public names of a package, each imported when it is first used.
+    """Turn the imports of a block into lazy public names of a package, each imported when it is first used.
 
-    Sets the package's `__all__`, `__getattr__` and `__dir__` (PEP 562). Type checkers and editors read the imports as
-    such; `as` marks a name as public. The block has nothing but `from MODULE import NAME as NAME`.
+    Sets the package's `__all__`, `__getattr__` and `__dir__` (PEP 562). Type checkers and editors see ordinary imports;
+    `as` marks a name as public. The block must contain only `from MODULE import NAME as NAME`.
 
         with public(__name__):
             from sim_node.recording.opening import open_bag as open_bag
 
-    A name that is also that of a module of the package must come from this module, and stays what it is there when
-    the module is imported. From the package itself come its modules.
+    If a name is also that of a module of the package, it must come from this module, and it keeps its meaning when the
+    module is imported. Imports from the package itself are its modules.
 
     Args:
         package: Full name of the package, its `__name__`.
-        former: Names that it had before, and the present one of each. They still work, with a warning.
+        former: Former names, with the present name of each. They still work, with a warning.
     """
 
     def __init__(self, package: str, **former: str) -> None:
@@ -60,7 +60,7 @@ class public:  # noqa: N801
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> Any:
-        if globals is not vars(self._module):  # another thread's
+        if globals is not vars(self._module):  # an import of another thread
             return self._import(name, globals, locals, fromlist, level)
         self._sources.update(dict.fromkeys(fromlist or (), name))
         return _ANYTHING
@@ -82,9 +82,9 @@ class public:  # noqa: N801
 
 
 class _Package(ModuleType):
-    """A package with public names that are also those of the modules which they come from.
+    """A package with public names that have the same names as modules that define them.
 
-    An import of a module sets the attribute of its package to the module: not here, where this would hide the name.
+    Importing a module normally sets an attribute of its package; this class prevents that where it would hide the name.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

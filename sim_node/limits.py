@@ -1,4 +1,4 @@
-"""Errors that come from small limits of the shell: too little memory, too few open files."""
+"""Errors caused by low limits of the shell: too little memory, or too few open files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 _NO_FILES = "too many open files"
 _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
-# The least that imports of each command map. With fewer addresses Python loses errors, crashes, or waits for ever.
+# Address space that the imports of every command need. With less, Python loses errors, crashes, or hangs.
 _LEAST = 160 << 20
-# With fewer left, any error may come from that: Python loses a MemoryError that it cannot make.
+# With less address space left, any error may be due to it, because Python may fail to create a MemoryError.
 _SCARCE = 16 << 20
 
 
 def lack(error: BaseException) -> str:
-    """Return what was lacking when an error was raised, and the limit to look at; empty if nothing was."""
-    for each in reversed([*_chain(error)]):  # others quote what led to them, in lines of advice
+    """Return which resource was exhausted when an error was raised, and the limit to check; empty if none was."""
+    for each in reversed([*_chain(error)]):  # later errors quote earlier ones
         text, number = str(each).lower(), getattr(each, "errno", None)
         if isinstance(each, MemoryError) or number == errno.ENOMEM or any(words in text for words in _NO_MEMORY):
             return _no_memory(" ".join(str(each).split()))
@@ -29,18 +29,18 @@ def lack(error: BaseException) -> str:
 
 
 def refused() -> str:
-    """Return why no command can start within the limit of addresses; empty if it is large enough."""
+    """Return why no command can start within the limit of address space; empty if it is large enough."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     return "" if most == resource.RLIM_INFINITY or most >= _LEAST else f"not enough memory: {too_few(most, _LEAST)}"
 
 
 def too_few(addresses: int, needed: int) -> str:
-    """Name the limit of addresses, and what is needed."""
+    """Return a message with the limit of address space and the required amount."""
     return f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
 
 
 def free_addresses() -> int | None:
-    """Return how many bytes this process may still map; None if that is not limited, or not known."""
+    """Return how many bytes this process may still map; None if that is unlimited or unknown."""
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return None
@@ -56,7 +56,7 @@ def _no_memory(what: str) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that led to it."""
+    """Yield an error and the errors that led to it."""
     seen: list[BaseException] = []
     while error not in seen:
         seen.append(error)

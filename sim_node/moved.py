@@ -1,4 +1,4 @@
-"""Former import paths and names: they still work in this release, with a warning that names the new one."""
+"""Former import paths and names, which still work in this release, with a warning that gives the new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# Nearest first, where one path is below another.
+# More specific paths first
 _MOVED = {
     "autopilot.builtin": "autopilots.builtin",
     "autopilot.lockstep": "autopilots.lockstep",
@@ -39,19 +39,19 @@ _MOVED = {
 
 
 class MovedImports:
-    """Finds modules by their former names: each is the module itself, not a copy."""
+    """Import hook for former module names. Each resolves to the module itself, not to a copy."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a former name, with a warning; None for all others."""
+        """Return the spec for a former name, with a warning; None for other names."""
         found = _present(fullname)
         if found is None:
             return None
-        if self is not sys.meta_path[0]:  # before Python's own: it would find the files below the module a second time
+        if self is not sys.meta_path[0]:  # must be first: Python's own would load the files a second time
             sys.meta_path.remove(self)
             sys.meta_path.insert(0, self)
-        if fullname.partition(".")[2] in _MOVED:  # once for what is below it
+        if fullname.partition(".")[2] in _MOVED:  # warn once for everything below it
             message = f"{fullname} is now {found}; the former name will be gone in the next release"
             warnings.warn(message, FutureWarning, stacklevel=2)
         return ModuleSpec(fullname, self, origin=found)  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ class MovedImports:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own spec back, which the import of the former name has replaced."""
+        """Restore the module's own spec, which the import by the former name has replaced."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state
 
@@ -79,14 +79,14 @@ def _present(fullname: str) -> str | None:
 
 
 def follow_moves() -> None:
-    """Let former import paths be found, after all others."""
+    """Enable imports by former paths, after all other finders."""
     sys.meta_path.append(MovedImports())
 
 
 def renamed(module: str, frames: int = 2, **names: str) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a module (PEP 562) that follows names which it had before: former=present.
+    """Return a `__getattr__` for a module (PEP 562) that resolves former names, given as former=present.
 
-    frames: How many frames are between the warning and who asks for the name.
+    frames: number of stack frames between the warning and the code that uses the name.
     """
 
     def find(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Frame names: slash-separated and relative; their components, patterns and hierarchical paths."""
+"""Frame names (slash-separated and relative): their components, patterns and hierarchical paths."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 BASE_LINK = "base_link"
-# Frames with these names that do not move on a base_link are sensor mountings, and therefore static.
+# Frames with these names that are fixed to a base_link are sensor mounts, and therefore static.
 SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 # Suffix of optical frames, whose z axis points forward (REP 103).
 OPTICAL = "_optical"
-# Axes by what the last component of a name is or ends in: REP 103 for suffixes, REP 105 and REP 147 for names.
+# Axes by a name's last component or its suffix: REP 103 for suffixes, REP 105 and REP 147 for names.
 _AXES = {"_enu": "ENU", "_ned": "NED", "_flu": "FLU", "_frd": "FRD", "_ecef": "ECEF", OPTICAL: "optical"}
 _AXES |= {"_optical_frame": "optical"}
 _LEVEL = {"map": "ENU", "odom": "ENU", "world": "ENU", "utm": "ENU", "earth": "ECEF", "ecef": "ECEF"}
@@ -20,7 +20,7 @@ _VALID = re.compile(r"[^\s/]+(/[^\s/]+)*")
 
 
 def fault(name: str) -> str | None:
-    """Return why `name` is not a valid frame name, or None. tf2 refuses a leading slash; REP 105 names are relative."""
+    """Return why `name` is not a valid frame name, or None. tf2 rejects leading slashes; REP 105 names are relative."""
     if not name:
         return "is empty"
     if len(name) > MAX_LENGTH:
@@ -33,14 +33,14 @@ def fault(name: str) -> str | None:
 
 
 def convention(name: str, *, is_root: bool = False) -> str:
-    """Return the axes of a frame, which its name determines: NED for odom_ned, FRD for drone/base_link_frd.
+    """Return the axes of a frame, derived from its name: NED for odom_ned, FRD for drone/base_link_frd.
 
     Args:
         name: The frame.
-        is_root: Whether it is the root of its tree, which is ENU like map, unless its name says otherwise.
+        is_root: Whether it is the root of its tree. A root is ENU, like map, unless its name says otherwise.
 
     Returns:
-        ENU, NED, FLU, FRD, ECEF, or optical (z ahead, x to the right). FLU where the name says nothing.
+        ENU, NED, FLU, FRD, ECEF, or optical (z forward, x to the right); FLU by default.
     """
     own = last(name)
     suffixed = next((axes for suffix, axes in _AXES.items() if own.endswith(suffix)), "")
@@ -48,7 +48,7 @@ def convention(name: str, *, is_root: bool = False) -> str:
 
 
 def conventions() -> dict[str, str]:
-    """Return the axes by the endings and the names that determine them."""
+    """Return the axes by the suffixes and names that determine them."""
     return {**_AXES, **_LEVEL}
 
 
@@ -58,15 +58,15 @@ def last(name: str) -> str:
 
 
 def prefixed(prefix: str, name: str) -> str:
-    """Return `name` under `prefix`, with exactly one slash between them; an empty prefix changes nothing."""
+    """Return `name` below `prefix`, separated by exactly one slash. An empty prefix changes nothing."""
     return f"{prefix.rstrip('/')}/{name}" if prefix.strip("/") else name
 
 
 def hierarchical_path(names: Iterable[str]) -> str:
-    """Return a slash-separated path of names from the root down: world/drone/base_link/body_visual.
+    """Return the slash-separated path of a list of names, root first: world/drone/base_link/body_visual.
 
-    Leading parts that a name shares with its parent's appear once: below `drone/base_link`, both `drone/CAM_FRONT` and
-    `drone/base_link/CAM_FRONT` add `CAM_FRONT`.
+    Leading components that a name shares with its parent's appear once: below `drone/base_link`, both `drone/CAM_FRONT`
+    and `drone/base_link/CAM_FRONT` add `CAM_FRONT`.
     """
     path: list[str] = []
     above: list[str] = []
@@ -81,11 +81,11 @@ def hierarchical_path(names: Iterable[str]) -> str:
 
 
 def fits(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether the last component of a name matches one of the patterns (CAM_*); case-sensitive."""
+    """Return whether the last component of a name matches one of the patterns (CAM_*). Case-sensitive."""
     return any(fnmatchcase(last(name), pattern) for pattern in patterns)
 
 
 def enclosing(name: str) -> Iterator[str]:
-    """Yield the names above a name, nearest first: `a/b`, then `a`, for `a/b/c`."""
+    """Yield the enclosing names, nearest first: `a/b` and then `a` for `a/b/c`."""
     while name := name.rpartition("/")[0]:
         yield name

@@ -1,4 +1,4 @@
-"""What is missing for ROS 2 or another Python package to start, and the commands that install it."""
+"""Missing packages, of ROS 2 or Python, and the commands that install them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sim_node.limits import lack
 
-# Modules whose packages rosdep knows; package.xml lists them.
+# Modules with a rosdep key; package.xml lists them.
 ROSDEP_KEYS = {
     "collada": "python3-collada",
     "mujoco": "python3-mujoco-pip",
@@ -21,7 +21,7 @@ ROSDEP_KEYS = {
     "trimesh": "python3-trimesh-pip",
     "xacro": "xacro",
 }
-# Distributions that bring a module, where their names differ from the module's.
+# Distributions that provide a module, if their names differ.
 _DISTRIBUTIONS = {
     "serial": "pyserial",
     "PIL": "pillow",
@@ -34,49 +34,49 @@ _DISTRIBUTIONS = {
     **dict.fromkeys(("lz4", "zstandard"), "mcap"),
     **dict.fromkeys(("rich", "websockets"), "viser"),
 }
-# Message packages that PyPI lacks, which `sim_node build` builds.
+# Message packages that are not on PyPI, which `sim_node build` builds.
 BUILT = (
     *("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs", "px4_msgs", "ardupilot_msgs"),
     "control_msgs",
 )
-# Versions that must not be used, by module, and what is wrong with each. setup.py excludes them from installation.
+# Unusable versions by module, and what is wrong with each. setup.py excludes them from installation.
 WRONG_VERSIONS = {
     "mujoco": {
         "4.0.0": "computes wrong accelerations with a sparse Jacobian (google-deepmind/mujoco issue 3767)",
     }
 }
-# Packages of ROS 2 whose names do not show it.
+# ROS 2 packages that cannot be recognised by their names.
 _ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "rosidl_parser", "tf2_py", "tf2_ros")
 _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
-# Programs whose package has another name.
+# Programs whose package has another name
 _PROGRAM_PACKAGES = {"ros2": "ros2cli"}
 _ROSDEP = "rosdep install --from-paths src --ignore-src -y"
 
 
 class RosNotStarted(Exception):
-    """ROS 2 is installed, but does not start as it is set up; the message is one line."""
+    """ROS 2 is installed, but does not start in this configuration. The message is one line."""
 
 
 def is_of_others(error: ImportError) -> bool:
-    """Return whether an import fails because of another package than sim_node."""
+    """Return whether an import fails because of a package other than sim_node."""
     return (error.name or "sim_node").partition(".")[0] != "sim_node"
 
 
 def how_to_install(error: ImportError) -> str:
-    """Return which package an import lacks and the command that installs it; the error itself if none is missing.
+    """Return the missing package and the command that installs it; the error itself if no package is missing.
 
-    A library that is there may not fit into the memory that this shell allows: the answer is that limit, then.
+    If a library exists but does not fit into the memory limit of this shell, the message is about that limit.
     """
     if lacking := lack(error):
         return lacking
     module = (error.name or "").partition(".")[0]
     try:
         spec = importlib.util.find_spec(module) if module else None
-    except ValueError:  # what it is imported under has no specification
+    except ValueError:  # the imported module has no specification
         spec = None
     if not module or spec is not None:
         return unusable(Path(spec.origin).parent if spec is not None and spec.origin else None, error)
-    # Without any ROS 2, the package that happens to be imported first means nothing to anyone.
+    # Without ROS 2, the name of the ROS package that happens to be imported first would not help the user.
     return missing_message("rclpy" if _is_of_ros(module) and not has_ros() else module)
 
 
@@ -85,12 +85,12 @@ def _is_of_ros(module: str) -> bool:
 
 
 def has_ros() -> bool:
-    """Return whether there is an rclpy, be it that it cannot be imported."""
+    """Return whether there is an rclpy, even if it cannot be imported."""
     return importlib.util.find_spec("rclpy") is not None
 
 
 def unusable(folder: Path | None, error: ImportError) -> str:
-    """Return on one line why a package that is there, in a folder, cannot be imported, and what to do about it."""
+    """Return a line that says why an installed package in a folder cannot be imported, and what to do about it."""
     built = [] if folder is None else [file.name for file in sorted(folder.glob("*.cpython-*.so"))]
     if built and not any(f".{sys.implementation.cache_tag}-" in name for name in built):
         this, theirs = sys.version_info, re.findall(r"cpython-(\d)(\d+)", built[0])[0]
@@ -102,7 +102,7 @@ def unusable(folder: Path | None, error: ImportError) -> str:
 
 
 def missing_message(module: str) -> str:
-    """Return that a module is not installed, and the command that installs it."""
+    """Return a message that a module is not installed, with the command that installs it."""
     distro, in_environment = os.environ.get("ROS_DISTRO"), sys.prefix != sys.base_prefix
     if module in BUILT:
         packages = f"sudo apt install ros-{distro}-{module.replace('_', '-')}"
@@ -121,7 +121,7 @@ def missing_message(module: str) -> str:
 
 
 def _pip(module: str) -> str:
-    """Return the command of pip that installs a module's package, or the extra that has it."""
+    """Return the pip command that installs a module's package, or the extra that contains it."""
     distribution = _DISTRIBUTIONS.get(module, module)
     wanted, extra = requirement(distribution) or (distribution, "")
     wanted = shlex.quote(f"sim_node[{extra}]" if extra else wanted)
@@ -132,15 +132,15 @@ def _pip(module: str) -> str:
 
 
 def wrong_version(module: str, version: str) -> str:
-    """Return what is wrong with a version of a module, and the command that installs another one; else ""."""
+    """Return what is wrong with a version of a module, and the command that installs another one; or ""."""
     fault = WRONG_VERSIONS.get(module, {}).get(version)
     return f"{module} {version} {fault}: {_pip(module)}" if fault else ""
 
 
 def requirement(distribution: str) -> tuple[str, str] | None:
-    """Return how sim_node requires a distribution, such as `mcap>=1.2`, and the extra that does; "" for none.
+    """Return sim_node's requirement of a distribution, such as `mcap>=1.2`, and its extra; "" for none.
 
-    None where sim_node does not require it. setup.py states it; this reads the metadata of the installed package.
+    None if sim_node does not require it. The requirement is in setup.py; this reads the installed metadata.
     """
     from importlib import metadata
 
@@ -158,6 +158,6 @@ def requirement(distribution: str) -> tuple[str, str] | None:
 
 
 def missing_program(program: str) -> str:
-    """Return that a program of ROS 2 is not installed, and the command that installs it on Debian and Ubuntu."""
+    """Return a message that a ROS 2 program is not installed, with the command that installs it (Debian, Ubuntu)."""
     distro = os.environ.get("ROS_DISTRO") or "jazzy"
     return f"{program} is not installed: sudo apt install ros-{distro}-{_PROGRAM_PACKAGES.get(program, program)}"

@@ -14,27 +14,27 @@ from importlib.machinery import PathFinder
 from types import TracebackType
 from typing import Any
 
-# Prefix of our entry-point groups, and our own distribution, whose entry points are those of `extensions/`.
+# Prefix of our entry-point groups; and our own distribution, whose entry points are those of `extensions/`.
 _PREFIX, _OURS = "sim_node.", "sim_node"
 
 
 class PluginWarning(UserWarning):
-    """A plug-in that could not be loaded; the message names the plug-in, its entry point and the reason."""
+    """A plug-in could not be loaded. The message gives the plug-in, its entry point and the reason."""
 
 
 class PluginFault(Exception):
-    """An error inside a plug-in's code; the message names the plug-in, what it was asked, the error and its line."""
+    """An error inside a plug-in's code. The message gives the plug-in, the operation, the error and its line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point that a package offers to a registry, and the result of loading it.
+    """An entry point that a package provides for a registry, and the result of loading it.
 
     Attributes:
         package, version: The distribution.
         group, name, value: The entry point.
-        names: What it added.
-        fault: Why it could not be loaded; empty if it was.
+        names: Names of the entries that it added.
+        fault: Why it could not be loaded; empty if it was loaded.
     """
 
     package: str
@@ -54,7 +54,7 @@ class Plugin:
         return self.value.partition(":")[0].strip()
 
     def load(self) -> Any:
-        """Import what the entry point names, and return it. Raises whatever its code raises."""
+        """Import the object that the entry point refers to, and return it. Raises whatever its code raises."""
         found: Any = importlib.import_module(self.module)
         for name in filter(None, self.value.partition("[")[0].partition(":")[2].strip().split(".")):
             found = getattr(found, name)
@@ -74,7 +74,7 @@ def extensions(group: str) -> tuple[Plugin, ...]:
 @cache
 def points() -> tuple[dict[str, tuple[Plugin, ...]], dict[str, tuple[Plugin, ...]]]:
     """Return the entry points of other packages, and those of the shipped extensions, by group."""
-    found: dict[str, list[Plugin]] = {}  # the first package of a name on the path hides the others, as for imports
+    found: dict[str, list[Plugin]] = {}  # the first package with a name on the path hides the others, as for imports
     for package, version, text in _installed():
         found.setdefault(package, list(_points_in(package, version, text)))
     groups: tuple[dict[str, tuple[Plugin, ...]], ...] = ({}, {})
@@ -86,7 +86,7 @@ def points() -> tuple[dict[str, tuple[Plugin, ...]], dict[str, tuple[Plugin, ...
 
 
 def _points_in(package: str, version: str, text: str) -> Iterator[Plugin]:
-    """Yield the entry points of ours in the text of an entry_points.txt."""
+    """Yield our entry points in the text of an entry_points.txt."""
     group = ""
     for line in map(str.strip, text.splitlines()):
         name, equals, value = (part.strip() for part in line.partition("="))
@@ -97,11 +97,11 @@ def _points_in(package: str, version: str, text: str) -> Iterator[Plugin]:
 
 
 def _installed() -> Iterator[tuple[str, str, str]]:
-    """Yield name, version and entry points of the installed packages that have some of ours.
+    """Yield name, version and entry points of the installed packages that provide some of ours.
 
     Parsing the metadata of every installed package would take longer than loading a world.
     """
-    others = []  # of archives, and of finders besides Python's own
+    others = []  # in archives, or of custom finders
     for entry in sys.path:
         try:
             with os.scandir(entry or ".") as files:
@@ -117,7 +117,7 @@ def _installed() -> Iterator[tuple[str, str, str]]:
     if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
         others.append(sys.path)
     if others:
-        from importlib.metadata import distributions  # here: it takes longer to import than a world takes to load
+        from importlib.metadata import distributions  # here, because importing it takes longer than loading a world
 
         for each in (each for path in others for each in distributions(path=path)):
             text = each.read_text("entry_points.txt") or ""
@@ -126,11 +126,11 @@ def _installed() -> Iterator[tuple[str, str, str]]:
 
 
 def _of_folder(metadata: str) -> tuple[str, str, str] | None:
-    """Return name, version and entry points of a package by the folder of its metadata, if some are ours."""
+    """Return name, version and entry points of a package from its metadata folder, if some are ours."""
     try:
         with open(os.path.join(metadata, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
             text = file.read()
-    except OSError:  # it has none
+    except OSError:  # no such file
         return None
     if f"[{_PREFIX}" not in text:
         return None
@@ -145,7 +145,7 @@ def _of_folder(metadata: str) -> tuple[str, str, str] | None:
 
 
 def blamed(error: BaseException) -> PluginFault | None:
-    """Return an error as the fault of the plug-in in whose code it was raised, or None."""
+    """Return an error as a PluginFault if it was raised in a plug-in's code; otherwise None."""
     if isinstance(error, PluginFault):
         return error
     roots = {_root(point.module) for point in _points()} - {"sim_node"}
@@ -154,9 +154,9 @@ def blamed(error: BaseException) -> PluginFault | None:
 
 
 def error_line(error: BaseException, root: str, where: str = "") -> str:
-    """Return an error on one line, with the line of the package `root` that raised it or called what did.
+    """Return an error on one line, with the line of the package `root` that raised it or made the failing call.
 
-    where: what replaces that line if the error did not pass through the package.
+    where: replacement for that line if the error did not pass through the package.
     """
     reason = " ".join(str(error).split())
     if isinstance(error, SyntaxError):  # no line of the module ran
@@ -171,11 +171,11 @@ def error_line(error: BaseException, root: str, where: str = "") -> str:
 def defined_at(entry: object) -> str:
     """Return where a function, a class or an object's class is defined, as ` (file:line)`; empty if unknown.
 
-    For an entry that keeps what it runs, it is that function.
+    For an entry that stores the function that it runs, the location of that function is returned.
     """
     entry = getattr(entry, "run", entry)
     found: Any = inspect.unwrap(entry) if callable(entry) else type(entry)
-    found = getattr(found, "func", found)  # of functools.partial
+    found = getattr(found, "func", found)  # for functools.partial
     try:
         return f" ({inspect.getsourcefile(found)}:{inspect.getsourcelines(found)[1]})"
     except (OSError, TypeError):
@@ -197,7 +197,7 @@ def _points() -> Iterator[Plugin]:
 
 
 def _owner(module: str) -> Plugin:
-    """Return the plug-in whose entry point is nearest to a module of its package."""
+    """Return the plug-in whose entry point is closest to a module of its package."""
     of_root = [point for point in _points() if _root(point.module) == _root(module)]
     holding = [point for point in of_root if f"{module}.".startswith(f"{point.module}.")]
     return max(holding, key=lambda point: len(point.module)) if holding else of_root[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def stream(seed: int, owner: str, kind: str) -> np.random.Generator:
-    """Return the generator of one (seed, owner, kind), such as a sensor of a frame, independent of all others.
+    """Return the generator for (seed, owner, kind), such as a sensor of a frame, independent of all others.
 
     Philox is a counter-based generator of independent streams: Salmon, Moraes, Dror & Shaw, Parallel random
     numbers: as easy as 1, 2, 3, SC 2011.

@@ -1,4 +1,4 @@
-"""Registries: what can be added to a room, by name, in an order that does not depend on imports."""
+"""Registries: extensions of a package by name, in an order that does not depend on imports."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ D = TypeVar("D")
 
 
 class Registry(Mapping[K, T], Generic[K, T]):
-    """Entries by name: the shipped ones, those of our extensions, then those of plug-ins, then any others.
+    """Entries by name: first the shipped ones, then those of our extensions, of plug-ins, and any others.
 
-    Modules are imported when the registry is first read. Shipped entries are in the order of `shipped`, extensions in
-    that of their entry points' names, plug-ins in that of package and entry-point names, regardless of import order;
-    within a module the order is that of the file.
+    Modules are imported when the registry is first read. Regardless of import order, shipped entries are in the order
+    of `shipped`, extensions in the order of entry-point names, plug-ins in the order of package and entry-point names;
+    entries of the same module are in file order.
 
     Args:
-        noun: What an entry is called in messages.
+        noun: Name for an entry in messages.
         shipped: The modules that add the shipped entries, in order.
         group: The entry-point group for other packages, such as "sim_node.sensors"; each entry point names a module,
             which adds its entries when it is imported.
@@ -40,20 +40,20 @@ class Registry(Mapping[K, T], Generic[K, T]):
         self._core = shipped
         self._entries: dict[K, tuple[str, T]] = {}  # name: the module that added it, the entry
         self._table: dict[K, T] | None = None
-        self._own: frozenset[K] = frozenset()  # the shipped names of the table: each load of a world asks often
+        self._own: frozenset[K] = frozenset()  # shipped names in the table, queried often at each load of a world
         self._plugins: tuple[Plugin, ...] | None = None
         self._shipped_loaded = False
         self._loading = threading.RLock()
 
     @cached_property
     def _shipped(self) -> tuple[str, ...]:
-        """The modules of the core that add entries, and those of the extensions that are installed with it."""
+        """The core modules that add entries, and those of the extensions that are installed with it."""
         return (*self._core, *(point.module for point in extensions(self.group)))
 
     def add(self, *names: K, module: str = "") -> Callable[[E], E]:
         """Return a decorator that registers a function, class or object under `names`.
 
-        module: the module that adds it; by default the caller's. Raises ValueError for a duplicate name, naming both
+        module: the module that adds it; by default the caller's. Raises ValueError for a duplicate name, with both
         modules.
         """
         module = module or calling_module()
@@ -82,11 +82,11 @@ class Registry(Mapping[K, T], Generic[K, T]):
         }
 
     def added(self, name: K) -> bool:
-        """Return whether a name is registered so far, without importing anything: for code that adds entries."""
+        """Return whether a name is registered so far, without importing anything. For code that adds entries."""
         return name in self._entries
 
     def copy(self) -> Registry[K, T]:
-        """Return an independent registry of the same entries."""
+        """Return an independent registry with the same entries."""
         self.table()
         copied: Registry[K, T] = Registry(self.noun, self._core, self.group)
         copied._entries, copied._plugins, copied._shipped_loaded = dict(self._entries), self._plugins, True
@@ -94,7 +94,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @contextmanager
     def extended(self, entries: Mapping[K, T]) -> Iterator[None]:
-        """Add further entries while a block runs. At its end, entries that the block added are removed, too.
+        """Add entries while a block runs. At its end, entries added by the block are also removed.
 
         Raises ValueError for a duplicate name.
         """
@@ -144,7 +144,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def expect(self, name: K, found: object, needed: type | tuple[type, ...], what: str) -> None:
         """Raise PluginFault, or TypeError for a shipped entry, if an entry's result has the wrong type.
 
-        what: what is needed, for the message, such as "an Engine or None".
+        what: the required type, for the message, such as "an Engine or None".
         """
         if not isinstance(found, needed):
             self.refuse(name, f"{what} is needed, found {shown(repr(found), 60)}{_lacking(found, needed)}")
@@ -152,7 +152,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def refuse(self, name: K, message: str, by: object = None) -> NoReturn:
         """Raise PluginFault, or TypeError for an entry that no plug-in added, about an entry's result.
 
-        by: the object whose line is named; the entry if None.
+        by: the object whose line is reported; None for the entry.
         """
         plugin, where = self.plugin_of(name), defined_at(self[name] if by is None else by)
         if plugin is None:
@@ -161,7 +161,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @contextmanager
     def blaming(self, name: K, *passing: type[Exception]) -> Iterator[None]:
-        """Report any error of a block, except `passing` ones, as the plug-in's that added an entry; see `blame`."""
+        """Attribute errors in a block, except `passing` ones, to the plug-in that added an entry; see `blame`."""
         try:
             yield
         except passing:
@@ -171,17 +171,17 @@ class Registry(Mapping[K, T], Generic[K, T]):
             raise
 
     def caller(self, functions: Mapping[K, Callable[..., object]]) -> Callable[..., object]:
-        """Return what calls functions by the names of their entries, often, each with the same arguments.
+        """Return a function that calls several entries' functions with the same arguments, efficiently.
 
-        It raises PluginFault for one of a plug-in that fails.
+        It raises PluginFault if a plug-in's function fails.
         """
         if len(functions) == 1 and all(self.plugin_of(name) is None for name in functions):
-            return next(iter(functions.values()))  # nobody is to blame
+            return next(iter(functions.values()))  # no plug-in to attribute errors to
 
         def call(*arguments: object) -> None:
             name: K | None = None
             try:
-                for name, function in functions.items():  # noqa: B007  who failed, if one does
+                for name, function in functions.items():  # noqa: B007  used if one fails
                     function(*arguments)
             except Exception as error:
                 if name is not None:
@@ -191,7 +191,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         return call
 
     def __getitem__(self, name: K) -> T:
-        # Once it is loaded, without the call: thousands of mates ask for their types.
+        # Without a call once it is loaded, because thousands of mates look up their types.
         return (self._table or self.table())[name]
 
     @overload
@@ -199,7 +199,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
     @overload
     def get(self, name: K, /, default: T | D) -> T | D: ...
     def get(self, name: K, /, default: T | D | None = None) -> T | D | None:
-        """Return an entry, or the default. Mapping's own `get` is slower, most of all for names that are missing."""
+        """Return an entry, or the default. Mapping's own `get` is slower, especially for missing names."""
         return self.table().get(name, default)
 
     def __iter__(self) -> Iterator[K]:
@@ -212,14 +212,14 @@ class Registry(Mapping[K, T], Generic[K, T]):
         return f"Registry({self.noun!r}: {', '.join(map(str, self.table()))})"
 
     def _load_shipped_first(self, names: Iterable[K], module: str) -> None:
-        """Load the shipped entries first: a plug-in that is imported earlier must not use one of their names."""
+        """Load the shipped entries first, so that a plug-in that is imported earlier cannot take their names."""
         if _rank(module, self._shipped) is None:
             self._load_shipped()
 
     def _load_shipped(self) -> None:
         with self._loading:
             if not self._shipped_loaded:
-                self._shipped_loaded = True  # set first: a shipped module may read the registry while it is imported
+                self._shipped_loaded = True  # set first: shipped modules may read the registry during import
                 try:
                     for module in self._shipped:
                         importlib.import_module(module)
@@ -259,13 +259,13 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
 
 def calling_module(further: int = 0) -> str:
-    """Return the name of the module that called the current function, or of one `further` up; `__main__` in exec."""
+    """Return the module that called the current function, or one `further` levels up; `__main__` in exec."""
     name: str = sys._getframe(2 + further).f_globals.get("__name__", "__main__")
     return name
 
 
 def _rank(module: str, among: tuple[str, ...]) -> int | None:
-    """Return the position of the listed module that contains `module`, longest name first; None if there is none."""
+    """Return the index of the listed module that contains `module`, longest name first; None if there is none."""
     holding = [other for other in among if module == other or module.startswith(other + ".")]
     return among.index(max(holding, key=len)) if holding else None
 

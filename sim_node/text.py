@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-# Longest text from outside in a message, in characters.
+# Maximum length of an external text in a message, characters.
 MAX_SHOWN = 100
-# Longest message that quotes such text more than once, or unseen: of an error, of a log.
+# Maximum length of a message that quotes such text repeatedly or unchecked, such as in an error or a log.
 MAX_LINE = 2000
 # Shorter prefixes are ambiguous.
 MIN_PREFIX = 3
 
 
 def printable(text: str) -> str:
-    """Return text on one line, with escapes for what a terminal would obey or could not encode."""
+    """Return text on one line, with escapes for characters that a terminal would interpret or could not encode."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
-    """Return a name from a file or a peer for a message: printable, and cut to a limit.
+    """Return a name from a file or a peer for a message: printable, and truncated.
 
     Args:
         text: The name.
-        limit: Most characters to return.
+        limit: Maximum length.
 
     Returns:
-        The name on one line, with escapes for control characters, line ends and marks of writing direction. A long one
-        ends in `...`.
+        The name on one line, with escapes for control characters, line ends and bidirectional marks. Truncated names
+        end in `...`.
     """
     line = printable(text[: limit + 1])
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def shown_chain(names: Sequence[str], limit: int = 10) -> str:
-    """Return names from outside joined by arrows; of many, the first and the last ones."""
+    """Return external names joined by arrows. Of many names, only the first and the last ones are included."""
     if len(names) > limit:
         first, last = names[: limit // 2], names[-(limit // 2) :]
         left_out = f"({len(names) - len(first) - len(last)} more)"
@@ -42,7 +42,7 @@ def shown_chain(names: Sequence[str], limit: int = 10) -> str:
 
 
 def some_of(names: Collection[str], most: int = 3) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of further ones."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(shown, [*names][:most])) + more
 
@@ -50,7 +50,7 @@ def some_of(names: Collection[str], most: int = 3) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean NAME?` for the nearest known name, or an empty string.
 
-    The name itself is no hint: it is known as well where what asks for it counts, such as a client of a service.
+    The name itself is not suggested, because asking for it may make it known, as a client does for a service.
     """
     found = nearest(name, (each for each in known if each != name))
     return f"; did you mean {shown(found[0])}?" if found else ""
@@ -59,9 +59,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def nearest(name: str, known: Iterable[str], limit: int = 1) -> tuple[str, ...]:
     """Return up to `limit` of the known names that resemble a misspelt `name`, nearest first.
 
-    A name is near if at most a third of its letters differ, and fewer than half of those of a short one. Case and a
-    file suffix that both share do not count. Abbreviations are near too: names that begin with `name`, or that end in
-    it after a slash.
+    A name is similar if at most a third of its letters differ, and for short names less than half. Case and a common
+    file suffix are ignored. Abbreviations are also similar: names that begin with `name`, or that end in it after a
+    slash.
     """
     ranks: dict[str, float] = {}
     folded = name.casefold()
@@ -73,7 +73,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 1) -> tuple[str, ...]:
 
 
 def _rank(name: str, candidate: str) -> float | None:
-    """Return the distance of a candidate from a name; None if it is too far."""
+    """Return the distance of a candidate from a name; None if it is too large."""
     stem, dot, suffix = name.rpartition(".")
     if stem and candidate.endswith(dot + suffix):
         name, candidate = stem, candidate[: -len(dot + suffix)]
@@ -90,9 +90,9 @@ def _rank(name: str, candidate: str) -> float | None:
 
 
 def edits(one: str, other: str, limit: int) -> int | None:
-    """Count the letters to insert, delete, replace, or swap with the next; None for more than `limit`.
+    """Count the letters to insert, delete, replace, or swap with the next one; None for more than `limit`.
 
-    This is the optimal string alignment distance: no part of the text is edited twice.
+    This is the optimal string alignment distance: no substring is edited twice.
     """
     if abs(len(one) - len(other)) > limit:
         return None

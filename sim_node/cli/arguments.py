@@ -17,7 +17,7 @@ class UsageError(Exception):
 
 
 def whole(text: str, least: int, most: float, needed: str) -> int:
-    """Parse a whole number. needed: what the text is otherwise not, for the message."""
+    """Parse an integer. needed: description of the accepted values, for the message."""
     if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
         raise argparse.ArgumentTypeError(f"{text!r} is not {needed}")
     return int(text)
@@ -33,7 +33,7 @@ def seed(text: str) -> int:
         The seed.
 
     Raises:
-        ArgumentTypeError: It is no whole number, or out of range.
+        ArgumentTypeError: It is not an integer, or out of range.
     """
     return whole(text, 0, 2**63 - 1, "a seed; a whole number from 0 to 2^63 - 1 is needed")
 
@@ -60,7 +60,7 @@ def seconds(text: str) -> float:
 
 
 def span(text: str) -> float:
-    """Parse a duration of at least a nanosecond, s."""
+    """Parse a duration of at least one nanosecond, s."""
     number = seconds(text)
     if nanoseconds(number) <= 0:
         raise argparse.ArgumentTypeError(f"{text}: seconds above zero are needed")
@@ -68,7 +68,7 @@ def span(text: str) -> float:
 
 
 def since_start(text: str) -> float:
-    """Parse seconds of zero or more."""
+    """Parse a time since the start, s, zero or more."""
     number = seconds(text)
     if number < 0.0:
         raise argparse.ArgumentTypeError(f"{text}: seconds of zero or more are needed")
@@ -92,7 +92,7 @@ def not_negative(text: str) -> float:
 
 
 def speed(text: str, limit: float | None = None) -> float:
-    """Parse seconds per second, or max, which is 0. limit: the largest; None for that of a run."""
+    """Parse a playback speed, or max, which is 0. limit: the maximum; None for that of a run."""
     from sim_node.simulation.pacing import MAX_FACTOR
 
     limit = MAX_FACTOR if limit is None else limit
@@ -106,13 +106,13 @@ def speed(text: str, limit: float | None = None) -> float:
 
 
 def parameters_of(arguments: argparse.Namespace, **options: str) -> dict[str, Any]:
-    """Return parameters of a node that options give. options: by parameters, without those that are not given."""
+    """Return the node parameters that options give. options: option names by parameter; absent ones are left out."""
     values = {parameter: getattr(arguments, option) for parameter, option in options.items()}
     return {parameter: value for parameter, value in values.items() if value is not None and value is not False}
 
 
 def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collection[str]) -> None:
-    """Raise UsageError if `-p` sets a parameter that an option sets; parameter files yield to options."""
+    """Raise UsageError if `-p` sets a parameter that an option also sets. Options override parameter files."""
     from sim_node.ros.ros_arguments import ANY_NODE, overrides
 
     for each in overrides(arguments.ros_args):
@@ -121,7 +121,7 @@ def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collectio
 
 
 def refuse_world(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a world given in --ros-args only: a command's is WORLD."""
+    """Raise UsageError for a world given only in --ros-args, because commands take it as WORLD."""
     from sim_node.ros.ros_arguments import overrides
 
     for each in overrides(arguments.ros_args):
@@ -141,7 +141,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def put_out(text: str, arguments: argparse.Namespace) -> None:
-    """Print a text or write it to the file. Raises UsageError if it cannot be written."""
+    """Print a text or write it to the output file. Raises UsageError if it cannot be written."""
     if arguments.output is None:
         sys.stdout.write(text)
         return

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of ground links with a key: whether unsigned frames are refused (default: required)",
     )
     add_network(parser)
-    # A file descriptor of the parent process, which outlives this process.
+    # A file descriptor inherited from the parent process, which outlives this process.
     parser.add_argument("--memory", type=int, default=-1, help=argparse.SUPPRESS)
 
 
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     def fly() -> None:
         try:
             autopilot.run()
-        except BaseException as error:  # raised in the main thread
+        except BaseException as error:  # re-raised in the main thread
             failure.append(error)
         finally:
             arguments.interrupt.wake()
@@ -116,7 +116,7 @@ def _wake_at_end_of_input(wake: Callable[[], object]) -> None:
 
 
 def _signing(arguments: argparse.Namespace, key_of_world: str, link_id: int) -> Signing | None:
-    """Return what checks and signs a ground link. Raises UsageError."""
+    """Return the object that checks and signs messages of a ground link. Raises UsageError."""
     key = arguments.signing_key or key_of_world
     if not key:
         goes_with(arguments, "--signing-key", ["signing"])
@@ -149,12 +149,12 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
         return _vehicle_of_world(arguments)
     refuse(arguments, "--craft", ("world", "vehicle"))
     try:
-        # One line, because standard input stays open.
+        # A single line, because standard input stays open
         text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")
         vehicle = from_json(text)
     except (OSError, ValueError) as error:
         raise UsageError(f"--craft {arguments.craft}: {getattr(error, 'strerror', None) or error}") from None
-    # On standard input it comes from a simulation, which has checked this.
+    # From standard input, the vehicle comes from a simulation, which has already checked this.
     remote = [url for url in vehicle.links if not is_local(url)]
     if remote and arguments.craft != "-" and not arguments.allow_network:
         raise UsageError(

@@ -30,7 +30,7 @@ USER_MISTAKE = 2
 
 
 def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespace) -> int:
-    """Print one pose, or one per period as CSV."""
+    """Print a single pose, or one per period as CSV."""
     with open_bag(path, arguments.chunk_limit) as bag:
         try:
             if arguments.every is not None:
@@ -46,7 +46,7 @@ def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespac
 
 
 def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
-    """Print the frames with their last poses up to a time."""
+    """Print the frames with their latest poses up to a time."""
     with open_bag(path, max_bytes) as bag:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
@@ -68,7 +68,7 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
 
 
 def _present(bag: Bag, tree: TransformTree, time_ns: int) -> Collection[str]:
-    """Return the frames of the world at a time, if it changed while it was recorded: a tree forgets none."""
+    """Return the frames of the world at a time, if it changed during the recording, since the tree keeps all frames."""
     if not change_times(bag):
         return tree.frames
     return BagFrames(bag, Unreadable(lambda line: None)).era_at(time_ns).table.names
@@ -115,7 +115,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
 
 
 def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
-    """Yield every step from the first on, up to the bag's end, which is known once it is read."""
+    """Yield every step from the first on, up to the end of the bag, which is known once it has been read."""
     while stamp <= MAX_NS and not (transforms.is_read and stamp > transforms.newest_ns):
         yield stamp
         stamp += step

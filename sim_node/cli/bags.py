@@ -1,4 +1,4 @@
-"""What several subcommands do with bags: opening, progress, reporting damage."""
+"""Bag handling shared by several subcommands: opening, progress, reporting damage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UPDATE_EVERY = 500
 
 
 def add_bags(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add a positional for each of some bags, and --chunk-limit MB."""
+    """Add a positional argument for each bag, and --chunk-limit MB."""
     what = "a bag: its folder, or one .mcap or .db3 file"
     for name in names:
         parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
@@ -46,7 +46,7 @@ def add_topics(parser: argparse.ArgumentParser) -> None:
 
 
 def fitting(names: Collection[str], patterns: Collection[str]) -> list[str]:
-    """Return the sorted names that match a pattern; all without patterns. Raises BagError if one matches none."""
+    """Return the sorted names that match a pattern; all without patterns. Raises BagError for an unmatched pattern."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             known = ", ".join(sorted(names)) or "none"
@@ -75,14 +75,14 @@ def shown(
 
 
 def report_damage(bag: Bag) -> None:
-    """Print the damage to standard error."""
+    """Print the bag's damage to standard error."""
     for line in bag.damage:
         warn(line)
 
 
 @contextmanager
 def counted_unreadable() -> Iterator[Unreadable]:
-    """Count messages that cannot be read: report the first of a topic at once, and the total at the end."""
+    """Count unreadable messages. Report the first of each topic at once, and the totals at the end."""
     unreadable = Unreadable(warn)
     yield unreadable
     for line in unreadable.counted():

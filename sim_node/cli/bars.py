@@ -1,4 +1,4 @@
-"""Bars that show how far something is, on a terminal."""
+"""Progress bars on a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def bar(over: Iterable[Any] | None = None, *, hidden: bool = False, **options: Any) -> tqdm[Any]:
-    """Return a bar, which is not drawn if standard error is no terminal.
+    """Return a progress bar, which is only drawn if standard error is a terminal.
 
     Args:
-        over: What it is about, which it yields again; None if its `update` is called.
+        over: Iterable to wrap; None if its `update` is called instead.
         hidden: Whether it is never drawn.
-        **options: Those of tqdm.
+        **options: Options of tqdm.
 
     Returns:
         The bar.

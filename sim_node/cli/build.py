@@ -21,10 +21,10 @@ from sim_node.cli.commands import command
 from sim_node.packages import BUILT, missing_message
 from sim_node.world.locate import share
 
-# Of a package with many short interfaces: all of them in one file, each below a heading.
+# For packages with many short interfaces: a single file, with each interface below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
 _CMAKE = "CMakeLists.txt"
-# The type of a field, if it is a message without a package before it.
+# The type of a field, if it is a message type without a package name.
 _OF_SAME_PACKAGE = re.compile(r"^\s*([A-Z]\w*)(?:\[[^\]]*\])?\s+[a-z]\w*", re.MULTILINE)
 
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("build", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Build the package into this Python's environment, unless it is there."""
+    """Build the package into this Python's environment, unless it exists already."""
     package, prefix = arguments.package, Path(sys.prefix)
     definitions = interface_texts(package)
     if arguments.folder is not None:
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     digest = hashlib.sha256("".join(name + text for name, text in sorted(definitions.items())).encode()).hexdigest()
     stamp = prefix / "build" / f"{package}.built"
     if (found := importlib.util.find_spec(package)) is not None:
-        # That of a sourced ROS 2 has no stamp, and is never replaced.
+        # A package of a sourced ROS 2 has no stamp, and is never replaced.
         if not stamp.exists() or stamp.read_text() == digest:
             there = f"{package} is there: {next(iter(found.submodule_search_locations or ['?']))}"
             if arguments.folder is not None and not stamp.exists():
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def interface_texts(package: str) -> dict[str, str]:
-    """Return the files of a package as rosidl needs them, by their names: a file for each interface."""
+    """Return a package's files as rosidl needs them, by name: one file per interface."""
     root = share("sim_node")
     folder = root and root / "interfaces" / package
     if folder is None or not folder.is_dir():
@@ -98,18 +98,18 @@ def interface_texts(package: str) -> dict[str, str]:
 
 
 def of_checkout(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the files of a package with the interfaces of a checkout.
+    """Replace the interfaces in a package's files by those of a checkout.
 
     Args:
         texts: The files of the package.
-        folder: The checkout, with interfaces anywhere below msg, srv and action, as PX4 has them.
+        folder: The checkout, with interfaces anywhere below msg, srv and action, as in PX4.
 
     Returns:
-        The files: the same interfaces, without those that the checkout lacks, which are named, and with the messages
-        that the others consist of.
+        The files: the same interfaces, except those missing in the checkout, which are reported, plus the messages that
+        the others refer to.
 
     Raises:
-        UsageError: There is no such folder, or it has none of them.
+        UsageError: The folder does not exist, or contains none of the interfaces.
     """
     if not folder.is_dir():
         raise UsageError(f"--from {folder}: no such folder")
@@ -133,7 +133,7 @@ def of_checkout(texts: Mapping[str, str], folder: Path) -> dict[str, str]:
 
 
 def _compile(source: Path, build: Path, log: Path) -> None:
-    """Configure, build and install a package. Raises UsageError with what is missing or with the end of the output."""
+    """Configure, build and install a package. Raises UsageError with what is missing or the end of the output."""
     if importlib.util.find_spec("ament_package") is None or (cmake := _cmake()) is None:
         raise UsageError("building messages needs packages of the extra ros: pip install 'sim_node[ros]'")
     if not any(shutil.which(name) for name in (os.environ.get("CXX", "c++"), "g++", "clang++")):
@@ -161,7 +161,7 @@ def _compile(source: Path, build: Path, log: Path) -> None:
                 raise UsageError(f"the build failed; its output is in {log}")
 
 
-# Of another ROS 2 or another Python, whose packages must not be found.
+# Variables of another ROS 2 or Python, whose packages must not be found.
 _OF_OTHERS = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "PYTHONPATH", "PYTHONHOME")
 
 
@@ -170,7 +170,7 @@ def _cmake() -> str | None:
 
 
 def _point_generators_here() -> None:
-    """Replace the headers of Python and numpy in the wheels' CMake exports: those of the machine that built them."""
+    """Replace the Python and numpy include paths in the wheels' CMake exports, which are those of the build machine."""
     import numpy
 
     here: Mapping[str, str] = {
@@ -181,5 +181,5 @@ def _point_generators_here() -> None:
         text = path.read_text(encoding="utf-8")
         for pattern, folder in here.items():
             text = re.sub(pattern, folder, text)
-        path.unlink()  # it can be a hard link into the cache of uv
+        path.unlink()  # may be a hard link into uv's cache
         path.write_text(text, encoding="utf-8")

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
                 world, layout, sensors = _checked(loaded, arguments)
             if noted:
                 raise WorldError([Problem(Where(), "", message) for message in noted])
-        except WorldError as error:  # noqa: PERF203  each file on its own
+        except WorldError as error:  # noqa: PERF203  each file separately
             faults += len(error.problems)
             rows.append({"file": file, "valid": False, "problems": [_as_dict(problem) for problem in error.problems]})
             if not arguments.json:
@@ -81,13 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked(loaded: World, arguments: argparse.Namespace) -> tuple[World, Layout, int]:
-    """Return an assembled world, its layout and its number of sensors. Raises WorldError for all that a run refuses."""
+    """Return an assembled world, its layout and its number of sensors. Raises WorldError for whatever a run rejects."""
     problems: list[Problem] = []
     with _adding_to(problems):
         world = assemble(drawn(loaded, arguments))
         refuse_network(world, allowed=arguments.allow_network)
         layout = lay_out(world)
-    with _adding_to(problems):  # whatever is wrong with other parts
+    with _adding_to(problems):  # to also report problems of other parts
         sensors = len(lay_out_messages(loaded))
     if not problems:
         problems += clashes(world)
@@ -96,7 +96,7 @@ def _checked(loaded: World, arguments: argparse.Namespace) -> tuple[World, Layou
     if problems:
         raise WorldError(sorted(problems, key=lambda problem: problem.where))
     if world.schematic is not None:
-        from sim_node.viewing.shown_signals import unknown_names  # few worlds have one
+        from sim_node.viewing.shown_signals import unknown_names  # few worlds have a schematic
 
         for problem in sorted(unknown_names(world, layout.frames), key=lambda problem: problem.where):
             warnings.warn(str(problem), WorldWarning, stacklevel=2)
@@ -113,7 +113,7 @@ def _adding_to(problems: list[Problem]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _noted(*, strict: bool) -> Iterator[list[str]]:
-    """Collect warnings about a world for the length of a block, if they are errors; else they are shown."""
+    """Collect warnings about a world in a block, if they count as errors; otherwise show them."""
     found: list[str] = []
     if not strict:
         yield found

@@ -9,16 +9,16 @@ from typing import TextIO
 
 
 def coloured(text: str, colour: str, stream: TextIO, *, bold: bool = False) -> str:
-    """Return a text with the escapes of a colour, if a stream shows colours.
+    """Return a text with colour escapes, if the stream shows colours.
 
     Args:
         text: The text.
-        colour: A name of termcolor's; empty for that of the terminal.
+        colour: A termcolor name; empty for the terminal's own colour.
         stream: Where the text goes.
         bold: Whether it is bold.
 
     Returns:
-        The text, as it is without termcolor.
+        The text, unchanged without termcolor.
     """
     if not _shows_colours(stream) or importlib.util.find_spec("termcolor") is None:
         return text
@@ -29,12 +29,12 @@ def coloured(text: str, colour: str, stream: TextIO, *, bold: bool = False) -> s
 
 
 def print_error(message: str) -> None:
-    """Print an error of the command on standard error."""
+    """Print an error of the command to standard error."""
     print(f"{coloured('sim_node:', 'red', sys.stderr, bold=True)} {message}", file=sys.stderr)
 
 
 def print_problems(text: str, count: str = "") -> None:
-    """Print the problems of a file on standard error: their places in bold, and how many there are in red, if given."""
+    """Print the problems of a file to standard error: locations in bold, and their count in red, if given."""
     for line in text.splitlines():
         place, colon, rest = line.partition(": ")
         print(f"{coloured(place + colon, '', sys.stderr, bold=True)}{rest}", file=sys.stderr)

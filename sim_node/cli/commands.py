@@ -1,4 +1,4 @@
-"""The subcommands of `sim_node`. A new one is a new file with one `@command` entry; only the called one is imported."""
+"""The subcommands of `sim_node`. To add one, add a file with one `@command` entry. Only the called one is imported."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _source_of(module: str) -> str:
     return Path(spec.origin).read_text(encoding="utf-8")
 
 
-# `@request("WORD")`, or a decorator of an extension that makes one, above a function; its first line of help.
+# `@request("WORD")`, or an extension's decorator for requests, above a function; and the function's first line of help.
 _REQUEST = re.compile(r'^@\w+\("(\w+)".*\ndef (?s:.*?)^    """(.*?)(?:"""|$)', re.MULTILINE)
 
 
 def _shipped_requests() -> Iterator[tuple[str, str]]:
-    """Yield the words of requests and their lines of help, read from the source.
+    """Yield the words of requests and their lines of help, parsed from the source.
 
-    Importing it takes 0.3 s of CPU, and parsing it 0.03 s, at each start of each command.
+    Importing it would take 0.3 s of CPU time at each start of each command; parsing it takes 0.03 s.
     """
     for module in ("sim_node.session.requests", *(point.module for point in extensions("sim_node.requests"))):
         yield from _REQUEST.findall(_source_of(module))
@@ -42,7 +42,7 @@ def _shipped_requests() -> Iterator[tuple[str, str]]:
 
 _SHIPPED_REQUESTS = dict(_shipped_requests())
 _EXTENSIONS = {point.name: point.module for point in extensions("sim_node.commands")}
-# As help has them.
+# In the order of the help text
 GROUPS: dict[str, tuple[str, ...]] = {
     "run": ("run", "fly", "replay", "record", "bridge", "autopilot"),
     "see": ("view", "render", "rviz", "tree", "lookup"),
@@ -54,7 +54,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "set up": ("doctor", "build", "completion"),
 }
 _REQUESTS = "sim_node.cli.requests"
-# The modules of the shipped words.
+# Modules of the shipped subcommands
 SHIPPED = {word: f"sim_node.cli.{word}" for words in GROUPS.values() for word in words}
 SHIPPED |= _EXTENSIONS | dict.fromkeys(_SHIPPED_REQUESTS, _REQUESTS)
 
@@ -65,12 +65,12 @@ class Command:
 
     Attributes:
         name: The word on the command line.
-        run: Does its work and returns the exit code.
+        run: Runs the command and returns the exit code.
         add_arguments: Declares its arguments on a parser.
         summary: Its line of help.
-        until_interrupted: Whether it runs until SIGINT or SIGTERM, which is then a normal end; it finds the Interrupt
-            in `arguments.interrupt`, which is otherwise None.
-        starts_node: Whether it accepts --ros-args, which are in `arguments.ros_args` for rclpy.
+        until_interrupted: Whether it runs until SIGINT or SIGTERM, which is then a normal end. `arguments.interrupt` is
+            then the Interrupt, and otherwise None.
+        starts_node: Whether it accepts --ros-args, which are passed to rclpy as `arguments.ros_args`.
     """
 
     name: str
@@ -82,19 +82,19 @@ class Command:
 
 
 class Commands(Registry[str, Command]):
-    """The subcommands by word. The word determines the module, so that one can be found without importing the others.
+    """The subcommands by word. The word determines the module, so a command is found without importing the others.
 
-    The module is sim_node.cli.WORD; for a command of an extension or of another package, the one that the entry point
-    WORD names.
+    The module is sim_node.cli.WORD; for commands of an extension or another package, it is that of the entry point
+    WORD.
     """
 
     def words(self) -> tuple[str, ...]:
-        """Return the words of all subcommands, without importing one; requests only where a plug-in offers some."""
+        """Return the words of all subcommands without importing them, except requests if a plug-in has some."""
         of_plugins = _requests() if "sim_node.requests" in offered() else ()
         return tuple(dict.fromkeys((*SHIPPED, *(point.name for point in self._points()), *of_plugins)))
 
     def find(self, word: str) -> Command | None:
-        """Return the subcommand for a word, importing no other; None if there is none.
+        """Return the subcommand for a word, importing no others; None if it does not exist.
 
         Installed packages are searched only for words that are not shipped. Raises PluginFault for a command of another
         package that cannot be loaded.
@@ -116,7 +116,7 @@ class Commands(Registry[str, Command]):
         return self._entries[word][1]
 
     def summary(self, word: str) -> str:
-        """Return the line of help of a subcommand. Of the shipped ones, it is read without importing them.
+        """Return the line of help of a subcommand. For shipped ones, it is read without importing them.
 
         Raises PluginFault for a command of another package that cannot be loaded.
         """
@@ -125,11 +125,11 @@ class Commands(Registry[str, Command]):
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
-        # The docstring of its module, as parsing says too, which takes 36 times as long.
+        # The docstring of the module; parsing the source would take 36 times as long.
         return _source_of(SHIPPED[word]).split('"""')[1].partition("\n")[0]
 
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
-        """Do nothing but check names: shipped words are known without importing their modules."""
+        """Only check names, because shipped words are known without importing their modules."""
         for name in names:
             if module != SHIPPED.get(name, module):
                 raise ValueError(f"{self.noun} {name!r}: both {SHIPPED[name]} and {module}")
@@ -139,8 +139,8 @@ class Commands(Registry[str, Command]):
 
 
 def _requests() -> Registry[str, Request]:
-    """Return the requests to runs, those of plug-ins too."""
-    from sim_node.simulation.requests import REQUESTS  # here: most commands make none
+    """Return the requests to runs, including those of plug-ins."""
+    from sim_node.simulation.requests import REQUESTS  # here, because most commands make no requests
 
     return REQUESTS
 
@@ -150,7 +150,7 @@ R = TypeVar("R", bound=Callable[[argparse.Namespace], int])
 
 
 def no_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare nothing."""
+    """Declare no arguments."""
 
 
 def command(
@@ -162,7 +162,7 @@ def command(
 ) -> Callable[[R], R]:
     """Register a function `run(arguments)`, which returns the exit code, as a subcommand.
 
-    Its line of help is the first line of its module's docstring, or else of its own.
+    Its line of help is the first line of its module's docstring, or else of its own docstring.
 
     Args:
         name: The word on the command line.

@@ -8,7 +8,7 @@ from sim_node.cli.commands import COMMANDS, command
 from sim_node.cli.parser import LinesFormatter, StrictParser
 from sim_node.world.locate import shipped_worlds
 
-# Where a shell finds the script.
+# Where each shell looks for the script
 _INSTALL = """\
 bash: sim_node completion bash > ~/.local/share/bash-completion/completions/sim_node
 zsh:  sim_node completion zsh > DIR/_sim_node, for a DIR of $fpath
@@ -17,7 +17,7 @@ tcsh: sim_node completion tcsh > ~/.sim_node.completion, and source it in ~/.tcs
 _FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f", "fish": "(__fish_complete_path)"}
 _FOLDERS = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "tcsh": "d", "fish": "(__fish_complete_directories)"}
 _WORLDS = {"bash": "_sim_node_worlds", "zsh": "_sim_node_worlds", "tcsh": "f", "fish": "(_sim_node_worlds)"}
-# What positional arguments and options stand for, by their placeholders in help.
+# Completion of positional arguments and options, by their placeholders in the help text
 _BY_PLACEHOLDER = {"WORLD": _WORLDS, "FILE": _FILES, "BAG": _FILES, "OTHER": _FILES, "DIR": _FOLDERS}
 
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _all_commands() -> StrictParser:
-    """Return the parser of all subcommands, with what their arguments stand for."""
+    """Return the parser of all subcommands, with the completions of their arguments."""
     parser = StrictParser(prog="sim_node")
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     subparsers = parser.add_subparsers(metavar="COMMAND")
@@ -52,7 +52,7 @@ def _all_commands() -> StrictParser:
 
 
 def _preamble() -> dict[str, str]:
-    """Return the function that completes worlds: names of shipped ones, and files."""
+    """Return the shell function that completes worlds: names of shipped ones, and files."""
     names = " ".join(shipped_worlds())
     return {
         "bash": f'_sim_node_worlds() {{\n  compgen -W "{names}" -- "$1"\n  compgen -f -- "$1"\n}}',

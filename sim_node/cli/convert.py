@@ -20,16 +20,16 @@ from sim_node.cli.commands import command
 from sim_node.spatial.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Decimals for a resolution of a micrometre.
+# Decimals for a resolution of one micrometre
 _DECIMALS = {"deg": 11, "m": 6, "m above the WGS84 ellipsoid": 6}
 
-# Further names of axes in header lines; others are known by their first letter and by x, y, z.
+# Other names of axes in header lines, besides their first letter and x, y, z.
 _OTHER_NAMES = {"latitude": {"lat"}, "longitude": {"lon", "lng", "long"}, "altitude": {"alt", "height"}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `sim_node convert`."""
-    # Python 3.14's pattern: earlier argparse treats -33.8,151.2,5 as an option.
+    # The pattern of Python 3.14. Earlier versions of argparse treat -33.8,151.2,5 as an option.
     parser._negative_number_matcher = re.compile(r"-\.?\d")
     frames = ", ".join(Frame.__members__)
     parser.add_argument("--from", dest="source", required=True, metavar="FRAME", help=f"one of {frames}")
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("convert", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Print the converted points. Returns 2 if a line of standard input was invalid, after the last line."""
+    """Print the converted points. Return 2, after the last line, if a line of standard input was invalid."""
     source, target = _frame(arguments.source, "--from"), _frame(arguments.target, "--to")
     origin = None if arguments.origin is None else _numbers(arguments.origin.split(","), "--origin")
     _check(source, target, origin)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         columns = _columns(header, source) if header else None
         points = _those_that_are_points(rows, partial(convert, columns=columns), refused)
     else:
-        # Convert all before printing any: a usage error prints nothing else.
+        # Convert all points before printing any, so that a usage error prints nothing else.
         header, points = None, iter([convert(f"point {text}", text.split(",")) for text in arguments.points])
     if arguments.json:
         _print_json(points, source, target, origin)
@@ -71,16 +71,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 2 if refused else 0
 
 
-_Row = tuple[str, list[str]]  # where it stands, for error messages, and its cells
+_Row = tuple[str, list[str]]  # location, for error messages, and cells
 
 
 def _standard_input() -> TextIO:
-    """Reopen standard input as csv needs it: without a byte order mark, with any bytes."""
+    """Reopen standard input for csv: without a byte order mark, and accepting any bytes."""
     return open(sys.stdin.fileno(), encoding="utf-8-sig", errors="backslashreplace", newline="", closefd=False)
 
 
 def _csv_rows(lines: Iterable[str]) -> tuple[_Row | None, Iterator[_Row]]:
-    """Return the first row if it is a header, which is a row without a number, and the other rows."""
+    """Return the first row if it is a header (a row without numbers), and the other rows."""
     reader = csv.reader(lines)
     rows = ((f"line {reader.line_num}", row) for row in reader if any(cell.strip() for cell in row))
     first = next(rows, None)
@@ -90,7 +90,7 @@ def _csv_rows(lines: Iterable[str]) -> tuple[_Row | None, Iterator[_Row]]:
 
 
 def _columns(header: _Row, frame: Frame) -> list[int]:
-    """Return the frame's axes in a header, so that lon,lat,alt is not read as lat,lon,alt."""
+    """Return the columns of the frame's axes from a header, so that lon,lat,alt is not read as lat,lon,alt."""
     where, cells = header
     names = [cell.strip().lower() for cell in cells]
     columns = []
@@ -107,7 +107,7 @@ def _columns(header: _Row, frame: Frame) -> list[int]:
 def _those_that_are_points(
     rows: Iterable[_Row], convert: Callable[[str, list[str]], FloatArray], refused: list[str]
 ) -> Iterator[FloatArray]:
-    """Convert row by row; report invalid rows on standard error and in `refused`."""
+    """Convert row by row. Report invalid rows on standard error and in `refused`."""
     for where, cells in rows:
         try:
             yield convert(where, cells)
@@ -154,7 +154,7 @@ def _frame(name: str, option: str) -> Frame:
 
 
 def _check(source: Frame, target: Frame, origin: list[float] | None) -> None:
-    """Report errors that affect every point before the first one."""
+    """Report errors that affect all points before converting the first one."""
     try:
         convert_position(np.empty((0, 3)), source, target, origin)
     except OriginRequired:

@@ -32,13 +32,13 @@ from sim_node.text import did_you_mean
 
 Status = Literal["ok", "missing", "optional"]
 LOOPBACK = "127.0.0.1"
-# Ports that are used unless others are given, and by what.
+# Default ports and their users
 PORTS = (
     (socket.SOCK_STREAM, 8080, "viewer", "the viewer takes the next that is free"),
     (socket.SOCK_STREAM, 4560, "PX4's simulator", "another instance is used, or give the autopilot an instance"),
     (socket.SOCK_DGRAM, 14550, "ground stations", "give the bridge another --url"),
 )
-# Where participants of DDS find each other: the standard's group, and the first port of a domain.
+# Discovery of DDS participants: the standard's multicast group, and the first port of a domain.
 DDS_GROUP, DDS_PORT, DDS_DOMAIN_GAIN = "239.255.0.1", 7400, 250
 _PATIENCE_S = 1.0
 
@@ -48,10 +48,10 @@ class Finding:
     """A row of doctor's report.
 
     Attributes:
-        name: What was looked at.
-        status: Whether it is there; missing is what nodes need.
+        name: What was checked.
+        status: Whether it is available. Only what nodes need can be missing.
         detail: Where it is, or what is wrong.
-        remedy: What to do about it; empty if nothing is needed.
+        remedy: What to do; empty if nothing is needed.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Finding:
 
 
 def physics() -> Iterator[Finding]:
-    """Whether rigid bodies can be simulated."""
+    """Check whether rigid bodies can be simulated."""
     yield _package("mujoco", "MuJoCo", "rigid bodies")
 
 
 def rendering() -> Iterator[Finding]:
-    """Whether pictures can be drawn without a display."""
+    """Check whether pictures can be rendered without a display."""
     if importlib.util.find_spec("mujoco") is None:
         return
     from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
@@ -86,13 +86,13 @@ def rendering() -> Iterator[Finding]:
 
 
 def viewing() -> Iterator[Finding]:
-    """Whether there is a viewer, and films can be written."""
+    """Check whether there is a viewer, and whether films can be written."""
     yield _package("viser", "viewer", "`sim_node view` and --view")
     yield _package("av", "PyAV", "films as .mp4")
 
 
 def ports() -> Iterator[Finding]:
-    """Whether the ports that are used by default are free."""
+    """Check whether the default ports are free."""
     for kind, port, use, otherwise in PORTS:
         name = f"port {port}"
         with socket.socket(socket.AF_INET, kind) as probe:
@@ -108,7 +108,7 @@ def ports() -> Iterator[Finding]:
 
 
 def discovery() -> Iterator[Finding]:
-    """Whether DDS participants on this machine can find each other: multicast on the loopback, and shared memory."""
+    """Check whether DDS participants on this machine can find each other: loopback multicast and shared memory."""
     port = DDS_PORT + DDS_DOMAIN_GAIN * int(os.environ.get("ROS_DOMAIN_ID") or 0)
     fault = _multicast_fault(port)
     if fault:
@@ -120,7 +120,7 @@ def discovery() -> Iterator[Finding]:
 
 
 def disk() -> Iterator[Finding]:
-    """Whether recordings have room, and where temporary files go."""
+    """Check whether there is room for recordings, and where temporary files go."""
     yield _space("disk", Path.cwd(), SPARE_BYTES, "recordings stop while less is free (--min-free)")
     yield _space("temporary files", Path(tempfile.gettempdir()), SPARE_BYTES, "set TMPDIR to a folder with more")
 
@@ -148,7 +148,7 @@ def _space(name: str, folder: Path, needed: int, remedy: str) -> Finding:
 
 
 def _multicast_fault(port: int) -> str:
-    """Send a datagram to the group on the loopback interface and wait for it; return why it did not come, or ""."""
+    """Send a datagram to the group on the loopback interface. Return why it did not arrive, or ""."""
     loopback = socket.inet_aton(LOOPBACK)
     try:
         with (
@@ -169,7 +169,7 @@ def _multicast_fault(port: int) -> str:
     return ""
 
 
-# The modules of the registries that are open to other packages, by entry-point group.
+# Modules of the registries that other packages may extend, by entry-point group
 GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.autopilots": ("sim_node.autopilots.lockstep.autopilot", "sim_node.world.vehicles"),
     "sim_node.builtin": (
@@ -211,13 +211,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """Return the modules of the registries that are open to other packages, by their groups of entry points."""
+    """Return the modules of the registries that other packages may extend, by entry-point group."""
     return GROUPS | {point.name: (point.module,) for point in extensions("sim_node.registries")}
 
 
 def registries_of(group: str) -> list[Registry[Any, Any]]:
-    """Return the registries that a group of entry points adds to; none for a group that is not known."""
-    found: dict[int, Registry[Any, Any]] = {}  # once, though modules import those of others
+    """Return the registries that an entry-point group adds to; none for an unknown group."""
+    found: dict[int, Registry[Any, Any]] = {}  # once each, though modules import registries of others
     for module in groups().get(group, ()):
         for each in vars(importlib.import_module(module)).values():
             if isinstance(each, Registry) and each.group == group:
@@ -226,7 +226,7 @@ def registries_of(group: str) -> list[Registry[Any, Any]]:
 
 
 def installed_plugins() -> Iterator[tuple[str, bool]]:
-    """Yield a line for each entry point of another package, what it adds or why it cannot, and whether it can."""
+    """Yield, for each entry point of another package, what it adds or why it fails, and whether it works."""
     known = groups()
     for group, points in offered().items():
         registries = registries_of(group)
@@ -245,7 +245,7 @@ def installed_plugins() -> Iterator[tuple[str, bool]]:
             yield f"{point}: {status}", bool(registries) and not faults
 
 
-# Module or program, and what needs it.
+# Module or program, and what it is needed for
 NEEDED = (
     ("rclpy", "everything on the graph"),
     ("tf2_msgs", "/tf and /tf_static"),
@@ -309,19 +309,19 @@ def _findings() -> Iterator[Finding]:
 
 
 def _found(name: str, absent: Status, purpose: str, place: str | None, remedy: Callable[[str], str]) -> Finding:
-    """Return where something is, or what it is for and how to get it."""
+    """Return where something was found, or what it is for and how to install it."""
     if place:
         return Finding(name, "ok", place)
     return Finding(name, absent, f"{WORDS[absent]} (for {purpose})", remedy(name))
 
 
 def _importable(finding: Finding) -> Finding:
-    """Return what was found, or why it cannot be imported: it may be broken, or of another Python."""
+    """Return the finding, or why the module cannot be imported: it may be broken, or for another Python."""
     if finding.status != "ok":
         return finding
     try:
         importlib.import_module(finding.name)
-    except Exception as error:  # whatever a broken package raises
+    except Exception as error:  # a broken package may raise anything
         folder = Path(finding.detail)
         reason = unusable(folder, error if isinstance(error, ImportError) else ImportError(repr(error)))
         return Finding(finding.name, "missing", f"{folder} cannot be imported", reason)
@@ -334,7 +334,7 @@ def _folder(module: str) -> str | None:
 
 
 def _graph() -> Iterator[Finding]:
-    """The distribution, the middleware and the reach of discovery."""
+    """Check the distribution, the middleware and the discovery range."""
     from sim_node.ros.environment import distro, middleware, prepare
 
     prepare()

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         def show(message: Any) -> None:
             for name in field:
                 message = getattr(message, name)
-            if not hasattr(message, "SLOT_TYPES"):  # a field that is no message: as Python has it
+            if not hasattr(message, "SLOT_TYPES"):  # a field that is not a message, as Python prints it
                 text = message if isinstance(message, str) else repr(message)
                 out = "\n".join(map(printable, text.split("\n"))) + "\n---\n"
             elif arguments.csv:

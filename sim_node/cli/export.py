@@ -73,11 +73,11 @@ def _export_rrd(arguments: argparse.Namespace) -> int:
 
 
 def _readable(bag: Bag) -> list[str]:
-    """Return the topics that can be decoded; report why others are left out."""
+    """Return the topics that can be decoded, and report why others are left out."""
     decoders = []
     for topic in bag.topics:
         try:
             decoders.append(Decoder(topic))
-        except BagError as error:  # noqa: PERF203  each topic on its own
+        except BagError as error:  # noqa: PERF203  each topic separately
             print(f"warning: left out: {error}", file=sys.stderr)
     return [decoder.topic.name for decoder in decoders]

@@ -21,7 +21,7 @@ from sim_node.world.processes import Process
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the autopilot, and what `run` has."""
+    """Declare the autopilot, and the arguments of `run`."""
     parser.add_argument("autopilot", metavar="AUTOPILOT", choices=(PX4, ARDUPILOT), help="px4 or ardupilot")
     parser.add_argument(
         "--names",
@@ -36,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM."""
     if "world" not in arguments.given:
-        arguments.world = arguments.autopilot  # the shipped one
+        arguments.world = arguments.autopilot  # the shipped world
     arguments.processes = True
     return runs.run_world(arguments, _flown)
 
 
 def _flown(arguments: argparse.Namespace) -> World:
-    """Return the world with the processes of its autopilots, and of a bridge. Raises UsageError."""
+    """Return the world with processes for its autopilots and a bridge. Raises UsageError."""
     kind, world = arguments.autopilot, loaded(arguments)
     vehicles = [(vehicle, each) for vehicle, each in autopiloted(world) if each.type == kind]
     if not vehicles:
@@ -66,24 +66,24 @@ def _flown(arguments: argparse.Namespace) -> World:
         print(f"{found.what}{version}: {' '.join(process.command)}", flush=True)
     if not arguments.no_ros:
         processes.append(_bridge(kind, {each.instance: vehicle.name for vehicle, each in vehicles}, arguments.names))
-    # The world's own, if it has one, is for `run --processes`.
+    # If the world has a process of its own for this, it is for `run --processes`.
     others = [each for each in world.of(Process) if each.name != kind]
     return replace(world, processes=(*others, *processes))
 
 
 def _check_names(names: str) -> None:
-    """Check what the bridge would need, which would be started again and again without. Raises UsageError."""
+    """Check the message packages that the bridge needs, as it would otherwise restart forever. Raises UsageError."""
     for name, package in {"mavros": "mavros_msgs", "px4": "px4_msgs", "ap": "ardupilot_msgs"}.items():
         if name in names.split(",") and find_spec(package) is None:
             raise UsageError(f"--names {names}: {missing_message(package)}")
 
 
 def _bridge(kind: str, names: dict[int, str], dialects: str) -> Process:
-    """Return the process of a bridge to autopilots, given the names of their vehicles by their instances."""
+    """Return the process of a bridge to autopilots, given the vehicle names by autopilot instance."""
     command = [sys.executable, "-m", "sim_node", "bridge", "--names", dialects]
     for instance in names:
         command += ["--url", url_of(kind, instance)]
-    # The system id is the instance plus one: PX4's own rule, and ArduPilot's argument.
+    # The system id is the instance plus one: by PX4's convention, and by an argument to ArduPilot.
     vehicles = ",".join(f"{instance + 1}={name}" for instance, name in names.items())
     parameters = {
         "vehicle_names": vehicles,

@@ -16,7 +16,7 @@ from sim_node.recording.bag import Bag, BagAttachment, BagTopic
 from sim_node.recording.opening import open_bag
 from sim_node.world.problems import counted
 
-# Later times are wall clock times (2001-09-09), not of a simulation that starts at zero.
+# Later times are wall clock times (2001-09-09), not those of a simulation that starts at zero.
 _WALL_CLOCK_NS = 10**18
 
 

@@ -21,9 +21,9 @@ _ARROWS = {
 
 
 class Keyboard:
-    """While entered, key presses call their `actions`: characters, or up, down, left and right.
+    """While entered, key presses call their `actions`, by character or as up, down, left and right.
 
-    Active only if standard input is a terminal and this program is in its foreground; the terminal is restored at the
+    Active only if standard input is a terminal with this program in the foreground. The terminal is restored at the
     end.
     """
 
@@ -38,7 +38,7 @@ class Keyboard:
         if _in_background(self._file):
             return self
         self._before = termios.tcgetattr(self._file)
-        # Ctrl-C remains a signal.
+        # Ctrl-C still sends a signal.
         tty.setcbreak(self._file)
         self._wake, self._end = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="keyboard", daemon=True)
@@ -78,7 +78,7 @@ def _in_background(terminal: int) -> bool:
 
 
 def _keys(typed: str) -> list[str]:
-    """Return arrows by name, everything else by character."""
+    """Split input into keys: arrows by name, everything else by character."""
     keys = []
     while typed:
         arrow = _ARROWS.get(typed[:3])

@@ -1,4 +1,4 @@
-"""Handle what no subcommand handles: internal errors, lack of memory or files, unwritable standard output."""
+"""Handle what no subcommand handles: internal errors, lack of memory or files, failing standard output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_node.limits import lack, refused
 
 FAILED = 1
 DEBUG = "--debug"
-# Addresses to handle an error with, also the lack of addresses.
+# Reserve of address space for handling errors, including its exhaustion.
 _SPARE = 4 << 20
 REPORT = "https://github.com/sim-node/sim_node/issues"
 
@@ -24,11 +24,11 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], 
     `--debug`, anywhere before `--ros-args`, shows the traceback.
 
     Args:
-        run: Returns the exit code, and whether the command only prints: such a command fails if standard output is
+        run: Returns the exit code, and whether the command only prints. Such a command fails if standard output is
             closed.
         given: The arguments.
-        ends: Whether the process ends with the command. What an unhandled error has left must not hold it: threads, or
-            a library that waits at exit for a thread which it could not start.
+        ends: Whether the process ends with the command. It must then not be blocked by leftovers of an unhandled error,
+            such as threads, or a library that waits at exit for a thread that it could not start.
 
     Returns:
         The exit code.
@@ -39,11 +39,11 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], 
     words = [word for word in words[:own] if word != DEBUG] + words[own:]
     closed = _open_standard_streams()
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")  # names that the output's encoding does not have
+        sys.stdout.reconfigure(errors="backslashreplace")  # for names that the output's encoding lacks
     if too_small := refused():
         _print_error(too_small)
         return FAILED
-    spare = bytes(_SPARE)  # mapped, and never touched
+    spare = bytes(_SPARE)  # mapped, but never touched
     try:
         code, needs_output = _flushed(run, words)
     except Exception as error:
@@ -63,7 +63,7 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], 
 
 
 def _flushed(run: Callable[[list[str]], tuple[int, bool]], words: list[str]) -> tuple[int, bool]:
-    """Flush standard output, also if `--help` ends by SystemExit. Raises what `run` does."""
+    """Flush standard output, even if `--help` ends by SystemExit. Raises what `run` raises."""
     try:
         done = run(words)
     except SystemExit:
@@ -90,10 +90,10 @@ def _reason(error: Exception) -> str:
 
 
 def _output_fails() -> bool:
-    """Try to write once more. Standard output is discarded from here on, including at the end of Python."""
+    """Try to write once more. Standard output is discarded from now on, including at Python's exit."""
     try:
         sys.stdout.flush()
-        os.write(1, b"\n")  # unbuffered (python -u), there is nothing to flush
+        os.write(1, b"\n")  # if unbuffered (python -u), there is nothing to flush
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
@@ -116,7 +116,7 @@ def _is_open(number: int) -> bool:
 
 
 def _open_standard_streams() -> list[int]:
-    """Return the closed ones, redirected to nowhere: no file must be opened in their place."""
+    """Redirect closed standard streams to /dev/null and return them, so that no file is opened in their place."""
     closed = []
     for number in range(3):
         if not _is_open(number):

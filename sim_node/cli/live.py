@@ -21,22 +21,22 @@ NOTHING_YET = "no transforms yet on /tf and /tf_static"
 
 
 def live_tree(*, period: float, as_json: bool = False) -> int:
-    """Show all frames of the graph every `period` seconds until a signal; the exit code is then 0.
+    """Show all frames of the graph every `period` seconds until a signal. The exit code is then 0.
 
-    On a terminal the output is redrawn in place, elsewhere it is appended; as_json: one line each time.
+    On a terminal, the output is redrawn in place; elsewhere, it is appended. as_json: one line each time.
     """
     return _follow(_tree_json if as_json else _tree_text, period, in_place=not as_json)
 
 
 def live_lookup(target: str, source: str, *, period: float, as_json: bool = False) -> int:
-    """Show the latest pose of `source` in `target` every `period` seconds until a signal, as live_tree does."""
+    """Show the latest pose of `source` in `target` every `period` seconds until a signal, like live_tree."""
     text_of = _lookup_json if as_json else _lookup_text
     return _follow(lambda graph: text_of(graph, target, source), period, in_place=not as_json)
 
 
 def _follow(show: Callable[[LiveGraph], str], period: float, *, in_place: bool) -> int:
     in_place = in_place and sys.stdout.isatty()
-    # Entered before rclpy is loaded, which takes a second: a Ctrl-C meanwhile is a normal end, too.
+    # Entered before rclpy is loaded, which takes a second, so that Ctrl-C is a normal end meanwhile, too.
     with Interrupt() as interrupt, _listening() as graph:
         done = threading.Event()
 
@@ -71,7 +71,7 @@ def _listening() -> LiveGraph:
 
 
 def _redrawn(text: str, lines_before: int) -> str:
-    """Move the cursor to the first line drawn before, and clear from there on (ECMA-48: CUU, ED)."""
+    """Move the cursor to the first line drawn before, and clear from there (ECMA-48: CUU, ED)."""
     return (f"\x1b[{lines_before}A\r" if lines_before else "") + "\x1b[J" + text + "\n"
 
 

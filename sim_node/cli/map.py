@@ -14,7 +14,7 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare WORLD, the files and what is on the map."""
+    """Declare WORLD, the files and the contents of the map."""
     add_world(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, required=True, help="FILE.yaml; the picture is FILE.pgm beside it"

@@ -13,14 +13,14 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 
 TEMPLATES = Path(__file__).parent / "templates"
-# What to do next with each kind.
+# Next steps for each kind
 NEXT = {
     "world": ("sim_node check $at.yaml", "sim_node run $at.yaml --view"),
     "robot": ("sim_node check $at.yaml", "sim_node run $at.yaml --view"),
     "test": ("sim_node test $at", "python -m pytest $at"),
     "plugin": ("pip install -e $at pytest", "sim_node check $at/weather.yaml", "python -m pytest $at"),
 }
-# These become a folder of their own.
+# Kinds that become a separate folder
 FOLDERS = ("plugin", "test")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("new", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Write the files, none of which may exist, and print them and what to do next."""
+    """Write the files, none of which may exist. Print them and the next steps."""
     name: str = arguments.name
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a name; use lower-case letters, digits and _, with a letter first")
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _files(kind: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the path of each file below the target, and its text."""
+    """Yield the path of each file below the target, and its content."""
     root = TEMPLATES / kind
     for path in sorted(path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
         yield str(path.relative_to(root)), _filled(path.read_text(encoding="utf-8"), name)
@@ -69,10 +69,10 @@ def _filled(text: str, name: str) -> str:
 
 
 def _write(files: dict[Path, str], target: Path) -> None:
-    """Write all files, or none: into a folder beside the target first."""
+    """Write all files or none, by first writing to a folder beside the target."""
     base = target.parent if not target.exists() else target
     with tempfile.TemporaryDirectory(dir=base, prefix=".new_") as folder:
-        whole = Path(folder) / "whole"  # the folder around it is its maker's alone
+        whole = Path(folder) / "whole"  # the temporary folder itself is only accessible to its creator
         made = {path: whole / path.relative_to(target) for path in files}
         for path, text in files.items():
             made[path].parent.mkdir(parents=True, exist_ok=True)

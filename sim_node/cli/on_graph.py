@@ -1,4 +1,4 @@
-"""What the commands share that list, print, publish or call on a graph."""
+"""Common parts of the commands that list, print, publish or call on a graph."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *, endless: bool = False) -> int:
-    """Do something on the graph until it is done or interrupted.
+    """Run a function on the graph until it is done or interrupted.
 
     Args:
-        arguments: Those of a command that is registered with until_interrupted.
-        act: What to do.
-        endless: Whether only an interrupt ends it, which is then its normal end.
+        arguments: Arguments of a command registered with until_interrupted.
+        act: The function.
+        endless: Whether it only ends by an interrupt, which is then its normal end.
 
     Returns:
-        The exit code: 1 if something was not there in time.
+        The exit code: 1 if something did not appear in time.
 
     Raises:
         UsageError: A name, a type or a value is invalid, or ROS 2 is missing.
     """
-    # Imported here: what is wrong with the arguments alone is reported without waiting for rclpy.
+    # Imported here so that errors in the arguments alone are reported without waiting for rclpy.
     from sim_node.ros.message_values import BadValue
     from sim_node.ros.tool_graph import NotThere, tool_graph
 
@@ -48,7 +48,7 @@ def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *,
 
 
 def add_message(parser: argparse.ArgumentParser, kind: str) -> None:
-    """Declare TYPE and VALUES, either of which may be left out."""
+    """Declare TYPE and VALUES, both optional."""
     of_graph = "left out: that of the graph"
     example = "std_msgs/msg/String" if kind == "msg" else "std_srvs/srv/Trigger"
     parser.add_argument("type", metavar="TYPE", nargs="?", help=f"such as {example}; {of_graph}")
@@ -56,7 +56,7 @@ def add_message(parser: argparse.ArgumentParser, kind: str) -> None:
 
 
 def message_of(arguments: argparse.Namespace) -> tuple[str | None, str]:
-    """Return the type, if it is given, and the values as text: a mapping in YAML cannot look like a type."""
+    """Return the type, if given, and the values as text. A YAML mapping cannot look like a type."""
     from sim_node.ros.message_values import TYPE_NAME
 
     if arguments.values is None and arguments.type is not None and not TYPE_NAME.fullmatch(arguments.type):

@@ -22,7 +22,7 @@ _OPTIONS = {"-h, --help": "show this help message and exit", "--version": "show 
 
 
 def parse_without_command(words: Sequence[str]) -> NoReturn:
-    """Print help or version, and exit. Raises UsageError without either."""
+    """Print help or version, and exit. Raises UsageError if neither is requested."""
     parser = _Overview(prog="sim_node", usage="sim_node [-h] [--version] COMMAND ...")
     parser.add_argument("--version", action="version", version=version_line())
     parser.parse_args(words)
@@ -30,7 +30,7 @@ def parse_without_command(words: Sequence[str]) -> NoReturn:
 
 
 def version_line() -> str:
-    """Return the version of sim_node, and of the Python that runs it."""
+    """Return the versions of sim_node and of the Python that runs it."""
     return f"sim_node {version('sim_node')} (Python {platform.python_version()})"
 
 
@@ -39,7 +39,7 @@ class _Overview(StrictParser):
 
     def format_help(self) -> str:
         """Return usage, commands by group, and options."""
-        width = self._get_formatter()._width  # that of the terminal
+        width = self._get_formatter()._width  # width of the terminal
         others = tuple(word for word in COMMANDS.words() if word not in SHIPPED)
         usage = textwrap.wrap(self.format_usage(), width, subsequent_indent=" " * 16)
         lines = [*usage, "", *textwrap.wrap(_DESCRIPTION, width), ""]
@@ -50,7 +50,7 @@ class _Overview(StrictParser):
 
 
 def _row(word: str, width: int) -> list[str]:
-    """Return a command's lines; none, with a warning, if its plug-in cannot be loaded."""
+    """Return the lines of a command; none, with a warning, if its plug-in cannot be loaded."""
     try:
         summary = COMMANDS.summary(word)
     except PluginFault as fault:
@@ -60,7 +60,7 @@ def _row(word: str, width: int) -> list[str]:
 
 
 def _hanging(term: str, text: str, width: int, indent: int, hang: int) -> list[str]:
-    """Return the lines of a term and its text, which begins at column `hang`."""
+    """Return the lines of a term and its text, with the text starting at column `hang`."""
     return textwrap.wrap(
         text, max(width, 38), initial_indent=(" " * indent + term).ljust(hang), subsequent_indent=" " * hang
     )

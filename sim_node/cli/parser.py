@@ -1,4 +1,4 @@
-"""The parser of subcommands: lists leave positionals alone, duplicates are refused, nothing is ignored."""
+"""The parser of subcommands: lists do not consume positionals, duplicates are rejected, nothing is ignored."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def is_remapping(word: str) -> bool:
 
 
 def anything(word: str) -> bool:
-    """Return True: for names that cannot be distinguished from a positional argument."""
+    """Return True: for names, which cannot be distinguished from a positional argument."""
     return True
 
 
 class Formatter(argparse.HelpFormatter):
-    """The help of Python 3.13 on every Python: `-o, --output FILE`, with the placeholder once."""
+    """Help in the format of Python 3.13 on every Python: `-o, --output FILE`, with the placeholder once."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         if not action.option_strings or action.nargs == 0:
@@ -35,14 +35,14 @@ class Formatter(argparse.HelpFormatter):
 
 
 class LinesFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
-    """The same, with the lines of an epilog as they are."""
+    """The same, but preserving the lines of an epilog."""
 
 
 class StrictParser(argparse.ArgumentParser):
     """An ArgumentParser that is stricter than argparse.
 
-    Each option may be given once; `given`, in the namespace, has the names of the given arguments. Options added by
-    add_list and add_optional end before a word that does not fit them, so that a positional can follow.
+    Each option may be given once. `given`, in the namespace, contains the names of the given arguments. Options added
+    by add_list and add_optional end before a word that does not fit them, so that a positional can follow.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -57,7 +57,7 @@ class StrictParser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse all arguments: nothing is left over."""
+        """Parse all arguments, leaving none over."""
         found, left = super().parse_known_args(self._ended(list(args or ())), namespace)
         left = [word for word in left if word != "--"]
         if left:
@@ -69,12 +69,12 @@ class StrictParser(argparse.ArgumentParser):
         return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2: the error, with a hint where a missing positional may have gone, and a line of usage."""
+        """Exit with 2 and print the error, a hint about a missing positional if possible, and a usage line."""
         wrong = message + (self._hint() if message.startswith(_NEEDED) else "")
         self.exit(2, f"{self.prog}: error: {wrong}\n{self._usage_line()}\n")
 
     def _usage_line(self) -> str:
-        """Return the usage on one line: of several, the first; else the positionals, and [options] for the rest."""
+        """Return the usage on one line: its first usage, or else the positionals, with [options] for the rest."""
         if self.usage:
             return self.format_usage().splitlines()[0]
         formatter = self._get_formatter()
@@ -94,9 +94,9 @@ class StrictParser(argparse.ArgumentParser):
         return f" ({'; '.join(consumed)}: write positional arguments first, or after --)" if consumed else ""
 
     def _ended(self, words: list[str]) -> list[str]:
-        """Return the options, each in front of each word of its list, as in --topics=/a --topics=/b; then positionals.
+        """Return the options, repeated for each word of a list as in --topics=/a --topics=/b, and then the positionals.
 
-        An option between positionals makes argparse take those after it as left out, if they may be.
+        An option between positionals would make argparse consider the following optional positionals as left out.
         """
         if any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in self._actions):
             return words
@@ -123,28 +123,28 @@ class StrictParser(argparse.ArgumentParser):
                 consumed.append(words[at])
                 at += 1
             self._consumed.setdefault(word, []).extend(consumed)
-            # argparse reports an option that lacks a required word.
+            # If an option lacks a required word, argparse reports it.
             ended += [f"{word}={each}" for each in consumed] or [word if action.nargs == "+" else f"{word}="]
         positionals += words[at + 1 :]
         return [*ended, "--", *positionals] if positionals else ended
 
 
 def _most_words(nargs: int | str | None) -> int:
-    """Return how many words an option takes at most."""
+    """Return the maximum number of words of an option."""
     return nargs if isinstance(nargs, int) else 1 if nargs in (None, "?") else sys.maxsize
 
 
 def formerly(container: argparse._ActionsContainer, action: argparse.Action, *names: str) -> None:
-    """Accept former names of an option, which help and messages no longer mention."""
+    """Accept former names of an option, which are not in help and messages."""
     container._option_string_actions.update(dict.fromkeys(names, action))
 
 
 def add_list(
     container: argparse._ActionsContainer, flag: str, metavar: str, fits: Fits, *, empty: bool = False, **options: Any
 ) -> argparse.Action:
-    """Add an option with several words, which may be repeated. empty: whether no word is valid.
+    """Add an option that takes several words and may be repeated. empty: whether it may be given without words.
 
-    The first word always belongs to it (unless `empty`), each further one if it fits.
+    The first word always belongs to it (unless `empty`); each further word belongs to it if it fits.
     """
     nargs = "*" if empty else "+"
     return container.add_argument(flag, metavar=metavar, action=_List, nargs=nargs, fits=fits, **options)
@@ -160,7 +160,7 @@ def add_optional(
     const: Any,
     **options: Any,
 ) -> None:
-    """Add an option with an optional word; without one it is `const`."""
+    """Add an option with an optional word. Without a word, its value is `const`."""
     options["type"] = lambda word: type(word) if word else const
     container.add_argument(flag, metavar=metavar, action=_Optional, nargs="?", fits=fits, const=const, **options)
 
@@ -171,14 +171,14 @@ def flag_of(name: str) -> str:
 
 
 def refuse(arguments: argparse.Namespace, what: str, names: Iterable[str]) -> None:
-    """Raise UsageError for a given option that `what` does not use."""
+    """Raise UsageError if an option is given that `what` does not use."""
     for name in names:
         if name in arguments.given:
             raise UsageError(f"{what} does not support {flag_of(name)}")
 
 
 def goes_with(arguments: argparse.Namespace, needed: str, names: Iterable[str]) -> None:
-    """Raise UsageError for a given option without the option or thing it belongs to."""
+    """Raise UsageError if an option is given without the option or argument that it belongs to."""
     for name in names:
         if name in arguments.given:
             raise UsageError(f"{flag_of(name)} requires {needed}")
@@ -189,7 +189,7 @@ def _note(namespace: argparse.Namespace, action: argparse.Action) -> None:
 
 
 class _Fitting(argparse.Action):
-    """An option whose words have to fit it."""
+    """An option whose words must fit it."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
         super().__init__(option_strings, dest, **kwargs)
@@ -197,7 +197,7 @@ class _Fitting(argparse.Action):
 
 
 class _Once(argparse.Action):
-    """Stores a value, or True without a word; an option may be given once."""
+    """Stores a value, or True without a word. May be given once."""
 
     def __call__(
         self,
@@ -214,7 +214,7 @@ class _Once(argparse.Action):
 
 
 def _flag(option_strings: Sequence[str], dest: str, default: bool = False, **kwargs: Any) -> _Once:
-    """Return the action of an option without a word."""
+    """Return the action of a flag."""
     return _Once(option_strings, dest, nargs=0, default=default, **kwargs)
 
 

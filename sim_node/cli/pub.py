@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     often = parser.add_mutually_exclusive_group()
     often.add_argument("-1", "--once", action="store_true", help="publish one message and end")
     often.add_argument("-t", "--times", metavar="N", type=at_least_one, help="publish so many messages and end")
-    # `ros2 topic pub` waits for none with --rate alone, and so never notices that the topic is misspelt.
+    # With --rate alone, `ros2 topic pub` does not wait for subscriptions, and does not notice a misspelt topic.
     waited = "subscriptions to wait for; 0: publish at once (default: 1)"
     parser.add_argument("-w", "--wait-matching-subscriptions", metavar="N", type=not_negative, default=1, help=waited)
     patience = "how long to wait for them, and for the type (s; default: 10)"

@@ -30,7 +30,7 @@ def add_record(parser: argparse.ArgumentParser) -> None:
 
 
 def add_files(group: Any) -> None:
-    """Add the options of the bag's files."""
+    """Add the options for the bag's files."""
     group.add_argument("--compression", choices=COMPRESSIONS, help="of the bag's chunks (default zstd)")
     group.add_argument("--split-size", metavar="MB", type=positive, help="start another file above this size")
     group.add_argument("--split-duration", metavar="S", type=span, help="start another file after S seconds")
@@ -44,7 +44,7 @@ def add_files(group: Any) -> None:
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given options by the names of settings. Raises UsageError for options without --record."""
+    """Return the given options by setting name. Raises UsageError for options without --record."""
     found = {name: getattr(arguments, name, None) for name in OPTIONS}
     given = {
         name: " ".join(value) if isinstance(value, list) else value
@@ -64,7 +64,7 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def snapshots_on_signal(recorder: Any, interrupt: Interrupt) -> Iterator[None]:
     """While entered, SIGUSR1 makes a recording in snapshot mode write its buffer. Main thread only.
 
-    So does one that came before, which `interrupt` noted. Without such a recording, a message says so.
+    An earlier SIGUSR1, recorded by `interrupt`, has the same effect. Without such a recording, a message is printed.
     """
 
     def write() -> None:
@@ -88,7 +88,7 @@ def snapshots_on_signal(recorder: Any, interrupt: Interrupt) -> Iterator[None]:
 
 
 def report_recording(recorder: Any) -> None:
-    """Print the result of a recording, if there is one."""
+    """Print the result of a recording, if any."""
     if recorder is not None and recorder.folder.exists():
         lost = f", {recorder.dropped} were dropped" if recorder.dropped else ""
         print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)

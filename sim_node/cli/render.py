@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DURATION_S = 10.0
 MAX_PIXELS = 8192
-# Pictures have soft shadows, which would take too long for films.
+# Number of sun samples of pictures, for soft shadows, which would take too long for films.
 SUNS_OF_A_PICTURE = 16
 MAX_PICTURES = 200_000
 
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         panels=arguments.panels,
         sun_samples=SUNS_OF_A_PICTURE if arguments.output else 1,
     )
-    # As for Ctrl-C: no incomplete file is left.
+    # Like Ctrl-C, so that no incomplete file remains
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _sources(arguments: argparse.Namespace) -> Iterator[list[PoseSource]]:
-    """Yield what is rendered: a run of a world, or the worlds of a bag."""
+    """Yield the sources to render: a run of a world, or the worlds of a bag."""
     from sim_node.session.bag_world import sources_of_bag
     from sim_node.viewing.render_requests import source_of_run
 
@@ -145,7 +145,7 @@ def _sources(arguments: argparse.Namespace) -> Iterator[list[PoseSource]]:
 
 
 def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
-    """Return the instants of the pictures, and the pictures per second."""
+    """Return the instants of the pictures, and the frame rate."""
     start_ns = source.start_ns
     if arguments.output:
         for name, option in {"begin": "from", "duration": "duration", "fps": "fps", "speed": "speed"}.items():
@@ -169,7 +169,7 @@ def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int]
 
 
 def _instant(source: PoseSource, at: float) -> int:
-    """Return a time; if it is too small for a wall clock stamp, it counts from the first one."""
+    """Return a time, ns. If it is too small for a wall clock stamp, it is relative to the first stamp."""
     time_ns = nanoseconds(at)
     return time_ns if time_ns >= WALL_CLOCK_NS else _within(source.zero_ns + time_ns)
 
@@ -190,7 +190,7 @@ def _check_file(path: Path, noun: str, known: Iterable[str], arguments: argparse
 
 
 def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
-    """A bar on a terminal, where there is more than one thing to wait for."""
+    """Wrap instants in a progress bar on a terminal, if there is more than one."""
     return bar(times_ns, hidden=len(times_ns) < 2, desc=what, unit="instant", leave=False)
 
 

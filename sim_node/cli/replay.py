@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sim_node.ros.replay import ReplayNode
 
 MAX_TOPICS = 12
-# Limits as of the node's parameters.
+# Limits as in the node's parameters
 _rate, _clock_rate = partial(speed, limit=1000.0), partial(positive, limit=1000.0)
-# Factor by which arrows change the rate, as in `ros2 bag play`.
+# Factor by which arrow keys change the rate, as in `ros2 bag play`.
 FASTER = 1.1
 
 

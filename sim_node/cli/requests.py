@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(request: Request, parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of a request, which node is asked, and how long it is waited for."""
+    """Declare the arguments of a request, the node to ask, and the time to wait."""
     for each in request.arguments:
         about, options = each.about, dict[str, Any](metavar=each.name.upper(), type=_read(each))
         if isinstance(each.holds, ContentOf):
@@ -54,7 +54,7 @@ def _read(argument: Argument) -> Callable[[str], Any]:
 
 
 def given(request: Request, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a request that the command line gives. Raises UsageError."""
+    """Return the arguments of a request that were given on the command line. Raises UsageError."""
     try:
         found: dict[str, Any] = {}
         for each in request.arguments:
@@ -72,7 +72,7 @@ def given(request: Request, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(request: Request, arguments: argparse.Namespace) -> int:
-    """Make a request, and print what the node did. Raises UsageError if it refuses, or ROS 2 is missing."""
+    """Make a request, and print what the node did. Raises UsageError if it is rejected, or ROS 2 is missing."""
     values = given(request, arguments)
 
     def act(graph: ToolGraph) -> None:

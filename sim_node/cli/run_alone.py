@@ -56,7 +56,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         arguments.interrupt.wait()
         try:
             session.close()
-        except RecordingStopped:  # reported already
+        except RecordingStopped:  # already reported
             code = 1
     print(f"simulated {(simulation.time_ns - world.time.start_ns) / 1e9:g} s in {time.monotonic() - started:.2f} s")
     report_recording(session.recorder)

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _only(world: World, name: str) -> World:
-    """Return the world with one of its systems, and what is mated to it."""
+    """Return the world with only one of its systems, and whatever is mated to it."""
     systems = tuple(system for system in world.systems if system.name == name)
     if not systems:
         names = [system.name for system in world.systems]
@@ -94,12 +94,12 @@ def _print(name: str, assembly: Assembly, *, trace: bool) -> None:
 
 
 def _named(assembly: Assembly, values: Mapping[int, FloatArray]) -> dict[str, list[float]]:
-    """Return positions of mates that have any, by name."""
+    """Return the positions of the mates that have any, by name."""
     return {assembly.table.mate_names[m]: (q + 0.0).round(12).tolist() for m, q in values.items() if len(q)}
 
 
 def _by_root(assembly: Assembly) -> dict[str, list[int]]:
-    """Return the solved rows below each root: the fixed frame, and frames that move in it."""
+    """Return the solved rows below each root: the fixed frame, and frames that move relative to it."""
     parents = assembly.table.parents.tolist()
     found: dict[str, list[int]] = {}
     for row in sorted(assembly.solved):

@@ -24,7 +24,7 @@ A press lasts 0.6 s: hold a key, or what moves stops. Ctrl-C ends.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what is driven, and how fast."""
+    """Declare what is driven, and its speed."""
     parser.add_argument("name", metavar="NAME", help="a base, a vehicle of a bridge, or a group of joints")
     parser.add_argument("--speed", metavar="V", type=positive, default=0.5, help="m/s (default: 0.5)")
     parser.add_argument("--turn", metavar="W", type=positive, default=1.0, help="rad/s (default: 1)")
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("teleop", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Publish until Ctrl-C; what moves is stopped at the end. Raises UsageError without a terminal."""
+    """Publish until Ctrl-C, then stop all motion. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError("teleop needs a terminal as its standard input, to read keys from")
 

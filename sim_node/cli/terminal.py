@@ -34,7 +34,7 @@ def print_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print warnings of worlds and plug-ins as one line each; others in Python's format."""
+    """Print warnings about worlds and plug-ins as one line each, and others in Python's format."""
     if issubclass(category, (WorldWarning, PluginWarning)):
         print(f"{coloured('warning:', 'yellow', sys.stderr)} {message}", file=sys.stderr)
     else:
@@ -42,15 +42,15 @@ def print_warning(
 
 
 def axes(target: str, source: str, roots: Container[str]) -> tuple[str, str]:
-    """Return the axes of two frames. roots: the frames without a parent, which determine them."""
+    """Return the axes of two frames. roots: the frames without a parent, which affect them."""
     along, of = (convention(name, is_root=name in roots) for name in (target, source))
     return along, of
 
 
 def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray, roots: Container[str]) -> list[str]:
-    """Return the pose (7,) of source in target, in metres and degrees; without stamp if it holds for all times.
+    """Return the pose (7,) of source in target as lines, in metres and degrees; without a stamp if it is constant.
 
-    roots: the frames without a parent, which determine the axes of both.
+    roots: the frames without a parent, which affect the axes of both frames.
     """
     along, of = axes(target, source, roots)
     rpy = np.degrees(quaternions.to_rpy(pose[3:]))
@@ -66,7 +66,7 @@ def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray
 def pose_as_dict(
     target: str, source: str, pose: FloatArray, roots: Container[str], **stamps: float | None
 ) -> dict[str, object]:
-    """Return the pose (7,) of source in target, the axes of both and its stamps for JSON. roots: as in pose_lines."""
+    """Return the pose (7,) of source in target, the axes of both and its stamps, for JSON. roots: as in pose_lines."""
     along, of = axes(target, source, roots)
     tags = {"target_convention": along, "source_convention": of}
     return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), **tags, **stamps}
@@ -80,7 +80,7 @@ def short_pose(pose: FloatArray) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return columns two spaces apart, numbers aligned to the right."""
+    """Format columns two spaces apart, with numbers aligned to the right."""
     lines = [header, *rows]
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
@@ -103,7 +103,7 @@ LINE_EVERY_S = 10.0
 
 
 class ProgressSink:
-    """Shows simulated time, as a fraction of `duration_ns` if given."""
+    """Shows the simulated time, as a fraction of `duration_ns` if given."""
 
     def __init__(self, duration_ns: int | None) -> None:
         self._total = None if duration_ns is None else duration_ns / 1e9
@@ -121,7 +121,7 @@ class ProgressSink:
             self._bar = bar(total=self._total, desc=world.name, unit="x", bar_format=layout, mininterval=0.2)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Move the bar to the snapshot's time, or print a line when it is due."""
+        """Advance the bar to the snapshot's time, or print a line when one is due."""
         simulated = (snapshot.time_ns - self._start_ns) / 1e9
         if self._bar is not None:
             if simulated < self._bar.n:
@@ -138,7 +138,7 @@ class ProgressSink:
 
 
 class ReplayProgress:
-    """Shows the position in the bag, and the rate."""
+    """Shows the position in the bag and the rate."""
 
     def __enter__(self) -> ReplayProgress:
         self._bar: tqdm[NoReturn] | None = None

@@ -15,7 +15,7 @@ from sim_node.text import printable
 if TYPE_CHECKING:
     from sim_node.ros.tool_graph import ToolGraph
 
-# How long to wait for a first topic, s.
+# How long to wait for the first topic, s.
 PATIENCE_S = 5.0
 
 

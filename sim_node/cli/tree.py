@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("tree", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Print the tree; with --live repeatedly, until Ctrl-C."""
+    """Print the tree; with --live, repeatedly until Ctrl-C."""
     if arguments.live:
         no_world_beside_live(arguments, [arguments.world] if arguments.world else [])
         from sim_node.cli.live import live_tree

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare WORLD, BAG and --live, and the port."""
+    """Declare WORLD, BAG, --live and the port."""
     add_world(parser, default="")
     what = "a bag: its folder, or an .mcap or .db3 file; with WORLD, its transforms move what WORLD looks like"
     parser.add_argument("bag", metavar="BAG", nargs="?", default="", help=what)
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sort(arguments: argparse.Namespace) -> None:
-    """Put what is given as WORLD and BAG, in any order, where it belongs. Raises UsageError and BagError."""
+    """Assign what is given as WORLD and BAG, in any order, to the right arguments. Raises UsageError and BagError."""
     words = [word for word in (arguments.world, arguments.bag) if word]
     bags = [word for word in words if is_bag(word)]
     worlds = [word for word in words if word not in bags]
@@ -116,7 +116,7 @@ def _sort(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_world(word: str) -> None:
-    """Raise BagError for what is neither a world nor a bag: beside a world, it was meant as a bag."""
+    """Raise BagError for a word that is neither a world nor a bag. Beside a world, it was meant as a bag."""
     try:
         locate(word)
     except LocateError:
@@ -152,12 +152,12 @@ def _world(arguments: argparse.Namespace) -> int:
 
 
 def _of_worlds(arguments: argparse.Namespace) -> list[str]:
-    """Return the options that bags and the graph do not take: --allow-fetch is of a --schematic, too."""
+    """Return the options that bags and the graph do not accept. --allow-fetch also applies to a --schematic."""
     return [option for option in OF_WORLDS if arguments.schematic is None or option != "allow_fetch"]
 
 
 def _schematic(arguments: argparse.Namespace, world: World | None = None) -> Schematic | None:
-    """Return the schematic of --schematic, with what of it has no effect printed. Raises UsageError and WorldError."""
+    """Return the schematic of --schematic, and print its parts without effect. Raises UsageError and WorldError."""
     path: Path | None = arguments.schematic
     if path is None:
         return None
@@ -198,7 +198,7 @@ def _bag(arguments: argparse.Namespace) -> int:
 
 
 def _check_instant(path: str, at: float | None) -> None:
-    """Raise UsageError for an instant (s) that is not in a bag."""
+    """Raise UsageError for a time (s) outside of a bag."""
     if at is None:
         return
     with open_bag(path) as bag:
@@ -208,7 +208,7 @@ def _check_instant(path: str, at: float | None) -> None:
 
 
 def _check_ghosts(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a --ghost of a topic that the bag does not have."""
+    """Raise UsageError for a --ghost with a topic that the bag lacks."""
     with open_bag(arguments.bag) as bag:
         names = [topic.name for topic in bag.topics]
     for word in arguments.ghost:
@@ -269,7 +269,7 @@ def _live_view() -> type[LiveView]:
 
 
 def _together(arguments: argparse.Namespace) -> int:
-    """Show two or all of WORLD, BAG and the graph. WORLD does not run."""
+    """Show two or all of WORLD, BAG and the graph, without running WORLD."""
     refuse(arguments, "a page of several sources", ["allow_network", "foxglove", "at", "look_back"])
     if not arguments.world:
         refuse(arguments, "a view without WORLD", _of_worlds(arguments))

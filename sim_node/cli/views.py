@@ -50,14 +50,14 @@ def add_ghost(parser: argparse.ArgumentParser) -> None:
 
 
 def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
-    """Return the ghosts of --ghost. Raises UsageError and BagError."""
+    """Return the ghosts given by --ghost. Raises UsageError and BagError."""
     if not arguments.ghost:
         return []
     with session_faults():
         from sim_node.session.bag_ghost import BagGhost
         from sim_node.viewing.browser.ghosts import TopicGhost
     report = partial(print, flush=True)
-    later = getattr(arguments, "live", False)  # frames of the graph come when they do
+    later = getattr(arguments, "live", False)  # frames of the graph may appear later
     found: list[Ghost] = []
     for word in arguments.ghost:
         if word == "live" and not Path(word).exists():
@@ -72,7 +72,7 @@ def ghosts_of(arguments: argparse.Namespace) -> list[Ghost]:
 
 
 def _live_ghost(arguments: argparse.Namespace, report: Callable[[str], object]) -> Ghost:
-    """Return the running graph as a ghost, of a page that is not of the graph itself. Raises UsageError."""
+    """Return the running graph as a ghost, for a page that does not show the graph itself. Raises UsageError."""
     if getattr(arguments, "live", False):
         raise UsageError("--ghost live: --live shows the graph itself; give a BAG or a WORLD without --live")
     if not getattr(arguments, "no_ros", True):
@@ -93,7 +93,7 @@ def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def refuse_taken_ports(*ports: bool | int | None) -> None:
-    """Raise UsageError for a port that is given and cannot be opened, before anything is started."""
+    """Raise UsageError if a requested port cannot be opened, before anything is started."""
     with session_faults():
         for port in ports:
             if port is not None and not isinstance(port, bool):
@@ -101,13 +101,13 @@ def refuse_taken_ports(*ports: bool | int | None) -> None:
 
 
 def _page_line(url: str, *, asked: bool) -> str:
-    """Return the line with the address of a page, and why it has another port than by default if none was asked for."""
+    """Return the line with a page's address. If no port was requested, it says why the port is not the default."""
     moved = not asked and not url.endswith(f":{DEFAULT_PORT}")
     return f"viewer: {url}" + (f" (port {DEFAULT_PORT} is in use)" if moved else "")
 
 
 def print_page(session: Session, port: bool | int) -> None:
-    """Print the addresses of a session's page, for which a port may be given, and of its Foxglove server."""
+    """Print the addresses of a session's page, given the requested port, and of its Foxglove server."""
     if session.viewer is not None:
         print(_page_line(session.viewer.url, asked=not isinstance(port, bool)), flush=True)
     if session.foxglove is not None:
@@ -126,7 +126,7 @@ def opened(port: int | None, title: str, ghosts: Sequence[Ghost] = ()) -> Viewer
 
 
 def megabytes(text: str) -> int:
-    """Parse a size in MB; return it in bytes. Raises ArgumentTypeError."""
+    """Parse a size in MB and return it in bytes. Raises ArgumentTypeError."""
     try:
         size = float(text)
     except ValueError:
@@ -143,7 +143,7 @@ def port_number(text: str) -> int:
 
 @contextmanager
 def session_faults() -> Iterator[None]:
-    """Turn user errors of a recording or a viewer into UsageError."""
+    """Convert user errors of a recording or a viewer to UsageError."""
     try:
         yield
     except (BagError, SettingsFault) as fault:

@@ -1,4 +1,4 @@
-"""Worlds on the command line: arguments, loading, and going to an instant."""
+"""Worlds on the command line: arguments, loading, and seeking to an instant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_WORLDS = ("allow", "allow_fetch", "allow_network", "randomised", "seed")
 
 
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add the positional WORLD, which is optional with a default, --allow and --allow-fetch."""
+    """Add --allow DIR, --allow-fetch, and the positional WORLD, which is optional if there is a default."""
     what = "a path, a package:// URI or the name of a shipped world" + (f" (default: {default})" if default else "")
     optional = default is not None
     parser.add_argument("world", metavar="WORLD", nargs="?" if optional else None, default=default, help=what)
@@ -41,13 +41,13 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
 
 
 def add_network(parser: argparse.ArgumentParser) -> None:
-    """Add --allow-network, for worlds whose autopilots or processes leave this machine."""
+    """Add --allow-network, for worlds with autopilots or processes that use the network."""
     what = "let the world's autopilots and processes use other addresses than this machine's loopback"
     parser.add_argument("--allow-network", action="store_true", help=what)
 
 
 def add_randomised(parser: argparse.ArgumentParser) -> None:
-    """Add --randomised and --seed, for worlds that give values as ranges."""
+    """Add --randomised and --seed, for worlds with values given as ranges."""
     what = "draw the places that the world gives as ranges (pos_min and pos_max of x_xy models) from the seed"
     parser.add_argument("--randomised", action="store_true", help=what)
     parser.add_argument("--seed", metavar="N", type=seed, help="seed of all randomness (default 0)")
@@ -87,7 +87,7 @@ def needs_no_seed(arguments: argparse.Namespace) -> None:
 
 
 def drawn(world: World, arguments: argparse.Namespace) -> World:
-    """Return the world with its ranges drawn, if the arguments ask for it."""
+    """Return the world, with its ranges drawn if the arguments request it."""
     return randomised(world, arguments.seed or 0) if arguments.randomised else world
 
 
@@ -100,16 +100,16 @@ def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
         raise UsageError(f"--at {at:g}: {error}") from None
 
 
-# A longer computation is more likely a mistake.
+# Maximum duration of the computation, h; a longer one is more likely a mistake.
 MAX_HOURS = 1.0
-# Wall time before the total is estimated, and between two readings of the clock, s.
+# Wall time before the total is estimated, and between readings of the clock, s.
 _TRIAL_S, _SLICE_S = 1.0, 0.1
 
 
 def seek(simulation: Simulation, time_ns: int) -> Snapshot:
-    """Return the world at an instant, with a progress bar on a terminal. Ctrl-C ends it.
+    """Return the world at an instant, with a progress bar on a terminal. Ctrl-C cancels it.
 
-    Raises UsageError for an invalid instant, and for one that would take more than MAX_HOURS.
+    Raises UsageError for an invalid instant, and if it would take more than MAX_HOURS.
     """
     grid = simulation.world.time
     try:
@@ -122,8 +122,8 @@ def seek(simulation: Simulation, time_ns: int) -> Snapshot:
 
 
 def _approach(simulation: Simulation, target: int) -> None:
-    """Step to `target` in growing portions: the cost of steps is not known beforehand."""
-    # The first step may compile: it says nothing about the others.
+    """Step to `target` in growing portions, because the cost of a step is not known in advance."""
+    # The first step may compile, so its duration is not representative.
     if simulation.steps < target:
         simulation.step()
     begin, began, size = simulation.steps, time.monotonic(), 1

@@ -1,4 +1,4 @@
-"""Formats of worlds other than YAML, read and written: x_xy, MJCF, URDF, OpenPLX. YAML is in `world/readers/`."""
+"""World formats other than YAML, read and written: x_xy, MJCF, URDF, OpenPLX. YAML is in `world/readers/`."""
 
 from sim_node.lazy import public
 

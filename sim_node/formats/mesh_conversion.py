@@ -1,4 +1,4 @@
-"""Meshes that MuJoCo does not read itself, COLLADA and some STL, converted to its own binary format."""
+"""Conversion of meshes that MuJoCo cannot read, COLLADA and some STL, to its own binary format."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from sim_node.world.image_files import Colour, mean_colour
 from sim_node.world.image_textures import downwards
 from sim_node.world.problems import quoted, shown_key
 
-# Of a binary STL file, MuJoCo reads no more.
+# Maximum number of faces that MuJoCo reads from a binary STL file.
 MAX_STL_FACES = 200_000
 STL_HEADER, STL_FACE = 84, 50
 _VERTEX = re.compile(rb"^\s*vertex\s+(\S+)\s+(\S+)\s+(\S+)", re.MULTILINE)
 _TEXCOORD = re.compile(rb"^\s*vt\s", re.MULTILINE)
-# m^2; MuJoCo refuses a mesh without any area.
+# m^2; MuJoCo rejects a mesh without area.
 _NO_AREA = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class MeshPart:
-    """Triangles of one look.
+    """Triangles with the same look.
 
     Attributes:
-        vertices: Vertices (V, 3) in the file's axes, in metres for COLLADA, else in the file's units.
-        faces: Rows of vertices of each triangle (F, 3).
+        vertices: Vertices (V, 3) in the file's axes, in metres for COLLADA, otherwise in the file's units.
+        faces: Vertex indices of each triangle (F, 3).
         colour: Red, green, blue and opacity, 0 to 1, or None.
-        uv: Where each vertex is in an image (V, 2), right and up, or None.
-        texture: The file of the image, whose mean is the colour, or None.
+        uv: Texture coordinates of each vertex (V, 2), right and up, or None.
+        texture: The image file, whose mean is the colour, or None.
     """
 
     vertices: FloatArray
@@ -47,13 +47,13 @@ class MeshPart:
     texture: Path | None = None
 
     def area(self) -> float:
-        """Return the area of all triangles, m^2."""
+        """Return the total area of the triangles, m^2."""
         a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
         return float(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
 
 
 def as_msh(part: MeshPart) -> bytes:
-    """Return triangles as MuJoCo's .msh: four counts, vertices and texture coordinates as float32, faces as int32."""
+    """Convert triangles to MuJoCo's .msh: four counts, vertices and texture coordinates as float32, faces as int32."""
     uv = np.zeros((0, 2)) if part.uv is None else downwards(part.uv)
     counts = np.array([len(part.vertices), 0, len(uv), len(part.faces)], dtype="<i4")
     numbers = part.vertices.astype("<f4").tobytes() + uv.astype("<f4").tobytes()
@@ -61,14 +61,14 @@ def as_msh(part: MeshPart) -> bytes:
 
 
 def has_texcoords(name: str, data: bytes) -> bool:
-    """Return whether the content of a mesh file that MuJoCo reads has texture coordinates."""
+    """Return whether the content of a mesh file readable by MuJoCo has texture coordinates."""
     if name.endswith(".msh"):
         return int.from_bytes(data[8:12], "little") > 0
     return name.endswith(".obj") and _TEXCOORD.search(data) is not None
 
 
 def joined(parts: list[MeshPart]) -> MeshPart:
-    """Return all triangles as one part."""
+    """Merge all triangles into one part."""
     first = np.cumsum([0, *(len(part.vertices) for part in parts)])
     faces = [part.faces + at for part, at in zip(parts, first, strict=False)]
     uv = [part.uv for part in parts if part.uv is not None]
@@ -77,10 +77,10 @@ def joined(parts: list[MeshPart]) -> MeshPart:
 
 
 def stl_part(data: bytes) -> MeshPart | None:
-    """Return the triangles of an STL file that MuJoCo does not read: one of text, or of too many faces.
+    """Return the triangles of an STL file that MuJoCo cannot read: one in ASCII, or with too many faces.
 
     Raises:
-        ValueError: The text is not of STL.
+        ValueError: The text is not STL.
     """
     count = int.from_bytes(data[80:STL_HEADER], "little")
     if len(data) == STL_HEADER + STL_FACE * count:
@@ -90,7 +90,7 @@ def stl_part(data: bytes) -> MeshPart | None:
         numbers = np.frombuffer(rows.tobytes(), dtype="<f4,<f4,<f4,(9,)<f4,<u2")["f3"]
         return _merged(numbers.reshape(-1, 3).astype(np.float64))
     if not data.lstrip().lower().startswith(b"solid"):
-        return None  # MuJoCo has a message for it
+        return None  # MuJoCo reports the error
     corners = _VERTEX.findall(data)
     if not corners or len(corners) % 3:
         raise ValueError(f"{len(corners)} vertices are not triangles")
@@ -98,10 +98,10 @@ def stl_part(data: bytes) -> MeshPart | None:
 
 
 def obj_part(data: bytes, name: str) -> MeshPart:
-    """Return the triangles of the objects and groups of an OBJ file that have a name, polygons as fans.
+    """Return the triangles of the objects and groups with a name in an OBJ file, with polygons as fans.
 
     Raises:
-        ValueError: The file is damaged, or has nothing of this name.
+        ValueError: The file is damaged, or the name does not exist.
     """
     vertices: list[list[float]] = []
     faces: list[list[int]] = []
@@ -126,23 +126,23 @@ def obj_part(data: bytes, name: str) -> MeshPart:
 
 
 def no_submesh(name: str, names: Iterable[str]) -> str:
-    """Return what is said of a name that no part of a mesh file has."""
+    """Return the error message for a name that no part of a mesh file has."""
     known = sorted(set(filter(None, names)))
     listed = f"{', '.join(map(shown_key, known[:10]))}{', ...' if len(known) > 10 else ''}" or "none"
     return f"no submesh {quoted(name)}{did_you_mean(name, known)} (known: {listed})"
 
 
 def collada_parts(path: Path, image: Callable[[str], Path | None], node: str = "") -> list[MeshPart]:
-    """Return the triangles of a COLLADA file by look, as rviz has them: in metres, whatever its up axis.
+    """Return the triangles of a COLLADA file by look, as in rviz: in metres, ignoring the up axis.
 
     Args:
         path: The file.
-        image: Gives the file of a texture; None where there is none.
-        node: The name of the nodes that are wanted; empty for all.
+        image: Returns the file of a texture, or None if there is none.
+        node: The name of the nodes to return; empty for all.
 
     Raises:
         ImportError: pycollada is not installed.
-        ValueError: The file is damaged, or has no triangles, or no such node.
+        ValueError: The file is damaged, has no triangles, or the node does not exist.
     """
     import collada
     from defusedxml.ElementTree import fromstring
@@ -157,7 +157,7 @@ def collada_parts(path: Path, image: Callable[[str], Path | None], node: str = "
             found = list(_primitives(scene, wanted, image))
     except (ImportError, OSError):
         raise
-    except Exception as error:  # the parsers raise nearly anything for damaged files
+    except Exception as error:  # the parsers may raise anything for damaged files
         raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
     if not wanted and node:
         raise ValueError(no_submesh(node, [name for name, _ in drawn]))
@@ -175,7 +175,7 @@ def collada_parts(path: Path, image: Callable[[str], Path | None], node: str = "
 
 
 def _drawn(scene: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a COLLADA scene draws, with the name of its node: that of the first one above it that has a name."""
+    """Yield the drawn objects of a COLLADA scene, each with its node's name or that of the nearest named ancestor."""
     from collada.controller import BoundSkin
     from collada.scene import Node, NodeNode
 
@@ -194,12 +194,12 @@ def _drawn(scene: Any) -> Iterator[tuple[str, Any]]:
         yield from below(root, "geometry", "", None)
     for root in () if scene.scene is None else scene.scene.nodes:
         for name, each in below(root, "controller", "", None):
-            if isinstance(each, BoundSkin):  # drawn as it is bound to its joints, where none of them has moved
+            if isinstance(each, BoundSkin):  # drawn in its bind pose, in which no joint has moved
                 yield name, each.geometry
 
 
 def _primitives(scene: Any, drawn: list[Any], image: Callable[[str], Path | None]) -> Iterator[MeshPart]:
-    """Yield the triangles of what a COLLADA scene draws, in metres."""
+    """Yield the triangles of the drawn objects of a COLLADA scene, in metres."""
     import collada
 
     metre = float(scene.assetInfo.unitmeter or 1.0) if scene.assetInfo is not None else 1.0
@@ -216,7 +216,7 @@ def _primitives(scene: Any, drawn: list[Any], image: Callable[[str], Path | None
             corners = faces.reshape(-1, 1)
             if len(primitive.texcoordset):
                 corners = np.column_stack([corners, np.asarray(primitive.texcoord_indexset[0]).reshape(-1)])
-            # A vertex with two places in an image is two.
+            # A vertex with two texture coordinates becomes two vertices.
             used, rows = np.unique(corners, axis=0, return_inverse=True)
             vertices = np.asarray(primitive.vertex, dtype=np.float64)[used[:, 0]] * metre
             uv = None
@@ -230,7 +230,7 @@ def _primitives(scene: Any, drawn: list[Any], image: Callable[[str], Path | None
 def _look(material: Any, image: Callable[[str], Path | None]) -> tuple[Path | None, Colour | None]:
     """Return the texture of a material, or None, and its diffuse colour or the mean of the texture.
 
-    Its transparency does not count: exporters disagree about whether 0 or 1 is opaque.
+    Transparency is ignored, because exporters disagree about whether 0 or 1 is opaque.
     """
     diffuse = getattr(getattr(material, "effect", None), "diffuse", None)
     if isinstance(diffuse, tuple | list) and len(diffuse) >= 3:
@@ -242,7 +242,7 @@ def _look(material: Any, image: Callable[[str], Path | None]) -> tuple[Path | No
 
 
 def _merged(corners: npt.NDArray[np.float64]) -> MeshPart:
-    """Return triangles of corners (3 F, 3), with equal corners as one vertex."""
+    """Return triangles given by their corners (3 F, 3), with equal corners merged."""
     if not np.isfinite(corners).all():
         raise ValueError("a vertex is not finite")
     vertices, rows = np.unique(corners, axis=0, return_inverse=True)

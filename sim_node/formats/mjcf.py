@@ -1,4 +1,4 @@
-"""Worlds from MJCF, MuJoCo's own format. The model is kept whole; its files are read here, within the roots."""
+"""Worlds from MJCF, MuJoCo's own format. The model is kept whole. Its files are read here, within the roots."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from mujoco import MjSpec
 
 FIXED_FRAME = "world"
-# Limits of numbers with which a short file could allocate all memory, of times, and of masses and densities: element,
-# attribute, maximum. With larger masses MuJoCo looks for the length range of a muscle for ever: it simulates up to a
-# time that an unstable simulation, which begins again and again, does not reach.
+# Limits on counts with which a short file could allocate all memory, on times, and on masses and densities: element,
+# attribute, maximum. With larger masses, MuJoCo's search for the length range of a muscle would never end: it simulates
+# up to a time that an unstable simulation, which keeps restarting, does not reach.
 MAX_VALUES = {
     ("replicate", "count"): 10_000,
     ("flexcomp", "count"): 1_000,
@@ -58,14 +58,14 @@ FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp"
 # Elements that become frames.
 FRAMES = ("body", "joint", "freejoint", "site")
 NAMED_BY_FILE = ("mesh", "hfield", "texture")
-# What a world does not take over from a model: sizes of buffers, statistics and how it is drawn, which are those of the
+# Elements of a model that a world does not use: buffer sizes, statistics and visual settings, which are those of the
 # whole world; and some attributes.
 _OF_THE_WHOLE = ("size", "statistic", "visual")
 _WITHOUT_EFFECT = {
     **{"key": ("time", "mpos", "mquat"), "flag": ("autoreset",)},
     "compiler": ("discardvisual", "fusestatic", "usethread"),
 }
-# What MuJoCo has of a model, for programs that ask it: sections, and elements anywhere.
+# Elements that MuJoCo only provides for programs that query a model: sections, and elements anywhere.
 _FOR_PROGRAMS = {
     "sensor": "no topic has it; give the world sensors",
     "camera": "nothing looks through it; give the world a camera",
@@ -76,7 +76,7 @@ _OWN_OPTIONS = ("timestep", "integrator", "gravity")
 
 @xml_reader("mujoco")
 def read_mjcf(file: XmlFile) -> World | None:
-    """Return the world of an MJCF file, with its options, or None with the faults in the report."""
+    """Return the world of an MJCF file, with its options. If it is invalid, report the errors and return None."""
     if fault := mujoco_fault():
         file.report.error(f"models need MuJoCo, {fault}")
         return None
@@ -160,9 +160,9 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
 
 
 def _mark_unused(root: Element, whole: tuple[str, ...]) -> None:
-    """Take back that parts of a model were read that only MuJoCo uses, and defaults of classes that nothing has.
+    """Mark the parts of a model that only MuJoCo uses, and defaults of unused classes, as unread again.
 
-    whole: elements of which nothing is used.
+    whole: elements that are not used at all.
     """
     for element in root.descendants():
         element.read = element.tag not in whole
@@ -183,14 +183,14 @@ def _mark_unused(root: Element, whole: tuple[str, ...]) -> None:
 
 
 def _options(spec: MjSpec) -> dict[str, Any]:
-    """Return MuJoCo's options that differ from their defaults, except for those that a World has itself."""
+    """Return MuJoCo's options that differ from their defaults, except those that World has itself."""
     usual = {name: value for name, value in default_options().items() if name not in _OWN_OPTIONS}
     values = {name: getattr(spec.option, name) for name in usual}
     return {name: np.array(v) if np.ndim(v) else v for name, v in values.items() if np.any(v != usual[name])}
 
 
 def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
-    """Expand includes, and read the files that elements refer to. Faults go to the report."""
+    """Expand includes, and read the files that elements refer to. Errors are reported."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     _replace_blanks(root, file)
     _name_plugins(root, file)
@@ -258,7 +258,7 @@ def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], dep
 
 
 def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
-    """Read a model within the model, with its own files, under a unique name."""
+    """Read a nested model, with its own files, under a unique name."""
     path = assets.find(element, "file")
     if path is None:
         return
@@ -274,7 +274,7 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
         _error(file, element, "file", f"its root element is <{root.tag}>; <mujoco> is needed here")
         return
     name = f"{len(includes)}_{path.stem}.xml"
-    includes[name] = b""  # reserved, while models within it are read
+    includes[name] = b""  # reserved while nested models are read
     within = Assets(inner, assets.contents, assets.names)
     _read_files(root, inner, within, includes)
     includes[name] = ModelSource.of(root, {}, {}).text.encode()
@@ -286,7 +286,7 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
 
 
 def _replace_blanks(root: Element, file: XmlFile) -> None:
-    """Replace white space in names of what becomes a frame, and wherever they are referred to."""
+    """Replace white space in the names of elements that become frames, and in all references to them."""
     used = {element.get("name") for element in root.descendants()}
     renamed: dict[str, str] = {}
     for element in root.descendants():
@@ -302,9 +302,9 @@ def _replace_blanks(root: Element, file: XmlFile) -> None:
 
 
 def _name_plugins(root: Element, file: XmlFile) -> None:
-    """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model.
+    """Name the plug-ins that bodies and shapes configure, because unnamed ones are lost in nested models.
 
-    Those that are replicated are refused. Without a name MuJoCo loses them, and one with a name ends the process.
+    Replicated ones are rejected: MuJoCo loses them without a name, and crashes if they have one.
     """
     used = {element.get("name") for element in root.descendants()}
     copied = (each for holder in root.descendants() if holder.tag == "replicate" for each in holder.descendants())
@@ -342,7 +342,7 @@ def _check_sizes(element: Element, file: XmlFile) -> None:
 
 
 def _copies(element: Element) -> float:
-    """Return the number of elements after every <replicate>."""
+    """Return the number of elements after expanding every <replicate>."""
     count = as_number(element.get("count")) if element.tag == "replicate" else 1.0
     return (count if count > 1.0 else 1.0) * (1.0 + sum(map(_copies, element.children)))
 

@@ -1,4 +1,4 @@
-"""URDF models, with inertias as MuJoCo needs them: those of no body balanced, and links without mass carried along."""
+"""URDF models. Inertias are adapted to MuJoCo: impossible ones are balanced, and massless links are carried along."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
 
 
 def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
-    """Return a URDF text in which relative file names, below `folder` beside the model at `path`, are file:// URIs.
+    """Return a URDF text with relative file names, below `folder` beside the model at `path`, replaced by file:// URIs.
 
-    package:// URIs and names that do not lead to a file, such as the library of a plugin, stay as they are.
+    package:// URIs and names that do not resolve to a file, such as the library of a plugin, are unchanged.
     """
 
     def found(match: re.Match[str]) -> str:
@@ -55,12 +55,12 @@ def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
 
 
 MOMENTS, PRODUCTS = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
-# Relative to the largest moment: files round their numbers.
+# Relative to the largest moment, because files contain rounded numbers.
 _ROUNDING = 1e-6
-# Links in a message.
+# Maximum number of links in a message.
 _NAMED = 5
-# What MuJoCo uses of a URDF: the attributes of each element, and its children. Transmissions, plugins and the like are
-# for other programs; the textures of materials are read here.
+# The parts of URDF that MuJoCo uses: the attributes of each element, and its children. Transmissions, plugins and the
+# like are for other programs. Textures of materials are read here.
 USED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "robot": (("name",), ("mujoco", "material", "link", "joint")),
     "material": (("name",), ("color",)),
@@ -86,18 +86,18 @@ USED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "limit": (("lower", "upper", "effort"), ()),
     "dynamics": (("damping", "friction"), ()),
 }
-# Children of joints of some types that have no meaning, and attributes of a limit.
+# Children of joints that have no meaning for some joint types, and attributes of a limit.
 _WITHOUT = {"fixed": ("axis", "limit", "dynamics"), "floating": ("axis", "limit", "dynamics")}
 _ENDS = ("lower", "upper")
-# Versions whose differences are read here: 1.1 adds quat_xyzw.
+# Supported versions: 1.1 adds quat_xyzw.
 _VERSIONS = ("1.0", "1.1", "1.2")
-# Fixed links stay frames, visuals are kept, and a link without <inertial> has no mass, as in ROS.
+# As in ROS: fixed links stay frames, visuals are kept, and a link without <inertial> has no mass.
 COMPILER = {"fusestatic": "false", "discardvisual": "false", "inertiafromgeom": "false"}
 
 
 @xml_reader("robot")
 def read_urdf(file: XmlFile) -> World | None:
-    """Return the world of a URDF file, whose root link is fixed, or None with the faults in the report."""
+    """Return the world of a URDF file with a fixed root link. If it is invalid, report the errors and return None."""
     if fault := mujoco_fault():
         file.report.error(f"models need MuJoCo, {fault}")
         return None
@@ -110,7 +110,7 @@ def read_urdf(file: XmlFile) -> World | None:
             file.report.error(f"{message}, and it is expanded where xacro is installed", element.at)
             return None
     for element in root.descendants():
-        # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
+        # Geoms have no names in sim_node, and MuJoCo prints a line for each duplicate name.
         if element.tag in ("visual", "collision") and (name := element.attributes.pop("name", None)) is not None:
             name.read = True
     _turn_origins(root, file)
@@ -126,7 +126,7 @@ def read_urdf(file: XmlFile) -> World | None:
         balance = {"true": True, "false": False}.get(given[-1])
     carriers = mend_inertials(root, file.report, balance=balance)
     for element in root.descendants():
-        # MuJoCo gets no other files, such as meshes where URDF has none.
+        # MuJoCo gets no other files, such as meshes in places where URDF has none.
         named = element.attributes.get("filename")
         if named is not None and named.text not in assets.contents:
             del element.attributes["filename"]
@@ -149,9 +149,9 @@ def read_urdf(file: XmlFile) -> World | None:
 
 
 def stays(model: Model) -> bool:
-    """Return whether a URDF model stays where it is put, as Gazebo decides it.
+    """Return whether a URDF model is static, by the rules of Gazebo.
 
-    It does if its root link is `world`, or if it has <gazebo><static>true</static></gazebo>.
+    It is if its root link is `world`, or if it contains <gazebo><static>true</static></gazebo>.
     """
     root = compose_xml(model.urdf, Report(""))
     assert root is not None
@@ -174,7 +174,7 @@ def _compiler(root: Element) -> Element:
 
 
 def _turn_origins(root: Element, file: XmlFile) -> None:
-    """Replace quat_xyzw of origins, which URDF has since its version 1.1, by rpy; older ones leave it unread."""
+    """Replace quat_xyzw of origins, which exists since URDF 1.1, by rpy. In older versions, it is left unread."""
     version = root.attributes.get("version")
     if version is None or not as_number(version.text) >= 1.1:
         return
@@ -215,16 +215,16 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
 
 
 def _leave_out_unused(robot: Element) -> None:
-    """Remove what MuJoCo does not use of a robot, so that it is not marked as read."""
+    """Remove the parts of a robot that MuJoCo does not use, so that they are not marked as read."""
     for key, attribute in robot.attributes.items():
-        # Declarations of names, and the versions of URDF that are read here.
+        # Namespace declarations, and supported URDF versions
         attribute.read = key.startswith("xmlns") or (key == "version" and attribute.text in _VERSIONS)
     robot.attributes = {key: value for key, value in robot.attributes.items() if key in USED["robot"][0]}
     named = {m.get("name") for link in robot.all("link") for part in link.all("visual") for m in part.all("material")}
     robot.children[:] = [c for c in robot.children if c.tag != "material" or c.attributes["name"].text in named]
     for joint in robot.all("joint"):
         for limit in joint.all("limit") if joint.get("type") in ("continuous", "planar") else ():
-            # MuJoCo would apply them.
+            # MuJoCo would apply these limits.
             limit.attributes = {key: value for key, value in limit.attributes.items() if key not in _ENDS}
     for child in robot.children:
         if child.tag != "mujoco":
@@ -240,7 +240,7 @@ def _keep_used(element: Element) -> None:
 
 
 def _speeds(root: Element) -> Iterator[tuple[str, float]]:
-    """Yield the joints with a limit of velocity, which MuJoCo does not read; 0 and what is no number are none."""
+    """Yield the joints with a velocity limit, which MuJoCo does not read; 0 and invalid numbers mean no limit."""
     for joint in root.all("joint"):
         for limit in joint.all("limit"):
             given = limit.attributes.get("velocity")
@@ -264,19 +264,19 @@ def _mimics(root: Element, report: Report) -> list[tuple[str, str, float, float]
 
 
 def mend_inertials(root: Element, report: Report, *, balance: bool | None) -> list[str]:
-    """Make the inertials of a robot's links such that MuJoCo accepts them.
+    """Adapt the inertials of a robot's links so that MuJoCo accepts them.
 
-    A body's principal moments are positive, and none is above the sum of the others. Where they are not, all three
-    become their mean, as with MuJoCo's balanceinertia. A point mass, and a link without mass that a joint moves, get
-    nearly nothing; a mass of zero without inertia is as no inertial.
+    The principal moments of a body are positive, and none exceeds the sum of the others. If this is violated, all three
+    are replaced by their mean, as with MuJoCo's balanceinertia. A point mass, and a massless link that is moved by a
+    joint, get nearly no inertia. A mass of zero without inertia counts as no inertial.
 
     Args:
         root: The robot.
-        report: Where faults are recorded.
-        balance: Whether inertias that no body has are replaced; None replaces them with a warning.
+        report: Receives the errors.
+        balance: Whether to replace impossible inertias; None replaces them with a warning.
 
     Returns:
-        The links without mass that joints move.
+        The massless links that joints move.
     """
     moved = {
         child.get("link") for joint in root.all("joint") if joint.get("type") != "fixed" for child in joint.all("child")
@@ -314,7 +314,7 @@ def mend_inertials(root: Element, report: Report, *, balance: bool | None) -> li
 
 
 def refuse_undefined(spec: MjSpec, source: ModelSource, carriers: list[str]) -> None:
-    """Raise WorldError if what links without mass carry does not define how they move."""
+    """Raise WorldError if the motion of massless links is not determined by what they carry."""
     if not carriers:
         return
     model = spec.compile()
@@ -332,7 +332,7 @@ def refuse_undefined(spec: MjSpec, source: ModelSource, carriers: list[str]) -> 
 
 
 def _matrix(inertia: Element) -> FloatArray | None:
-    """Return the inertia (3, 3) of an element, or None if a number is invalid, for which MuJoCo has a message."""
+    """Return the inertia (3, 3) of an element, or None if a number is invalid, which MuJoCo reports."""
     xx, yy, zz = (as_number(inertia.get(key, "0")) for key in MOMENTS)
     xy, xz, yz = (as_number(inertia.get(key, "0")) for key in PRODUCTS)
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

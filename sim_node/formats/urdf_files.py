@@ -1,4 +1,4 @@
-"""URDF files as they come: xacro is expanded first, and an include says where packages are."""
+"""URDF source files: xacro is expanded first, and an include may specify the locations of packages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ URDF_KEYS = Keys(
     }
 )
 
-# A process of its own: xacro keeps its state in globals, and a file with an endless macro must end, too.
+# Timeout of a separate process: xacro keeps state in globals, and a file with an endless macro must not hang.
 TIMEOUT_S = 60.0
 _PROGRAM = """
 import json, sys, types
@@ -63,7 +63,7 @@ json.dump([document.toxml(), sorted(set(xacro.all_includes))], sys.stdout)
 
 @reader(XACRO)
 def read_xacro(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
-    """Return the world of a xacro file, or None with the faults in the report."""
+    """Return the world of a xacro file. If it is invalid, report the errors and return None."""
     return _read(path, shown, roots, report, {}, None)
 
 
@@ -105,13 +105,13 @@ def _read(
             report.error(str(error))
             return None
         report.read.extend(files)
-        # Locations are those in what xacro made of the file.
+        # Locations refer to xacro's output for the file.
         report = report.about(f"{shown} (expanded)")
     return world_of_text(content, path, shown, roots, report, before, balance_inertia=balance)
 
 
 def packages_of(value: Value | None, context: Context) -> dict[str, Path]:
-    """Read a table of packages: their folders, beside the world file."""
+    """Read a table of packages: their folders, relative to the world file."""
     folders: dict[str, Path] = {}
     for name, each in _entries(value):
         given = each.text_or_none()
@@ -130,7 +130,7 @@ def packages_of(value: Value | None, context: Context) -> dict[str, Path]:
 
 
 def _texts(value: Value | None) -> dict[str, str]:
-    """Read a mapping of names to texts, numbers or truth values, as xacro accepts them."""
+    """Read a mapping of names to strings, numbers or booleans, as accepted by xacro."""
     found = {}
     for name, each in _entries(value):
         if isinstance(each.node, Scalar):
@@ -155,10 +155,10 @@ def expanded(path: Path, arguments: AnyMapping[str, str], roots: Roots) -> tuple
     Args:
         path: The file.
         arguments: Values of its arguments by name.
-        roots: What it may include: files in these folders, and in installed packages, which it finds by $(find).
+        roots: The folders that it may include files from, in addition to installed packages, which $(find) locates.
 
     Raises:
-        ValueError: Xacro is not installed or reports a fault, or an included file lies elsewhere.
+        ValueError: Xacro is not installed or reports an error, or an included file is elsewhere.
     """
     if find_spec("xacro") is None:
         raise ValueError(f"this is a xacro file, and {missing_message('xacro')}")

@@ -1,4 +1,4 @@
-"""Meshes and textures of URDF models: read by MuJoCo, converted for it, or only drawn; or as their mean colour."""
+"""Meshes and textures of URDF models: read by MuJoCo, converted for it, or only drawn; or replaced by a mean colour."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ READ = (*MESHES, COLLADA)
 
 
 def mesh_folder(file: XmlFile) -> str:
-    """Return the folder of meshes beside the file, which the <mujoco> extension may name."""
+    """Return the folder of meshes beside the file, which the <mujoco> extension may specify."""
     return next((c.get("meshdir") for part in file.root.all("mujoco") for c in part.all("compiler")), "")
 
 
 class MeshReader:
     """Reads the meshes of a robot's links.
 
-    What a visual lacks is warned of, as rviz does; what a collision lacks is an error, since a robot without it would
-    fall through things.
+    A missing mesh of a visual causes a warning, as in rviz. That of a collision is an error, since the robot would
+    otherwise fall through other objects.
     """
 
     def __init__(self, file: XmlFile, assets: Assets, textures: TextureReader) -> None:
@@ -47,7 +47,7 @@ class MeshReader:
         self.shown: list[tuple[str, Geometry]] = []
 
     def read(self, link: Element) -> None:
-        """Read the meshes of a link. Replace what is converted, and move what is only drawn to `shown`."""
+        """Read the meshes of a link. Replace converted meshes, and move those that are only drawn to `shown`."""
         for part in list(link.children):
             for mesh in [m for g in part.all("geometry") for m in g.all("mesh") if "filename" in m.attributes]:
                 self._read(link, part, mesh)
@@ -99,7 +99,7 @@ class MeshReader:
             self._file.report.error(message, at, f"{link.get('name')}.{part.tag}")
 
     def _parts(self, mesh: Element, path: Path, suffix: str, *, coloured: bool) -> list[MeshPart]:
-        """Return what a mesh is converted to: nothing if MuJoCo reads it itself. Raises as `mesh_conversion` does."""
+        """Return the converted parts of a mesh; none if MuJoCo reads it itself. Raises as `mesh_conversion` does."""
         if (path, coloured) not in self._made:
             data = self._assets.bytes_of(mesh, "filename", path)
             parts = []
@@ -133,7 +133,7 @@ class MeshReader:
 
 
 def _copy(part: Element, mesh: Element, name: str, colour: Colour | None, material: str) -> Element:
-    """Return a visual or collision with another file for its mesh, and the colour of that, if any."""
+    """Return a copy of a visual or collision with another mesh file, and its colour, if any."""
     renamed = replace(
         mesh, attributes={**mesh.attributes, "filename": XmlAttribute(name, mesh.attributes["filename"].at)}
     )
@@ -164,12 +164,12 @@ def _numbers(element: Element | None, key: str, default: float) -> FloatArray:
 class TextureReader:
     """Reads the textures of a robot's materials.
 
-    As in rviz, a texture replaces the colour of its material. What is missing is warned of, and the colour stays.
+    As in rviz, a texture replaces the colour of its material. A missing one causes a warning, and the colour stays.
 
     Args:
-        file: The file, whose materials are known by name wherever they are defined.
+        file: The file. Its materials are known by name wherever they are defined.
         assets: The files of the model.
-        folder: Of the files beside the model.
+        folder: Folder of the files beside the model.
     """
 
     def __init__(self, file: XmlFile, assets: Assets, folder: str) -> None:
@@ -183,18 +183,18 @@ class TextureReader:
         self._count = 0
 
     def read(self, link: Element) -> None:
-        """Put textures on the visuals of a link, whose meshes are read."""
+        """Put textures on the visuals of a link whose meshes have been read."""
         for part in link.all("visual"):
             look, texture = self._texture_of(part)
             path = None if texture is None else self._path_of(texture)
             if look is not None and texture is not None and path is not None:
-                for colour in look.all("color"):  # of which nothing is seen
+                for colour in look.all("color"):  # which is invisible
                     colour.read = False
                     look.children.remove(colour)
                 self._put_on(part, texture, path)
 
     def put(self, part: Element, path: Path, owner: Element, attribute: str) -> None:
-        """Put an image, which is no faulty one, on a visual. A file that cannot be read is a fault of the attribute."""
+        """Put a valid image on a visual. An unreadable file is an error of the attribute."""
         name = self._assets.names.get((path, ""))
         data = None if name is not None else self._assets.bytes_of(owner, attribute, path)
         if data is not None:
@@ -204,7 +204,7 @@ class TextureReader:
             part.attributes["name"] = XmlAttribute(f"{TEXTURED}{self._count}/{name}", part.at)
 
     def find(self, reference: str, beside: Path, folder: str = "") -> Path | str:
-        """Return the file of an image, or why there is none."""
+        """Return the file of an image, or the reason why there is none."""
         try:
             path = self._file.find(reference, folder, beside)
         except LocateError as error:
@@ -212,14 +212,14 @@ class TextureReader:
         return image_fault(path) or path
 
     def _texture_of(self, part: Element) -> tuple[Element | None, Element | None]:
-        """Return the material that says how a visual looks, and its texture, as far as there are any."""
+        """Return the material that defines the look of a visual, and its texture, if any."""
         for material in part.all("material"):
             look = material if _looks(material) else self._named.get(material.get("name"))
             return look, next((each for each in look.all("texture") if each.get("filename")), None) if look else None
         return None, None
 
     def _path_of(self, texture: Element) -> Path | None:
-        """Return the file of a texture, or None with a warning, once."""
+        """Return the file of a texture; None, with one warning, if it is not found."""
         if id(texture) not in self._found:
             found = self.find(texture.get("filename"), self._file.path, self._folder)
             self._found[id(texture)] = found if isinstance(found, Path) else None
@@ -233,7 +233,7 @@ class TextureReader:
             self.put(part, path, texture, "filename")
             return
         for material in part.all("material"):
-            mark(material)  # what it shows is shown by its mean
+            mark(material)  # its look is represented by the mean colour
             part.children.remove(material)
         part.children.append(material_of(part, mean_colour(path), f"{TEXTURED}{mesh}"))
         if mesh not in self._untextured:
@@ -246,11 +246,11 @@ class TextureReader:
 
 
 def material_of(part: Element, colour: Colour, name: str) -> Element:
-    """Return a material for a visual, of a name that no other has."""
+    """Return a material for a visual, with a unique name."""
     rgba = " ".join(f"{value:.6g}" for value in colour)
     return part.beside("material", part.beside("color", rgba=rgba), name=name)
 
 
 def _looks(material: Element) -> bool:
-    """Return whether a material says how it looks; otherwise it is one of another place by its name."""
+    """Return whether a material defines its look; otherwise it refers by name to a material defined elsewhere."""
     return bool(material.all("color") or material.all("texture"))

@@ -1,7 +1,7 @@
 """Worlds from x_xy XML, the models of the RING toolbox (github.com/simon-bachhuber/ring).
 
 An x_xy quaternion is [w x y z] and passive: it maps the parent's coordinates into the child. A cylinder is along x.
-Invalid values are recorded and replaced, so that reading continues.
+Invalid values are reported and replaced, so that reading continues.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from sim_node.world.readers.yaml_poses import NORMALISED, SILENT
 from sim_node.world.shapes import Geometry
 
 FIXED_FRAME = "world"
-# The body of geometry without a body of its own.
+# The body of geometry that has no body of its own.
 WORLD_BODY = "worldbody"
 DEFAULT_DT_NS = 10_000_000
 DEFAULT_GRAVITY = (0.0, 0.0, 9.81)
-# The armature that upstream's engine adds to the mass matrix.
+# The armature that the toolbox's engine adds to the mass matrix.
 ARMATURE = 1e-6
-# Of the second rotation of rr_imp, rad; as register_rr_imp_joint of the toolbox.
+# Limit of the second rotation of rr_imp, rad, as in the toolbox's register_rr_imp_joint.
 IMPERFECTION = np.radians(7.5)
 SHAPES = ("box", "sphere", "cylinder", "capsule", "xyz")
-# From the axes of an x_xy cylinder, along x, to those of sim_node, along z: z goes to x.
+# From the axes of an x_xy cylinder, along x, to those of sim_node, along z.
 _LYING = np.array([0.0, 0.0, 0.0, 0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)])
 
 COLOURS: dict[str, tuple[float, float, float]] = {
@@ -69,11 +69,11 @@ COLOURS: dict[str, tuple[float, float, float]] = {
 }
 
 _ROTATIONS = ("euler", "quat")
-# Of a joint: a number for each of its degrees of freedom.
+# Joint attributes with one number per degree of freedom.
 PER_DOF = ("damping", "armature", "spring_stiff")
 BODY = ("name", "joint", "pos", *_ROTATIONS, "pos_min", "pos_max", *PER_DOF, "spring_zero")
 GEOM = ("type", "mass", "dim", "pos", *_ROTATIONS, "color", "edge_color")
-# What each element may have: attributes, children that are allowed once, and children that are allowed repeatedly.
+# Allowed content of each element: attributes, children that may occur once, and children that may be repeated.
 SCHEMA: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "x_xy": (("model", "name"), ("options", "defaults", "worldbody"), ()),
     "options": (("gravity", "dt"), (), ()),
@@ -88,7 +88,7 @@ AXES_SEED = 1
 
 
 def joint_names() -> tuple[str, ...]:
-    """Return the joint types that files may name: all that need no axis from the body."""
+    """Return the joint types that files may use: all that need no axis from the body."""
     return tuple(name for name, joint in JOINTS.items() if joint.draw is not None or not joint.open_axes)
 
 
@@ -144,16 +144,16 @@ def positions_to_x_xy(joint: JointType, values: FloatArray) -> FloatArray:
 
 
 def _places(joint: JointType, sizes: Sequence[int]) -> IntArray:
-    """Return where the numbers that a file lists are among those of all parts, of which each has some."""
+    """Return the indices of a file's numbers among those of all parts of a joint, given the sizes of the parts."""
     ends = np.cumsum(sizes, dtype=np.int64)
     order = joint.x_xy_order or range(len(sizes))
     return np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(ends[k] - sizes[k], ends[k]) for k in order)])
 
 
 def default_limits(joint: JointType, spring_stiff: FloatArray | None) -> FloatArray | None:
-    """Return the limits (P, 2) of a joint: of rr_imp, whose second rotation is a small imperfection of a hinge.
+    """Return the default limits (P, 2) of a joint: those of rr_imp, whose second rotation is a hinge's imperfection.
 
-    The toolbox draws it within 7.5 degrees. A spring of its own keeps it small in another way.
+    The toolbox draws it within 7.5 degrees. A joint with its own spring is kept small by that instead.
     """
     if joint.name != "rr_imp" or (spring_stiff is not None and spring_stiff[1] > 0.0):
         return None
@@ -161,7 +161,7 @@ def default_limits(joint: JointType, spring_stiff: FloatArray | None) -> FloatAr
 
 
 class Attributes:
-    """An element's attributes, with the file's defaults. owner: the body in messages."""
+    """The attributes of an element, with the file's defaults. owner: the body, for messages."""
 
     def __init__(self, element: Element, owner: str, report: Report, defaults: Mapping[str, XmlAttribute]) -> None:
         self._element = element
@@ -190,19 +190,19 @@ class Attributes:
         return self._attributes[name].at if name in self._attributes else self._element.at
 
     def error(self, name: str, message: str) -> None:
-        """Record a fault of an attribute."""
+        """Report an error of an attribute."""
         self._report.error(message, self.at(name), self.key(name))
 
     def warning(self, name: str, message: str) -> None:
-        """Record something that was corrected."""
+        """Report something that was corrected."""
         self._report.warning(message, self.at(name), self.key(name))
 
     def missing(self, name: str) -> None:
-        """Record that an attribute is missing."""
+        """Report a missing attribute."""
         self._report.error(f"{name} is missing", self._element.at, self.key("") or self._element.tag)
 
     def text(self, name: str) -> str:
-        """Return the text of an attribute, as read; empty if it is missing."""
+        """Return the text of an attribute and mark it as read; empty if it is missing."""
         found = self._attributes.get(name)
         if found is None:
             return ""
@@ -279,7 +279,7 @@ class Attributes:
         return quaternions.normalise(quaternion_from_x_xy(quaternion))
 
     def position_range(self) -> FloatArray | None:
-        """Return pos_min and pos_max (2, 3), which must differ; what is not given is pos."""
+        """Return pos_min and pos_max (2, 3), which must differ. A missing one is replaced by pos."""
         given = [key for key in ("pos_min", "pos_max") if key in self._attributes]
         if not given:
             return None
@@ -295,7 +295,7 @@ class Attributes:
         return np.array([lowest, highest])
 
     def _vector_silently(self, name: str) -> FloatArray:
-        """Return three numbers, or zeros where they are missing or invalid, which is reported elsewhere."""
+        """Return three numbers; zeros if they are missing or invalid, which is reported elsewhere."""
         numbers = np.array([as_number(word) for word in self.text(name).split()])
         return numbers if len(numbers) == 3 and np.isfinite(numbers).all() else np.zeros(3)
 
@@ -305,7 +305,7 @@ class Attributes:
         if not text:
             return None
         if math.isnan(as_number(text.split()[0])):
-            # The toolbox's own examples name colours after an experiment.
+            # The toolbox's own examples use names of an experiment.
             rgb = COLOURS.get(text.lower().removeprefix("dustin_exp_"))
             if rgb is None:
                 self.warning(name, f"unknown colour {quoted(text)}{did_you_mean(text, COLOURS)}; it is ignored")
@@ -323,7 +323,7 @@ class Attributes:
 
 @xml_reader("x_xy")
 def read_x_xy(file: XmlFile) -> World:
-    """Return the world of an x_xy file. Faults go to the report.
+    """Return the world of an x_xy file. Errors are reported.
 
     It is simulated as in the toolbox: semi-implicit Euler at the file's dt, an armature of 1e-6, no contacts.
     """
@@ -332,7 +332,7 @@ def read_x_xy(file: XmlFile) -> World:
 
 
 def _check_schema(element: Element, report: Report) -> None:
-    """Report every attribute and child that an element cannot have."""
+    """Report every attribute and child that an element must not have."""
     attributes, once, often = SCHEMA[element.tag]
     if element.text is not None:
         report.error(f"text between elements: {quoted(element.text.text)}", element.text.at)
@@ -359,7 +359,7 @@ def _check_schema(element: Element, report: Report) -> None:
 
 
 class _Model:
-    """A file while it is read: its defaults, the bodies so far, and the random axes of its joints."""
+    """A file being read: its defaults, the bodies so far, and the random axes of its joints."""
 
     def __init__(self, root: Element, report: Report) -> None:
         self._root = root

@@ -21,19 +21,19 @@ from sim_node.world.readers.xml_elements import quoteattr
 from sim_node.world.shapes import Geometry
 
 INDENT = "    "
-# What the format has no words for, of a body and of a shape, by the fields.
+# Fields of a body and of a shape that the format cannot express.
 OF_BODIES = ("scale", "inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic", "kinematic")
 OF_SHAPES = ("surface", "material", "only")
-# The joints that stand for the parts of one that files have no word for. The axis of the first two is x.
+# The joints that represent the parts of a joint that files cannot express. The axis of the first two is x.
 _CHAINED = {"slide": "px", "hinge": "rx", "ball": "spherical"}
 _X, _NONE = np.array([[1.0, 0.0, 0.0]]), np.zeros((0, 3))
 
 
 def to_x_xy(world: World) -> str:
-    """Return a world as an x_xy text, which reads back as the same bodies.
+    """Return a world as x_xy text, which reads back as the same bodies.
 
-    The integrator and the origin are not written. A joint whose axes the format has no words for is written on bodies
-    without mass, NAME/axis and so on, which are turned so that their own joints have these axes.
+    The integrator and the origin are not written. A joint whose axes the format cannot express is written as massless
+    bodies NAME/axis etc., which are rotated such that their own joints have these axes.
 
     Args:
         world: The world.
@@ -70,7 +70,7 @@ def to_x_xy(world: World) -> str:
 def _body(
     body: Body, children: dict[str, list[Body]], depth: int, random: np.random.Generator, taken: set[str]
 ) -> Iterator[str]:
-    """Yield the lines of a body and of what it carries. random: what draws the axes when the text is read."""
+    """Yield the lines of a body and its descendants. random: draws the same axes as the reader."""
     *around, body = _chain(body, random, taken)
     for k, each in enumerate((*around, body), start=depth):
         yield _element("body", [*_attributes(each)], k, closed=False)
@@ -99,10 +99,10 @@ def _attributes(body: Body) -> Iterator[tuple[str, str]]:
 
 
 def _chain(body: Body, random: np.random.Generator, taken: set[str]) -> Iterator[Body]:
-    """Yield the bodies that a body is written as, from its parent on: itself, if the format has its joint and axes.
+    """Yield the bodies that represent a body, from its parent on: only itself, if the format has its joint and axes.
 
-    Otherwise each part of its joint has a body of its own, turned so that the axis that the format knows is the one
-    that the part has, and the body itself is fixed to the last, turned back.
+    Otherwise, each part of its joint gets a separate body, rotated such that the axis in the format becomes the axis of
+    the part. The body itself is fixed to the last one and rotated back.
     """
     drawn = _drawn(body, random)
     if drawn is not None and np.array_equal(drawn, body.axes) and not body.anchor.any():
@@ -129,9 +129,9 @@ def _chain(body: Body, random: np.random.Generator, taken: set[str]) -> Iterator
 
 
 def _drawn(body: Body, random: np.random.Generator) -> FloatArray | None:
-    """Return the axes (K, 3) that reading gives to a joint of the same name, which serve after a turn; None for none.
+    """Return the axes (K, 3) that the reader draws for a joint of this name, if a rotation makes them fit; or None.
 
-    `random` is not used where none serve.
+    `random` is not used if they cannot be used.
     """
     if body.joint not in x_xy.joint_names():
         return None
@@ -147,7 +147,7 @@ def _drawn(body: Body, random: np.random.Generator) -> FloatArray | None:
 
 
 def _parts(body: Body, drawn: FloatArray | None) -> Iterator[tuple[JointType, FloatArray, FloatArray]]:
-    """Yield the joints that stand for a body's, each with the axes (K, 3) of the format and those of the body."""
+    """Yield the joints that represent a body's joint, each with the axes (K, 3) of the format and those of the body."""
     if drawn is not None:
         yield body.type, drawn, body.axes
         return
@@ -156,7 +156,7 @@ def _parts(body: Body, drawn: FloatArray | None) -> Iterator[tuple[JointType, Fl
 
 
 def _turn(known: FloatArray, axes: FloatArray) -> FloatArray:
-    """Return the rotation [x y z w] that takes one or two directions (K, 3) to others at the same angle."""
+    """Return the rotation [x y z w] that maps one or two directions (K, 3) to others with the same angle."""
     frames = []
     for rows in (known, axes):
         first = rows[0] / np.linalg.norm(rows[0])

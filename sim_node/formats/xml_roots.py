@@ -1,4 +1,4 @@
-"""Worlds in XML, by their root element. A new format is a new file with one `@xml_reader` entry."""
+"""Worlds in XML, by their root element. To add a format, add a file with one `@xml_reader` entry."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sim_node.world.readers.xml_elements import Element, compose_xml
 
 @dataclass(frozen=True)
 class XmlFile:
-    """A file of valid XML: its root element, its path, the path to show, and the folders that it may refer to.
+    """A valid XML file.
 
     Attributes:
         root: The root element.
         path: The file.
-        shown: The path in messages.
+        shown: The path to show in messages.
         roots: The folders that it may refer to.
-        report: Where faults are recorded.
+        report: Receives the errors.
         text: The text of the file.
-        balance_inertia: Whether inertias that no body can have are replaced; None replaces them and warns.
+        balance_inertia: Whether to replace impossible inertias; None replaces them with a warning.
     """
 
     root: Element
@@ -40,18 +40,18 @@ class XmlFile:
     balance_inertia: bool | None = None
 
     def find(self, reference: str, folder: str = "", beside: Path | None = None) -> Path:
-        """Return the file that a reference leads to.
+        """Resolve a reference to a file.
 
         Args:
             reference: A path, or a package:// URI.
-            folder: The folder of a path, relative to the file that has the reference; empty for that of the file.
-            beside: The file that has the reference; None for this one.
+            folder: The folder of a relative path, relative to the referring file; empty for that file's folder.
+            beside: The referring file; None for this one.
 
         Returns:
             The file.
 
         Raises:
-            LocateError: There is none, or it may not be read.
+            LocateError: The file does not exist or may not be read.
         """
         roots, file = (self.roots, self.path) if beside is None else (self.roots.around(beside), beside)
         is_plain = reference.startswith("package://") or not folder
@@ -61,11 +61,11 @@ class XmlFile:
         """Return another file that this one includes.
 
         Args:
-            reference: What this file calls it.
+            reference: The reference in this file.
             path: The file.
 
         Returns:
-            The file, or None with the fault recorded.
+            The file. If it is invalid, None, and the error is reported.
         """
         shown = path if reference.startswith("package://") else self.shown.parent / reference
         report = self.report.about(str(shown))
@@ -86,7 +86,7 @@ xml_reader = XML_READERS.add
 
 @reader(".xml", ".urdf", ".mjcf")
 def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
-    """Return the world of an XML file with the reader of its root element, or None with the faults in `report`."""
+    """Read the world of an XML file with the reader of its root element. Return None, with the errors in `report`."""
     before = len(report.read)
     text = read_text(path, report)
     if text is None:
@@ -104,10 +104,10 @@ def world_of_text(
     *,
     balance_inertia: bool | None = None,
 ) -> World | None:
-    """Return the world of the text of an XML file, as `read_xml` does.
+    """Return the world of an XML text, like `read_xml`.
 
     Args:
-        before: How many files the report had read before this one.
+        before: Number of files that the report had read before this one.
     """
     root = compose_xml(text, report)
     if root is None:

@@ -1,4 +1,4 @@
-"""CDR bytes of ROS messages that are sent every tick: laid out once, rewritten in place. Independent of ROS."""
+"""Serialized ROS messages that are sent every tick: laid out once, rewritten in place. Independent of ROS."""
 
 from sim_node.lazy import public
 

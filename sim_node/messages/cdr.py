@@ -18,7 +18,7 @@ def aligned(body: bytearray, size: int) -> None:
 def cdr_string(text: str) -> bytes:
     """Return a string in CDR: length with the terminating zero as uint32, UTF-8, zero.
 
-    Zero bytes within the text are removed: readers would end the string there.
+    Zero bytes within the text are removed, because readers would end the string there.
     """
     data = text.replace("\0", "").encode()
     return (len(data) + 1).to_bytes(4, "little") + data + b"\0"
@@ -33,7 +33,7 @@ def stamp(time_ns: int) -> tuple[int, int]:
 
 
 def byte_order(data: bytes | memoryview) -> str:
-    """Return the byte order of a message, as struct and numpy write it. Raises ValueError for other encodings."""
+    """Return the byte order of a message, in struct's and numpy's notation. Raises ValueError for other encodings."""
     if len(data) < 4 or data[0] or data[1] > 1:
         raise ValueError(f"encapsulation is 0x{bytes(data[:2]).hex()}, expected plain CDR: 0x0000 or 0x0001")
     return "<" if data[1] else ">"

@@ -26,7 +26,7 @@ def simulation_stamp(time_ns: int) -> int:
 
 
 def wall_stamp() -> Stamp:
-    """Return a function that gives the wall clock, strictly increasing, for graphs without simulation time."""
+    """Return a function that returns the wall clock, strictly increasing, for graphs without simulation time."""
     last = 0
 
     def stamp(time_ns: int) -> int:
@@ -38,7 +38,7 @@ def wall_stamp() -> Stamp:
 
 
 def clock_writer() -> Callable[[int], bytes]:
-    """Return a function that gives the CDR of a Clock at a time (ns). Not thread-safe.
+    """Return a function that returns the CDR of a Clock at a time (ns). Not thread-safe.
 
     It raises OverflowError if the time does not fit into a stamp.
     """
@@ -63,7 +63,7 @@ class ClockSink(Sink):
     """Publishes simulation time with every tick, before the transforms of the same stamp.
 
     Args:
-        outlet: Where the messages go.
+        outlet: The outlet of the messages.
         enabled: Whether to publish.
     """
 

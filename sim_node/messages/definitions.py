@@ -11,9 +11,9 @@ from typing import NamedTuple
 from sim_node.text import did_you_mean
 from sim_node.world.locate import share
 
-# As ROS 2 Jazzy has them: tools/standard_messages.py. Headers "# package/msg/Name", then a field in each line.
+# Definitions of ROS 2 Jazzy, from tools/standard_messages.py: headers "# package/msg/Name", then one field per line.
 _STANDARD = Path(__file__).with_name("standard_messages.txt")
-# Type, bound of a text, array suffix, name, and a default, a constant's value or a comment.
+# Type, bound of a string, array suffix, name, and a default, a constant's value or a comment.
 _FIELD = re.compile(r"([\w/]+)(?:<=(\d+))?(\[(<=)?(\d*)\])?\s+(\w+)\s*(.*)")
 _TEXT = re.compile(r"""(["'])(.*?)\1""")
 
@@ -30,7 +30,7 @@ TEXT = "string"
 
 
 class UnknownMessage(LookupError):
-    """The definition of a message type is unknown or cannot be parsed; the message names the type."""
+    """The definition of a message type is unknown or cannot be parsed. The message names the type."""
 
 
 class Field(NamedTuple):
@@ -39,10 +39,10 @@ class Field(NamedTuple):
     Attributes:
         name: Its name.
         type: A primitive, TEXT, or package/msg/Name.
-        size: Elements of a fixed array, 1 for a single value, None for a list.
+        size: Number of elements of a fixed array; 1 for a single value; None for a list.
         array: Whether it is an array or a list.
         max_length: Maximum number of elements of a bounded list, or None.
-        max_bytes: Maximum number of bytes of a bounded text, or None.
+        max_bytes: Maximum number of bytes of a bounded string, or None.
         default: The default value, or None.
     """
 
@@ -89,7 +89,7 @@ def _standard() -> dict[str, str]:
 
 
 def _field(line: str, package: str, type: str) -> Field | None:
-    """Return the field of a line; None for a constant, a comment or an empty line."""
+    """Parse a line to a field; None for a constant, a comment or an empty line."""
     plain = line.strip()
     if not plain or plain.startswith("#"):
         return None

@@ -1,4 +1,4 @@
-"""Encode fields as plain CDR (little endian) by name, in the order of the definition, and record their positions."""
+"""Encode fields by name as plain CDR (little endian), in the order of the definition, and record their positions."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _PACKS = {name: struct.Struct("<" + CODES[dtype.str]).pack for name, dtype in _D
 
 
 class LayoutFault(ValueError):
-    """Fields that a message does not have, or values that do not fit; the message names the type and the field."""
+    """Fields that a message does not have, or values that do not fit. The message names the type and the field."""
 
 
 def encode(type: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a message as bytes. For messages of one layout that are sent repeatedly, use MessageLayout.
+    """Return a message as bytes. To send messages of the same layout repeatedly, use MessageLayout.
 
     Stamps that are not given are zero.
 
     Args:
         type: package/msg/Name.
-        fields: Values by field paths, as for MessageLayout.
+        fields: Values by field path, as in MessageLayout.
 
     Returns:
         The CDR of the message, with its encapsulation header.
@@ -53,7 +53,7 @@ class MessageBody:
     """The bytes of a message after the encapsulation header.
 
     Attributes:
-        stamps: Positions of the Times without a given value, in headers and at the paths `times`.
+        stamps: Positions of the Times without a given value, in headers and at the paths in `times`.
     """
 
     def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = (), phase: int = 0) -> None:
@@ -70,7 +70,7 @@ class MessageBody:
             self._find(path)
 
     def place(self, path: str) -> ByteRange:
-        """Return the byte range of a field; of a whole message if it consists of equal numbers without gaps."""
+        """Return the byte range of a field, or of a whole message that consists of equal numbers without gaps."""
         node, base = self._find(path)
         return self._whole(node, path, base)
 
@@ -111,7 +111,7 @@ class MessageBody:
             value = given.get(name, _UNSET)
             used += value is not _UNSET
             if write is None:
-                # Fast path for the most frequent fields: texts without bounds.
+                # Fast path for the most frequent fields: unbounded strings
                 if value.__class__ is str:
                     data += _PADDING[len(data) & 3]
                     data += cdr_string(value)
@@ -126,7 +126,7 @@ class MessageBody:
         return tree
 
     def _time(self, field: Field, value: Any, path: str) -> Tree:
-        """Write a Time in nanoseconds; without a value it is left to the writer of stamps, where there is one."""
+        """Write a Time given in nanoseconds. Without a value, it is left to the writer of stamps, if there is one."""
         if value is _UNSET and path in self._times:
             return self._stamp(field, value, path)
         if isinstance(value, (int, np.integer)):
@@ -183,7 +183,7 @@ class MessageBody:
         ]
 
     def _array_of_messages(self, field: Field, rows: npt.NDArray[Any], path: str) -> Tree:
-        """Write one row per message of equal numbers, such as points."""
+        """Write one row per message that consists of equal numbers, such as points."""
         one = MessageBody(field.type, {})
         place = one._whole(one.tree, path)
         if rows.shape[1:] != (place.size,) or place.start:
@@ -231,7 +231,7 @@ class MessageBody:
         return place
 
     def _count(self, field: Field, path: str, found: int) -> None:
-        """Write the length of a list; check that of a fixed array."""
+        """Write the length of a list, or check that of a fixed array."""
         if field.size is not None:
             self._counted(path, found, field.size)
             return
@@ -246,7 +246,7 @@ class MessageBody:
             raise LayoutFault(f"{self.type}: {path} needs {needed} elements, found {found}")
 
     def _cast(self, path: str, value: object, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """Return values as the numbers of a field, in one row."""
+        """Convert values to the numeric type of a field, as a flat array."""
         if dtype == BYTE and isinstance(value, (bytes, bytearray, np.ndarray)):
             return np.frombuffer(value if isinstance(value, (bytes, bytearray)) else value.tobytes(), BYTE)
         try:
@@ -262,7 +262,7 @@ class MessageBody:
         return numbers
 
 
-# Marks a missing value: None is a value, and a wrong one.
+# Marks a missing value, since None is a value, though an invalid one.
 _UNSET: Any = object()
 _PLAIN = frozenset((str, float, int, bool, list))
 _STEP = re.compile(r"[^.\[\]]+")
@@ -271,7 +271,7 @@ _PADDING = [bytes(-at % 4) for at in range(4)]
 
 @cache
 def _plan(type: str) -> tuple[tuple[str, Callable[[MessageBody, Field, Any, str], Tree] | None, Field], ...]:
-    """Return name, writer and definition of each field; no writer for a plain text."""
+    """Return name, writer and definition of each field. Plain strings have no writer."""
     plan = []
     for field in fields_of(type):
         write: Callable[[MessageBody, Field, Any, str], Tree] | None = MessageBody._part
@@ -289,13 +289,13 @@ def _plan(type: str) -> tuple[tuple[str, Callable[[MessageBody, Field, Any, str]
 
 @cache
 def _text_names(type: str) -> dict[str, Tree]:
-    """Return the fields of a message that consists of plain texts only, such as a key and a value."""
+    """Return the fields of a message that only consists of plain strings, such as a key and a value."""
     plan = _plan(type)
     return {} if any(write for _, write, _ in plan) else {name: None for name, _, _ in plan}
 
 
 def _texts_of(type: str, rows: Iterable[Any]) -> list[str]:
-    """Return the texts of messages in a row if each of them gives all its fields; otherwise an empty list."""
+    """Return the strings of consecutive messages if each of them gives all its fields; otherwise an empty list."""
     names, texts = _text_names(type), []
     for row in rows if names else ():
         for name in names:
@@ -323,7 +323,7 @@ def _template(type: str, phase: int) -> tuple[bytes, Tree, ByteRange | None]:
 
 
 def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return values by field, as nested dicts, from paths. The rows of lists stay as they are."""
+    """Convert values by path to nested dicts. The rows of lists are unchanged."""
     for path, value in fields.items():
         if "." in path or (value.__class__ not in _PLAIN and isinstance(value, Mapping)):
             break
@@ -350,7 +350,7 @@ def _paths(type: str, prefix: str = "") -> Iterator[str]:
 
 
 def _packed(field: Field, value: Any) -> tuple[int, bytes] | None:
-    """Return count and bytes of plain numbers, faster than numpy; None if they need a closer look."""
+    """Return the count and the bytes of plain numbers, faster than numpy; None if they need a closer look."""
     if field.type == "bool":
         return (1, b"\1" if value else b"\0") if value.__class__ is bool and not field.array else None
     try:

@@ -1,4 +1,4 @@
-"""The states of commanded joints on topics: sensor_msgs/JointState, without noise."""
+"""States of commanded joints on topics: sensor_msgs/JointState, without noise."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ENCODERS = "joint_states"  # the type of sensors that measure joints
 
 
 def stated_groups(world: World) -> list[tuple[JointCommands, tuple[str, ...]]]:
-    """Return the groups of commanded joints whose states are published, with these joints.
+    """Return the groups of commanded joints whose states are published, with their joints.
 
-    They are the named joints, or all below the namespace, those without actuators, too. A group of which a sensor of
-    the type joint_states reads a joint has that sensor's topic instead.
+    These are the named joints, or all joints below the namespace, including those without actuators. If a sensor of
+    type joint_states reads a joint of a group, the group has that sensor's topic instead.
 
     Args:
         world: The world.
 
     Returns:
-        The groups, in the order of the world.
+        The groups, in world order.
     """
     groups = [group for group in world.of(JointCommands) if group.states]
     if not groups:
@@ -46,7 +46,7 @@ def stated_groups(world: World) -> list[tuple[JointCommands, tuple[str, ...]]]:
 
 
 def joint_state_topic(group: JointCommands, prefix: str = "") -> Topic:
-    """Return the topic of a group of `stated_groups`. Reliable: readers of both kinds hear it."""
+    """Return the topic of a group of `stated_groups`. It is reliable, so that readers of both kinds match."""
     return Topic(f"{prefix}{group.name}/joint_states".lstrip("/"), TYPE, Qos())
 
 
@@ -57,7 +57,7 @@ def joint_state_topics(world: World, prefix: str = "") -> list[Topic]:
 
 @dataclass
 class _Group:
-    """A group of joints: where it is sent, its rate (Hz), its rows of the column, and the period that was sent last."""
+    """A group of joints: its sender, its rate (Hz), its rows of the column, and the last period that was sent."""
 
     send: Send
     rate: float
@@ -67,7 +67,7 @@ class _Group:
 
 
 class JointStateSink(TopicSink):
-    """Publishes the states of the joints of each group at its rate: at the first tick of each period."""
+    """Publishes the joint states of each group at its rate, at the first tick of each period."""
 
     _last_ns = 0
 
@@ -81,11 +81,11 @@ class JointStateSink(TopicSink):
         ]
 
     def refuses(self, world: World) -> str | None:
-        """Return why the states of a changed world cannot be published, or None if they can."""
+        """Return why the states of a changed world cannot be published, or None."""
         return self._topics.refused(joint_state_topics(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish what is due. After a reset, the first state is."""
+        """Publish the states that are due. After a reset, the first state is due."""
         is_earlier, self._last_ns = snapshot.time_ns < self._last_ns, snapshot.time_ns
         for group in self._groups:
             period = int(snapshot.time_ns * group.rate // 1e9)

@@ -1,4 +1,4 @@
-"""Messages laid out once from their definitions, then rewritten in place by field name."""
+"""Messages that are laid out once from their definitions, and then rewritten in place by field name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from sim_node.messages.cdr import ENCAPSULATION, STAMP, stamp
 from sim_node.messages.encoding import BYTE, CODES, LayoutFault, MessageBody
 from sim_node.messages.places import ByteRange
 
-# Returns the bytes for a stamp (ns) and the values that change, in order.
+# Returns the bytes for a stamp (ns) and the changing values, in order.
 Pack = Callable[[int, Sequence[float]], bytes]
 
 
 class MessageLayout:
-    """The plain CDR (little endian) of a message whose texts and lengths do not change.
+    """Plain CDR (little endian) of a message whose strings and lengths do not change.
 
-    Values are given by paths of fields ("pose.covariance", "header.frame_id"): numbers, texts, lists of texts, and
-    lists of mappings like this one. Fields that are not given have the definition's default, zero or empty. A field
-    that is a message of equal numbers takes one array; a list of such messages takes an array with a row for each.
-    Arrays are copied into lists of bytes as raw memory; a Time takes nanoseconds.
+    Values are given by field path ("pose.covariance", "header.frame_id"): numbers, strings, lists of strings, and lists
+    of mappings like this one. Missing fields have the definition's default, zero or empty. A field that is a message of
+    equal numbers takes one array; a list of such messages takes an array with one row per message. Arrays are copied
+    into byte lists as raw memory. A Time takes nanoseconds.
 
     Args:
         type: package/msg/Name.
         fields: Values by field path.
-        times: Paths of Times that `write` sets, in addition to the stamps of headers that are not given.
+        times: Paths of Times that `write` sets, in addition to header stamps that are not given.
 
     Attributes:
         type: package/msg/Name.
         doubles: The message's memory as float64, for `places_of`.
-        stamps: Indices of the seconds of all stamps that are not given, in `doubles` as int32; nanoseconds follow each.
+        stamps: Indices of the seconds of all stamps that are not given, in `doubles` as int32, followed by nanoseconds.
 
     Raises:
         LayoutFault: A field does not exist or a value does not fit.
@@ -44,7 +44,7 @@ class MessageLayout:
     def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = ()) -> None:
         self.type = type
         self._body = body = MessageBody(type, fields, times)
-        # Padded in front, so that the body after the encapsulation header is aligned in memory.
+        # Padded in front so that the body after the encapsulation header is aligned in memory
         self.doubles = np.zeros(-(-(len(body.data) + 8) // 8))
         raw = self.doubles.view(BYTE)
         raw[4:8] = np.frombuffer(ENCAPSULATION, BYTE)
@@ -65,13 +65,13 @@ class MessageLayout:
 
         Args:
             path: Path of the field.
-            like: Array whose shape the view gets, and its dtype in lists of bytes; by default the view is (size,).
+            like: Array that determines the view's shape and, for byte lists, its dtype; by default (size,).
 
         Returns:
             The view.
 
         Raises:
-            LayoutFault: There is no such field, or its size does not fit.
+            LayoutFault: The field does not exist, or its size does not fit.
         """
         place = self._body.place(path)
         shape, dtype = (place.size,) if like is None else like.shape, place.dtype
@@ -86,7 +86,7 @@ class MessageLayout:
         return view
 
     def length(self, path: str) -> npt.NDArray[np.uint32]:
-        """Return the length of a list as a view (1,). A smaller value makes the message end earlier, see `end`.
+        """Return the length of a list as a view (1,). With a smaller value, the message ends earlier; see `end`.
 
         Args:
             path: Path of the list.
@@ -109,16 +109,16 @@ class MessageLayout:
         return 4 + self._body.place(path).end
 
     def place(self, path: str) -> ByteRange:
-        """Return where the numbers of a field stand in the body, which begins 8 bytes into `doubles`.
+        """Return the position of a field's numbers in the body, which begins 8 bytes into `doubles`.
 
         Args:
             path: Path of the field.
 
         Returns:
-            Its bytes.
+            The byte range.
 
         Raises:
-            LayoutFault: There is no such field.
+            LayoutFault: The field does not exist.
         """
         return self._body.place(path)
 
@@ -134,7 +134,7 @@ class MessageLayout:
         return view.ndim == 1 and view.size > 0 and view.dtype == float and np.may_share_memory(view, self.doubles)
 
     def places_of(self, view: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """Return the positions in `doubles` of the numbers of a view, so that several views can be written at once.
+        """Return the indices in `doubles` of the numbers of a view, to write several views at once.
 
         Args:
             view: A view (n,) from `at`.
@@ -147,16 +147,16 @@ class MessageLayout:
         return places
 
     def rows(self, path: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-        """Return what writes a field of all messages of a list at once: `memory[places] = numbers`.
+        """Return arrays to write a field of all messages in a list at once: `memory[places] = numbers`.
 
         Args:
             path: Path with [] for the row, such as "transforms[].transform".
 
         Returns:
-            The memory, and the places (N, size) in it; (0, 0) for an empty list.
+            The memory, and the indices (N, size) in it; (0, 0) for an empty list.
 
         Raises:
-            LayoutFault: There is no such field.
+            LayoutFault: The field does not exist.
         """
         before, _, after = path.partition("[]")
         found = [self._body.place(f"{before}[{row}]{after}") for row in range(int(self.length(before)[0]))]
@@ -171,7 +171,7 @@ class MessageLayout:
         """Return the message with the current values.
 
         Args:
-            stamp_ns: Time of all stamps that are not given.
+            stamp_ns: Value of all stamps that are not given.
 
         Returns:
             The CDR of the message.
@@ -190,7 +190,7 @@ class MessageLayout:
     def packer(self, *paths: str) -> Pack:
         """Return a function that packs a copy of this message from a stamp (ns) and the values of some fields.
 
-        For a handful of floats this is several times as fast as writing to views.
+        For a few floats, this is several times as fast as writing to views.
 
         Args:
             paths: Paths of the fields, in the order of the values.
@@ -199,7 +199,7 @@ class MessageLayout:
             The function.
 
         Raises:
-            LayoutFault: There is no such field.
+            LayoutFault: The field does not exist.
         """
         message, first = bytes(self._message), len(ENCAPSULATION)
         runs = _joined([self._body.place(path) for path in paths])
@@ -207,7 +207,7 @@ class MessageLayout:
         ends = [first + run.end for run in runs]
         if len(stamps) != 1 or sorted([stamps[0], *ends]) != [stamps[0], *ends]:
             return self._scattered_packer(stamps, runs)
-        # A single header in front, which nearly all messages have: one call writes all, with what is constant between.
+        # With a single header in front, as in nearly all messages, one call writes all, including constant parts.
         starts = [first + run.start for run in runs]
         numbers_at = stamps[0] + STAMP.size
         between = [message[end:start] for end, start in zip([numbers_at, *ends], [*starts, len(message)], strict=True)]
@@ -235,7 +235,7 @@ class MessageLayout:
         return pack_runs
 
     def _scattered_packer(self, stamps: Sequence[int], runs: Sequence[ByteRange]) -> Pack:
-        """Return what `packer` does, for any number of stamps and any order of fields."""
+        """Return a function like `packer`, for any number of stamps and any order of fields."""
         message, stamp_into = bytearray(self._message), STAMP.pack_into
         parts: list[tuple[Callable[..., None], int, slice]] = []
         count = 0
@@ -255,7 +255,7 @@ class MessageLayout:
 
 
 def _joined(places: Sequence[ByteRange]) -> list[ByteRange]:
-    """Return ranges with adjacent ones of the same type merged."""
+    """Merge adjacent ranges of the same type."""
     joined: list[ByteRange] = []
     for place in places:
         if joined and joined[-1].dtype == place.dtype and joined[-1].end == place.start:

@@ -1,4 +1,4 @@
-"""visualization_msgs/MarkerArray as bytes."""
+"""Serialized visualization_msgs/MarkerArray messages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sim_node.spatial.geometry.arrays import FloatArray
 
 _ADD, _DELETE, _DELETE_ALL = 0, 2, 3
 _NO_POINTS = np.zeros((0, 3))
-# rviz checks pose and colour even of a marker that draws nothing.
+# rviz validates pose and colour even for markers that draw nothing.
 _NOWHERE, _CLEAR, _UNIT = poses.IDENTITY, (0.0, 0.0, 0.0, 0.0), np.ones(3)
 
 
 class MarkerType(IntEnum):
-    """visualization_msgs/Marker's types."""
+    """Types of visualization_msgs/Marker."""
 
     ARROW = 0
     CUBE = 1
@@ -36,16 +36,16 @@ class MarkerType(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class FrameMarker:
-    """One marker, fixed to a frame and moving with it.
+    """A marker that is fixed to a frame and moves with it.
 
     Attributes:
         frame: Frame of the marker.
-        group: Its namespace, which users can switch on and off.
+        group: Its namespace, which users can show or hide.
         type: Its shape.
         pose: (7,) [x y z qx qy qz qw] in the frame, m.
         scale: (3,) m, as its type defines it (arrows: length, width, height; lines: width first; text: height last).
         colour: Red, green, blue and opacity, 0 to 1.
-        points: (K, 3) of lines and triangles, in the marker's pose, m.
+        points: Points (K, 3) of lines and triangles, in the marker's pose, m.
         text: The text of a text marker.
         mesh: A URI; with opacity 0 the file's own colours are used.
     """
@@ -61,20 +61,20 @@ class FrameMarker:
     mesh: str = ""
 
 
-# Identifies a marker over the changes of a world: its group, its frame, and its place among those of both.
+# Identifies a marker across changes of a world: its group, its frame, and its index among those of both.
 _Key = tuple[str, str, int]
 
 
 class MarkerArrays:
-    """The messages of a world's markers, before and after changes of the world.
+    """Messages for the markers of a world, before and after changes of the world.
 
-    Each marker has the stamp 0, which means the latest transform, and is locked to its frame: rviz moves it with every
-    transform. Ids count up within a group. A marker that stays keeps its id; those that are gone are free for others.
+    All markers have stamp 0, which means the latest transform, and are locked to their frames, so that rviz moves them
+    with every transform. Ids count up within a group. Remaining markers keep their ids; removed ones are reused.
     """
 
     def __init__(self) -> None:
         self._ids: dict[_Key, int] = {}
-        # Ids of each group that were ever in use count up to this.
+        # The end of the ids that have ever been used in each group
         self._ends: dict[str, int] = {}
         self._rows: list[dict[str, Any]] = []
         self._fixed_frame = ""
@@ -103,14 +103,14 @@ class MarkerArrays:
         self._rows = [_fields(marker, kept[key], _ADD) for key, marker in keyed.items()]
 
     def all(self) -> bytes:
-        """Return the CDR of a visualization_msgs/MarkerArray that replaces whatever a viewer has."""
+        """Return the CDR of a visualization_msgs/MarkerArray that replaces all markers of a viewer."""
         return self._array([self._deletion("", 0, _DELETE_ALL)])
 
     def changes(self) -> bytes:
         """Return the CDR of a visualization_msgs/MarkerArray for viewers that have earlier markers.
 
-        It has all markers, and deletes every id that was in use and is not any more: viewers may have missed earlier
-        messages, and those that join later get only this one.
+        It contains all markers and deletes every id that is no longer used, because viewers may have missed earlier
+        messages, and those that join later only receive this one.
         """
         used = {(group, number) for (group, *_), number in self._ids.items()}
         gone = [

@@ -1,4 +1,4 @@
-"""Many messages of one layout at once, as rows of bytes: numbers and stamps are written and read as columns."""
+"""Many messages of the same layout as rows of bytes, with numbers and stamps written and read as columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_node.messages.encoding import BYTE
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.places import ByteRange
 
-# The message begins 4 bytes into its memory, so that its body, behind the encapsulation header, is aligned.
+# The message begins 4 bytes into its memory, so that the body after the encapsulation header is aligned.
 _FRONT, _BODY = 4, 8
 _SECOND = 1_000_000_000
 
@@ -20,9 +20,9 @@ class StridedNumbers(NamedTuple):
     """Equal runs of numbers at equal distances in a message.
 
     Attributes:
-        first: Number of the first run.
+        first: Index of the first run.
         runs: Number of runs.
-        at: The first run, in the body.
+        at: Position of the first run in the body.
         stride: Bytes from one run to the next.
     """
 
@@ -33,13 +33,13 @@ class StridedNumbers(NamedTuple):
 
 
 class MessageRows:
-    """Lays out T messages of one layout as an array of bytes (T, size), without an object for each.
+    """Lays out T messages of the same layout as a byte array (T, size), without an object per message.
 
     Args:
-        layout: The message. Its texts and the lengths of its lists are those of all rows.
+        layout: The message. Its strings and list lengths apply to all rows.
 
     Attributes:
-        size: Bytes of a message, with its encapsulation header.
+        size: Size of a message including its encapsulation header, bytes.
     """
 
     def __init__(self, layout: MessageLayout) -> None:
@@ -48,17 +48,17 @@ class MessageRows:
         self.size = len(layout)
 
     def columns(self, path: str, rows: int | None = None) -> list[StridedNumbers]:
-        """Return where the numbers of a field stand.
+        """Return the positions of a field's numbers.
 
         Args:
             path: Path of the field; with [] for the rows of a list, such as "transforms[].transform.translation".
-            rows: Number of equal rows that the numbers of one field have; by default one.
+            rows: Number of equal rows in the numbers of one field; one by default.
 
         Returns:
-            Columns that have all its numbers, in order.
+            Columns that together contain all its numbers, in order.
 
         Raises:
-            LayoutFault: There is no such field.
+            LayoutFault: The field does not exist.
         """
         before, marked, after = path.partition("[]")
         if not marked:
@@ -79,13 +79,13 @@ class MessageRows:
         return runs
 
     def memory(self, count: int) -> npt.NDArray[np.float64]:
-        """Return the memory of messages (T, words), filled as the layout is."""
+        """Return memory for messages (T, words), initialised from the layout."""
         words = np.empty((count, len(self._template)))
         words[:] = self._template
         return words
 
     def loaded(self, messages: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """Return the memory of given messages (T, size)."""
+        """Return memory initialised from given messages (T, size)."""
         words = np.empty((len(messages), len(self._template)))
         self.messages(words)[:] = messages
         return words

@@ -1,4 +1,4 @@
-"""Odometry of wheeled bases on the wire: nav_msgs/Odometry, and the transforms from odom to base."""
+"""Odometry of wheeled bases: nav_msgs/Odometry, and the transforms from odom to base."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sim_node.world import FrameTable, World
 from sim_node.world.bases import Base
 
 TYPE = "nav_msgs/msg/Odometry"
-# What the covariances state, an assumption: slip of wheels on a floor. Of a position for each metre of the path, of a
-# heading for each radian turned and each metre, and of the twist; m, rad, m/s and rad/s.
+# Assumptions for the covariances, for wheel slip on a floor: standard deviations of the position after one metre, of
+# the heading after one radian or one metre, and of the twist; m, rad, m/s and rad/s.
 POSITION_DRIFT, HEADING_DRIFT, LINEAR_DEVIATION, ANGULAR_DEVIATION = 0.02, 0.02, 0.02, 0.03
 
 
@@ -31,7 +31,7 @@ def odometry_topics(world: World, prefix: str = "") -> list[Topic]:
 
 
 class OdometrySink(TopicSink):
-    """Publishes the odometry of all bases at every tick, reliably, at the same stamps as /tf."""
+    """Publishes the odometry of all bases at every tick, reliably, with the same stamps as /tf."""
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages."""
@@ -40,7 +40,7 @@ class OdometrySink(TopicSink):
         self._messages = list(zip(sends, made, strict=True))
 
     def refuses(self, world: World) -> str | None:
-        """Return why the odometry of a changed world cannot be published, or None if it can."""
+        """Return why the odometry of a changed world cannot be published, or None."""
         return self._topics.refused(odometry_topics(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
@@ -79,16 +79,17 @@ class _OdometryMessage:
 
 
 class BaseTransforms(NamedTuple):
-    """The transforms of /tf that stand for those of the frame table, where a base's odometry comes between.
+    """The transforms on /tf that replace those of the frame table for bases with odometry.
 
-    In the table, odom is a child of its base; on /tf it is the base's parent (REP 105), and a child of the base's.
+    In the frame table, odom is a child of its base. On /tf, it is the parent of the base (REP 105), and the child of
+    the base's own parent.
 
     Attributes:
-        rows: Rows of the frame table that are not sent as they are.
+        rows: Rows of the frame table that are not sent unchanged.
         parents: Parents of the transforms that are sent instead.
-        children: Their children.
+        children: Children of these transforms.
         bodies: Rows of the bases.
-        odoms: Rows of the frames of their odometry.
+        odoms: Rows of their odometry frames.
         localised: Which of the bases have a transform from the fixed frame to odom.
     """
 
@@ -101,7 +102,7 @@ class BaseTransforms(NamedTuple):
 
     @classmethod
     def of(cls, world: World, frames: FrameTable, ids: list[str]) -> BaseTransforms:
-        """Return those of a world's bases. ids: names on /tf of the rows of its frame table."""
+        """Return the transforms for a world's bases. ids: names on /tf of the rows of the frame table."""
         bases = [base for base in world.of(Base) if base.transforms != "truth"]
         bodies, odoms = ([frames.index(getattr(base, key)) for base in bases] for key in ("body", "odom"))
         localised = [k for k, base in enumerate(bases) if base.transforms == "localised"]
@@ -115,7 +116,7 @@ class BaseTransforms(NamedTuple):
         )
 
     def write(self, poses: FloatArray) -> FloatArray:
-        """Return the poses of the transforms, from those (N, 7) of the frame table."""
+        """Return the poses of the transforms, given those (N, 7) of the frame table."""
         odoms = poses[self.odoms]
         starts = pose_math.compose(poses[self.bodies], odoms)[self.localised]
         return np.concatenate([starts, pose_math.invert(odoms)])

@@ -1,4 +1,4 @@
-"""Positions of numbers in a message, after its encapsulation header."""
+"""Positions of numbers in a message, relative to the end of its encapsulation header."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class ByteRange(NamedTuple):
-    """Numbers of one type: their first byte after the encapsulation header, dtype and count."""
+    """Numbers of the same type: offset after the encapsulation header, bytes, dtype and count."""
 
     start: int
     dtype: np.dtype[Any]
@@ -17,24 +17,24 @@ class ByteRange(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the byte after the last number."""
+        """Return the offset of the end of the last number."""
         return self.start + self.dtype.itemsize * self.size
 
 
 class Moved(NamedTuple):
-    """A message of numbers only. base: the multiple of 8 from which positions count; whole: see MessageBody.place."""
+    """A numeric message. base: the multiple of 8 that positions are relative to; whole: see MessageBody.place."""
 
     base: int
     tree: Tree
     whole: ByteRange | None
 
 
-# Positions: of a message by field, of a list of messages by row; None for texts.
+# Positions: by field for a message, by row for a list of messages, None for strings.
 Tree: TypeAlias = "ByteRange | Moved | dict[str, Tree] | list[Tree] | None"
 
 
 def joined(node: Tree) -> ByteRange | None:
-    """Return all numbers as one range if they have one type and no gaps; otherwise None."""
+    """Return all numbers as one range if they have the same type and no gaps; otherwise None."""
     if isinstance(node, Moved):
         return node.whole and node.whole._replace(start=node.base + node.whole.start)
     places = list(_places(node))

@@ -1,4 +1,4 @@
-"""Rotors of vehicles as frames that turn: their angles, integrated from their speeds, and their poses on /tf."""
+"""Rotating frames for the rotors of vehicles: angles integrated from rotor speeds, and poses on /tf."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sim_node.world import FrameTable, World
 from sim_node.world.problems import WorldWarning, counted
 from sim_node.world.vehicles import SPINS, Multirotor
 
-# The column of the rotors' speeds.
+# The column of rotor speeds.
 SPEEDS = "rotor_speed"
 
 
 class RotorFrames:
-    """The rotors of all vehicles of a world, in their order: that of the column `rotor_speed`.
+    """The rotors of all vehicles of a world, in the order of the column `rotor_speed`.
 
-    A rotor's frame has its origin at the hub and z along the axis of its thrust; its angle is about z, positive
+    A rotor's frame has its origin at the hub and z along its thrust axis. Its angle is about z, positive
     counterclockwise seen from above.
     """
 
@@ -38,21 +38,21 @@ class RotorFrames:
         return len(self.spins)
 
     def of_vehicles(self) -> Iterator[tuple[Multirotor, int]]:
-        """Yield the vehicle of each rotor, and the rotor's index there."""
+        """Yield the vehicle of each rotor, and the rotor's index in the vehicle."""
         return ((vehicle, index) for vehicle in self._vehicles for index in range(len(vehicle.rotors)))
 
     def ends(self) -> list[tuple[str, str]]:
-        """Return for each rotor the frame of its body, and that of the rotor on /tf: BODY/rotor_0, BODY/rotor_1, ..."""
+        """Return, for each rotor, the frame of its body and its own frame on /tf: BODY/rotor_0, BODY/rotor_1, ..."""
         return [(vehicle.body, f"{vehicle.body}/rotor_{index}") for vehicle, index in self.of_vehicles()]
 
     def angles(self, poses: FloatArray) -> FloatArray:
-        """Return the angles (R,) in [-pi, pi] of rotors at poses (R, 7) in their bodies; zero for NaN."""
+        """Return the angles (R,) in [-pi, pi] of rotors with poses (R, 7) in their bodies; zero for NaN."""
         turns = pose_math.compose(pose_math.invert(self._still), np.nan_to_num(poses)) if len(self) else self._still
         half = np.arctan2(turns[:, 5], turns[:, 6])
         return np.asarray(np.remainder(2.0 * half + np.pi, 2.0 * np.pi) - np.pi)
 
     def poses(self, angles: FloatArray | None = None) -> FloatArray:
-        """Return the poses (R, 7) in the bodies of their vehicles (FLU, m) at angles (R,), rad; None for zero."""
+        """Return the poses (R, 7) in the vehicles' bodies (FLU, m) at angles (R,), rad; None for zero angles."""
         turns = np.zeros((len(self), 7))
         half = 0.5 * (np.zeros(len(self)) if angles is None else angles)
         turns[:, 5], turns[:, 6] = np.sin(half), np.cos(half)
@@ -60,9 +60,9 @@ class RotorFrames:
 
 
 class RotorAngles:
-    """The angles of rotors during a run, from their speeds at its instants by the trapezoidal rule.
+    """Integrates rotor angles during a run from rotor speeds, using the trapezoidal rule.
 
-    A run that goes back in time starts again at zero.
+    If time goes back, the angles restart at zero.
     """
 
     def __init__(self, rotors: RotorFrames) -> None:
@@ -75,7 +75,7 @@ class RotorAngles:
 
         Args:
             time_ns: The instant.
-            speeds: Speeds (R,) then, rad/s, zero or more.
+            speeds: Rotor speeds (R,) at the instant, rad/s, zero or more.
         """
         if self._last is not None and time_ns < self._last[0]:
             self._last, self.angles = None, np.zeros(len(self._spins))
@@ -88,14 +88,14 @@ class RotorAngles:
 
 
 class Instants:
-    """Instants that are at least a period apart, on multiples of it."""
+    """Selects instants that are at least a period apart, aligned to multiples of the period."""
 
     def __init__(self, rate: float) -> None:
         self._period_ns = round(1e9 / rate)
         self._next_ns: int | None = None
 
     def due(self, time_ns: int) -> bool:
-        """Return whether an instant is due, and count it as used."""
+        """Return whether an instant is due. If so, it counts as used."""
         if self._next_ns is not None and self._next_ns - self._period_ns <= time_ns < self._next_ns:
             return False
         self._next_ns = time_ns - time_ns % self._period_ns + self._period_ns
@@ -103,13 +103,13 @@ class Instants:
 
 
 class RotorFrameSink(Sink):
-    """Publishes the rotors of vehicles as frames on /tf, turning: BODY/rotor_0, BODY/rotor_1, ...
+    """Publishes rotating frames of rotors on /tf: BODY/rotor_0, BODY/rotor_1, ...
 
     Args:
-        outlet: Where the transforms go.
-        rate: Transforms per simulated second at most, Hz.
+        outlet: The outlet of the transforms.
+        rate: Maximum number of transforms per simulated second, Hz.
         prefix: Prefix of all frame names.
-        stamp: Gives the stamp for a simulation time.
+        stamp: Returns the stamp for a simulation time.
     """
 
     def __init__(self, outlet: PoseOutlet, rate: float, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
@@ -122,7 +122,7 @@ class RotorFrameSink(Sink):
         self._chosen: FloatArray = np.zeros(0, dtype=np.intp)
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Find the rotors. A frame of the world that has the name of a rotor stays what it is."""
+        """Find the rotors. Frames of the world with the name of a rotor frame take precedence."""
         self._rotors = RotorFrames(world)
         self._angles = RotorAngles(self._rotors)
         names = self._rotors.ends()

@@ -1,4 +1,4 @@
-"""Messages of a world's sensors: their topics, their bytes from measurements, and the sink that publishes them."""
+"""Messages of a world's sensors: their topics, their serialization, and the sink that publishes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Write = Callable[[int, npt.NDArray[Any]], bytes]
 
 
 class SensorMessage(NamedTuple):
-    """A message of one sensor in a world, and its topic with the sensor's name in front."""
+    """A message of a sensor in a world, and its topic, which includes the sensor's name."""
 
     sensor: str
     topic: Topic
@@ -54,7 +54,7 @@ def messages_of(
 ) -> tuple[SensorMessage, ...]:
     """Return the messages of one sensor of a type. Raises PluginFault.
 
-    prefix: what begins the frame, and the topics that the sensor is given.
+    prefix: prefix of the frame, and of topics given for the sensor.
     """
     with SENSORS.blaming(kind):
         messages = sensor.messages(frame, fixed_frame)
@@ -66,7 +66,7 @@ def messages_of(
 
 
 def _name_of(frame: str, name: str, given: Mapping[str, str], prefix: str) -> str:
-    """Return the topic of a message: as given, below that of image_raw for image_raw/compressed, or the sensor's."""
+    """Return the topic of a message: as given, below a given image_raw for image_raw/compressed, or the sensor's."""
     above, _, last = name.partition("/")
     wanted = given.get(name) or (f"{given[above]}/{last}" if last and above in given else "")
     if not wanted:
@@ -77,7 +77,7 @@ def _name_of(frame: str, name: str, given: Mapping[str, str], prefix: str) -> st
 def writers_of(
     kind: str, frame: str, sensor: SensorType, fixed_frame: str, prefix: str = ""
 ) -> list[tuple[Topic, Write]]:
-    """Return the topics of one sensor of a type, as in `messages_of`, with the writers of their messages."""
+    """Return the topics of a sensor of a type, as in `messages_of`, with functions that write their messages."""
     with SENSORS.blaming(kind):
         found = messages_of(kind, frame, sensor, fixed_frame, prefix)
         return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in found]
@@ -96,9 +96,9 @@ def lay_out_messages(world: World) -> dict[str, list[Topic]]:
 
 
 def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
-    """Return a function that writes a message of a sensor from a measurement.
+    """Return a function that writes a sensor message from a measurement.
 
-    Raises LayoutFault for fields that the message's type does not have, and for channels that do not fit.
+    Raises LayoutFault for fields that the message type does not have, and for channels that do not fit.
 
     Args:
         message: The message, with its channels.
@@ -121,10 +121,10 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
             raise LayoutFault(f"{message.type}: {path} needs shape {needed[path]}, {part} {shape} is {found[path]}")
     head = {"header.frame_id": frame} if _has_header(message.type) else {}
     layout = MessageLayout(message.type, {**head, **message.fields, **starts})
-    # For each channel: which part of which view of the message it writes, and which part of the measurement it reads.
+    # For each channel: the part of the message's view to write, and the part of the measurement to read.
     moves = [(layout.at(path, starts[path]), each.at, each.of) for path, each in changing.items()]
     if len(moves) > 1 and len(shape) == 1 and all(layout.has_doubles(view[at]) for view, at, _ in moves):
-        # Scattered numbers are written fastest in one go.
+        # Scattered numbers are written fastest in a single operation.
         to = np.concatenate([layout.places_of(view[at]) for view, at, _ in moves])
         of = np.concatenate([np.arange(*shape)[of] for _, _, of in moves])
         moves = [(layout.doubles, _as_slice(to), _as_slice(of))]
@@ -138,9 +138,9 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
 
 
 def _encoder(message: Message, encoded: dict[str, Callable[[npt.NDArray[Any]], bytes]]) -> Write:
-    """Return a function that writes a message anew from each measurement, for fields whose length varies."""
+    """Return a function that encodes a message from each measurement, for fields of variable length."""
     constants = {path: value for path, value in message.fields.items() if path not in encoded}
-    MessageLayout(message.type, {**constants, **dict.fromkeys(encoded, b"")})  # faults show now
+    MessageLayout(message.type, {**constants, **dict.fromkeys(encoded, b"")})  # raises errors early
 
     def write(stamp_ns: int, values: npt.NDArray[Any]) -> bytes:
         fields = {path: make(values) for path, make in encoded.items()}
@@ -168,12 +168,12 @@ def topics_of(world: World, prefix: str) -> list[str]:
 
 
 def topic_of(sensor: str, name: str) -> str:
-    """Return a topic for a sensor in characters that ROS allows: `drone/imu_main/data_raw` for `drone/IMU_MAIN`."""
+    """Return a topic for a sensor, in valid ROS characters: `drone/imu_main/data_raw` for `drone/IMU_MAIN`."""
     return ros_name(f"{sensor.lower()}/{name}")
 
 
 def ros_name(name: str) -> str:
-    """Return a name in characters that ROS allows, without the empty parts between slashes that it does not allow."""
+    """Convert a name to valid ROS characters, without empty parts between slashes."""
     tokens = []
     for token in filter(None, name.split("/")):
         plain = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in token)
@@ -184,18 +184,18 @@ def ros_name(name: str) -> str:
 class SensorSink(TopicSink):
     """Publishes measurements, each on its own topics, in the order of publication, best effort.
 
-    The time of a message is when its measurement was published: its stamp plus the sensor's latency.
+    The time of a message is the publication time of its measurement: its stamp plus the sensor's latency.
     """
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out the messages. Sensors that stay in a changed world keep their publishers."""
+        """Lay out the messages. Sensors that remain in a changed world keep their publishers."""
         found = [
             (name, sensor, writers_of(group.kind, self._prefix + name, sensor, world.fixed_frame, self._prefix))
             for group in groups_of(world)
             for name, sensor in zip(group.names, group.sensors, strict=True)
         ]
         sends = iter(self._topics.renew(topic for *_, topics in found for topic, _ in topics))
-        # The latency (ns) of each sensor, and the senders and writers of its messages; those of each batch, by names.
+        # Latency (ns) of each sensor, with senders and writers of its messages; and the same for each batch, by names.
         self._sensors = {
             name: (round(sensor.latency * 1e9), [(next(sends), write) for _, write in topics])
             for name, sensor, topics in found
@@ -203,7 +203,7 @@ class SensorSink(TopicSink):
         self._batches: dict[tuple[str, ...], tuple[int, list[list[tuple[Send, Write]]]]] = {}
 
     def refuses(self, world: World) -> str | None:
-        """Return why the sensors of a changed world cannot be published, or None if they can."""
+        """Return why the sensors of a changed world cannot be published, or None."""
         return self._topics.refused(each.topic for each in sensor_messages(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
@@ -217,7 +217,7 @@ class SensorSink(TopicSink):
                         send(stamp + latency_ns, write(stamp, values))
 
     def _arrange(self, names: tuple[str, ...]) -> tuple[int, list[list[tuple[Send, Write]]]]:
-        """Return the latency of the sensors of a batch, and what sends their messages."""
+        """Return the latency of the sensors in a batch, and the senders and writers of their messages."""
         found = [self._sensors[name] for name in names]
         self._batches[names] = found[0][0], [topics for _, topics in found]
         return self._batches[names]

@@ -15,7 +15,7 @@ TYPE = "std_msgs/msg/Float64"
 
 
 def signal_topic(signal: NamedSignal, prefix: str = "") -> str:
-    """Return the topic of a signal: its name in characters that ROS allows, all but the last part in lower case."""
+    """Return the topic of a signal: its name in valid ROS characters, in lower case except for the last part."""
     above, _, last = f"{prefix}{signal.name}".rpartition("/")
     return topic_of(above, last) if above else ros_name(last)
 
@@ -36,7 +36,7 @@ class SignalSink(TopicSink):
         self._sends = list(zip(rows, self._topics.renew(output_topics(world, self._prefix)), strict=True))
 
     def refuses(self, world: World) -> str | None:
-        """Return why the outputs of a changed world cannot be published, or None if they can."""
+        """Return why the outputs of a changed world cannot be published, or None."""
         return self._topics.refused(output_topics(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:

@@ -1,7 +1,7 @@
-"""Vehicle telemetry messages that are sent often: their constant fields, and the fields that change, in order.
+"""Frequent vehicle telemetry messages: their constant fields, and their changing fields in order.
 
-A covariance of zeros means unknown, and one that begins with -1 that the quantity itself is. If a sender knows it, it
-is among the values.
+An all-zero covariance means that it is unknown; one that begins with -1 means that the quantity itself is unknown. If a
+sender knows the covariance, it is among the values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NOT_MEASURED = (-1.0, *[0.0] * 8)
 _FIX, _SERVICE_GPS = 0, 1  # sensor_msgs/NavSatStatus
 _DISCHARGING = 2  # sensor_msgs/BatteryState
 _POSITION = ("latitude", "longitude", "altitude")
-# Messages of which nothing but these fields changes, in this order.
+# Messages in which only these fields change, in this order
 PLAIN = {
     "geometry_msgs/msg/AccelWithCovarianceStamped": ("accel",),
     "geometry_msgs/msg/PoseStamped": ("pose",),
@@ -35,7 +35,7 @@ _CONSTANT = {"sensor_msgs/msg/NavSatFix": {"status.status": _FIX, "status.servic
 
 
 def plain(type: str, frame_id: str | None = None) -> Pack:
-    """A message of PLAIN; values: its fields, such as position (3) and orientation (4) for a pose.
+    """A message of PLAIN. values: its fields, such as position (3) and orientation (4) for a pose.
 
     frame_id: None for messages without a header, whose stamp is unused.
     """
@@ -49,7 +49,7 @@ def _packed(type: str, frame_id: str, *changing: str, **fields: Any) -> Pack:
 
 @lru_cache(maxsize=128)
 def _layout(type: str, **fields: Any) -> MessageLayout:
-    """Return a layout shared by all vehicles of the same frames: each packer has its own copy."""
+    """Return a layout shared by all vehicles with the same frames. Each packer has its own copy."""
     return MessageLayout(type, fields)
 
 
@@ -59,7 +59,7 @@ def imu_with_attitude(
     """sensor_msgs/Imu; values: orientation (4), angular rate (3), specific force (3).
 
     orientation, rate, force: standard deviations of each axis (rad, rad/s, m/s²); 0 if unknown, None if the quantity
-    itself is.
+    itself is unknown.
     """
     known = {"orientation_covariance": _diagonal(orientation), **_inertial_covariances(rate, force)}
     changing = ("orientation", "angular_velocity", "linear_acceleration")
@@ -69,7 +69,7 @@ def imu_with_attitude(
 def imu_raw(frame_id: str, rate: float | None = 0.0, force: float | None = 0.0) -> Pack:
     """sensor_msgs/Imu without an orientation; values: angular rate (3), specific force (3).
 
-    rate, force: standard deviations of each axis (rad/s, m/s²); 0 if unknown, None if the quantity itself is.
+    rate, force: standard deviations of each axis (rad/s, m/s²); 0 if unknown, None if the quantity itself is unknown.
     """
     unknown = {"orientation": _IDENTITY, "orientation_covariance": _NOT_MEASURED}
     known = _inertial_covariances(rate, force)
@@ -77,7 +77,7 @@ def imu_raw(frame_id: str, rate: float | None = 0.0, force: float | None = 0.0) 
 
 
 def magnetic_field(frame_id: str, deviation: float = 0.0) -> Pack:
-    """sensor_msgs/MagneticField; values: the field (3), T. deviation: of each axis (T); 0 if unknown."""
+    """sensor_msgs/MagneticField. values: field (3), T. deviation: standard deviation of each axis, T; 0 if unknown."""
     covariance = {"magnetic_field_covariance": _diagonal(deviation)}
     return _packed("sensor_msgs/msg/MagneticField", frame_id, "magnetic_field", **covariance)
 
@@ -98,9 +98,9 @@ def _diagonal(deviation: float | None) -> tuple[float, ...]:
 
 
 def battery(location: str, cells: int) -> Pack:
-    """sensor_msgs/BatteryState, discharging, its charges in Ah unknown.
+    """sensor_msgs/BatteryState, discharging, with charges in Ah unknown.
 
-    values: voltage (V), temperature (°C), current (A), charge (0 to 1), technology, voltages (V) of so many cells.
+    values: voltage (V), temperature (°C), current (A), charge (0 to 1), technology, voltages (V) of the cells.
     """
     fields = {
         **dict.fromkeys(("charge", "capacity", "design_capacity"), math.nan),
@@ -125,7 +125,7 @@ def distance(frame_id: str) -> Pack:
 
 
 def pulses(count: int) -> Pack:
-    """std_msgs/UInt16MultiArray of `count` numbers; values: these. The stamp is unused."""
+    """std_msgs/UInt16MultiArray with `count` numbers, which are the values. The stamp is unused."""
     return _layout("std_msgs/msg/UInt16MultiArray", data=(0,) * count).packer(*["data"][:count])
 
 

@@ -1,4 +1,4 @@
-"""Read tf2_msgs/TFMessage from bytes of unknown publishers; count unreadable messages."""
+"""Read serialized tf2_msgs/TFMessage from unknown publishers, and count unreadable messages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sim_node.text import MAX_LINE, shown
 
 
 class Unreadable:
-    """Counts messages that could not be read. Thread-safe.
+    """Counts unreadable messages. Thread-safe.
 
     Args:
         report: Called with a line for the first unreadable message of each topic.
 
     Attributes:
-        by_topic: Number of unreadable messages so far.
+        by_topic: Number of unreadable messages so far, by topic.
     """
 
     def __init__(self, report: Callable[[str], object]) -> None:
@@ -37,7 +37,7 @@ class Unreadable:
         Args:
             topic: Topic of the message.
             why: The reason.
-            whence: Who may have sent it, for the line.
+            whence: Possible senders, for the line.
         """
         with self._lock:
             before = self.by_topic.get(topic, 0)
@@ -47,7 +47,7 @@ class Unreadable:
             self._report(shown(text, MAX_LINE))
 
     def counted(self) -> list[str]:
-        """Return a line for each topic with more unreadable messages than the one reported.
+        """Return a line for each topic with more unreadable messages than the reported one.
 
         Returns:
             The lines.
@@ -55,7 +55,7 @@ class Unreadable:
         return [f"{topic}: {count} messages skipped in total" for topic, count in self.by_topic.items() if count > 1]
 
 
-# Below this many transforms, reading one by one is faster than checking a layout.
+# With fewer transforms, reading one by one is faster than checking a layout.
 MIN_FOR_LAYOUT = 4
 MAX_LAYOUTS = 64
 
@@ -68,7 +68,7 @@ _POSE_BYTES = 7 * 8
 class TransformNames:
     """Parents and children of a message's transforms.
 
-    A reader returns the same object for the same names, so that derived data can be cached by identity.
+    For the same names, a reader returns the same object, so that derived data can be cached by identity.
     """
 
     parents: tuple[str, ...]
@@ -80,8 +80,8 @@ class TransformBatch(NamedTuple):
 
     Attributes:
         names: Parents and children.
-        stamps_ns: (N,), ns.
-        poses: (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
+        stamps_ns: Stamps (N,), ns.
+        poses: Poses (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
     """
 
     names: TransformNames
@@ -90,7 +90,7 @@ class TransformBatch(NamedTuple):
 
 
 class TfMessageReader:
-    """Reads serialised TFMessages (plain CDR of either byte order, OMG DDS-XTypes 1.3). Not thread-safe."""
+    """Reads serialized TFMessages (plain CDR of either byte order, OMG DDS-XTypes 1.3). Not thread-safe."""
 
     def __init__(self) -> None:
         self._layouts: dict[tuple[int, bytes, bytes, bytes], _Layout] = {}
@@ -100,13 +100,13 @@ class TfMessageReader:
         """Decode a message. Never reads beyond its end.
 
         Args:
-            message: The serialised TFMessage.
+            message: The serialized TFMessage.
 
         Returns:
             Names, stamps and poses of its transforms.
 
         Raises:
-            ValueError: The bytes are not a TFMessage; the message says where.
+            ValueError: The bytes are not a TFMessage. The message says where.
         """
         message = bytes(message)
         key = _fingerprint(message)
@@ -158,7 +158,7 @@ class TfMessageReader:
 
 
 class _Layout:
-    """Positions of the numbers in messages that agree with a first one in all names and lengths.
+    """Positions of the numbers in messages with the same names and lengths as a first message.
 
     Padding is ignored: some serialisers do not initialise it.
     """
@@ -173,7 +173,7 @@ class _Layout:
     ) -> None:
         self._names = names
         self._size = len(fixed)
-        # Doubles are aligned to 8 bytes after the encapsulation header; in this copy also in memory.
+        # Doubles are aligned to 8 bytes after the encapsulation header, and in this copy also in memory.
         self._memory = np.zeros(-(-self._size // 8), np.uint64)
         self._bytes = self._memory.view(np.uint8)[: self._size]
         mask = np.zeros_like(self._memory)
@@ -189,7 +189,7 @@ class _Layout:
         self._pose_words = (pose_at // 8)[:, None] + np.arange(7)
 
     def gather(self, message: bytes) -> TransformBatch | None:
-        """Read a message of the same size; None if names or lengths differ."""
+        """Read a message of the same size. Return None if names or lengths differ."""
         self._bytes[:] = np.frombuffer(message, np.uint8, offset=4)
         np.bitwise_and(self._memory, self._mask, out=self._masked)
         if not np.array_equal(self._masked, self._expected):
@@ -201,12 +201,12 @@ class _Layout:
 
 
 def is_plain_cdr(message: bytes) -> bool:
-    """Return whether a message's header announces an encoding that TfMessageReader reads, or is truncated."""
+    """Return whether a message is truncated, or its header announces an encoding that TfMessageReader supports."""
     return message[:2] in (b"", b"\0", b"\0\0", b"\0\1")
 
 
 def _fingerprint(message: bytes) -> tuple[int, bytes, bytes, bytes]:
-    """Return size, header and first names of a message: enough to tell most layouts apart. Nothing is checked."""
+    """Return size, header and first names of a message, which distinguish most layouts. Nothing is validated."""
     order: Literal["little", "big"] = "little" if message[1:2] == b"\1" else "big"
     parent = 20 + int.from_bytes(message[16:20], order)
     child = parent + -parent % 4
@@ -232,7 +232,7 @@ def _string(order: str, body: memoryview, at: int, what: str) -> tuple[str, int]
     start, end = at + 4, at + 4 + length
     if end > len(body):
         raise ValueError(f"TFMessage ends at byte {len(body) + 4}, inside the {what} of {length} bytes")
-    # Some serialisers write an empty string without its terminating zero.
+    # Some serialisers omit the terminating zero of an empty string.
     text = bytes(body[start : end - 1]) if length else b""
     if length and body[end - 1]:
         raise ValueError(f"{what} at byte {start + 4} does not end with a zero")

@@ -1,4 +1,4 @@
-"""Transforms on the wire: TFMessage bytes, and the sink that publishes moving and static frames."""
+"""Transforms: serialized TFMessages, and the sink that publishes moving and static frames."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from sim_node.world import FrameTable, World
 TF = Topic("/tf", "tf2_msgs/msg/TFMessage", topic.TF)
 TF_STATIC = Topic("/tf_static", "tf2_msgs/msg/TFMessage", topic.TF_STATIC)
 
-# Difference of two poses of a static frame that is only due to rounding, m and in quaternions.
+# Maximum difference between poses of a static frame that is attributed to rounding, m and in quaternions.
 _SAME = 1e-9
 
-# Sends transforms of fixed names: called with a stamp (ns) and poses (N, 7).
+# Sends transforms with fixed names, given a stamp (ns) and poses (N, 7).
 SendPoses = Callable[[int, FloatArray], None]
-# Creates a sender from the names of parents and children. Senders of one publisher follow each other.
+# Creates a sender, given the names of parents and children. Senders of the same publisher are used one after another.
 LayOutPoses = Callable[[Sequence[str], Sequence[str]], SendPoses]
-# Creates the publisher of a topic.
+# Creates the publisher of a topic
 PoseOutlet = Callable[[Topic], LayOutPoses]
 
 
 class TfMessageBytes:
-    """The CDR of a TFMessage with fixed names: all transforms carry the same stamp.
+    """Serialized TFMessage with fixed names, in which all transforms carry the same stamp.
 
     Args:
         parents: Parent of each transform.
@@ -54,7 +54,7 @@ class TfMessageBytes:
 
         Args:
             stamp_ns: Stamp of all transforms.
-            poses: (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
+            poses: Poses (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
 
         Returns:
             The CDR of the message.
@@ -70,7 +70,7 @@ class TfMessageBytes:
 
 
 def serialised(outlet: Outlet) -> PoseOutlet:
-    """Return a PoseOutlet that sends CDR: bytes are laid out once, then only stamps and doubles are rewritten."""
+    """Return a PoseOutlet that sends CDR. Bytes are laid out once; then only stamps and doubles are rewritten."""
 
     def advertise(topic: Topic) -> LayOutPoses:
         send_bytes = outlet.advertise(topic)
@@ -105,19 +105,19 @@ def to_all(*outlets: PoseOutlet) -> PoseOutlet:
 
 
 class TfSink(Sink):
-    """Publishes a run on /tf (moving frames) and /tf_static (the others, latched, with the first snapshot).
+    """Publishes a run on /tf (moving frames) and /tf_static (all others, latched, with the first snapshot).
 
-    A transform on /tf_static never changes, so that it holds for all times, as tf2 needs it. What a change of the world
-    moves, hangs on another parent or sets free is on /tf from then on, even if it stands still. After each change that
-    concerns static frames, /tf_static has all of them again, for those who join later.
+    A transform on /tf_static never changes, since tf2 treats it as valid at all times. If a change of the world moves a
+    static frame, gives it another parent or lets it move, it is on /tf from then on, even if it stands still. After
+    each change of static frames, /tf_static contains all of them again, for late subscribers.
 
-    A wheeled base hangs on the frame of its odometry, unless its `transforms` say otherwise: see BaseTransforms.
+    A wheeled base is a child of its odometry frame, unless its `transforms` say otherwise; see BaseTransforms.
 
     Args:
-        outlet: Where the transforms go.
+        outlet: The outlet of the transforms.
         prefix: Prefix of all frame names except the fixed frame's, which vehicles share.
-        stamp: Gives the stamp for a simulation time.
-        left_out: Returns the rows of frames that somebody else publishes, such as robot_state_publisher.
+        stamp: Returns the stamp for a simulation time.
+        left_out: Returns the rows of frames that are published elsewhere, such as by robot_state_publisher.
     """
 
     def __init__(
@@ -137,13 +137,13 @@ class TfSink(Sink):
         self._moving: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self._send_moving: SendPoses | None = None
         self._publishers: dict[Topic, LayOutPoses] = {}
-        # What was published as static, by child: its parent and pose; what the last message has; what is on /tf.
+        # By child, parent and pose published as static; the content of the last message; and the frames on /tf.
         self._static: dict[str, tuple[str, FloatArray]] = {}
         self._latched: list[tuple[str, str]] | None = None
         self._dynamic: set[str] = set()
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Prepare to lay out the messages. What is static is found with the first snapshot, which has the poses."""
+        """Prepare the messages. Static frames are determined with the first snapshot, which contains the poses."""
         self._frames, self._world = frames, world
         children = np.flatnonzero(frames.parents >= 0)
         if not frames.static[children].all():
@@ -152,7 +152,7 @@ class TfSink(Sink):
             self._publisher(TF_STATIC)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish the moving frames, and the first time after a change the others too."""
+        """Publish the moving frames and, the first time after a change, also the static ones."""
         stamp_ns = self._stamp(snapshot.time_ns)
         if self._frames is not None:
             frames, self._frames = self._frames, None
@@ -164,7 +164,7 @@ class TfSink(Sink):
             self._send_moving(stamp_ns, poses)
 
     def _begin(self, frames: FrameTable, stamp_ns: int, poses: FloatArray) -> None:
-        """Divide frames into moving and static ones, lay out their messages, and publish the static ones."""
+        """Divide the frames into moving and static ones, lay out their messages, and publish the static ones."""
         ids = [name if row == 0 else self._prefix + name for row, name in enumerate(frames.names)]
         assert self._world is not None
         bases = BaseTransforms.of(self._world, frames, ids) if self._world.bases else None
@@ -194,7 +194,7 @@ class TfSink(Sink):
             self._latched = latched
 
     def _stays(self, ids: list[str], frames: FrameTable, row: int, pose: FloatArray) -> bool:
-        """Return whether a static frame is where it was published, if it was. A new one is remembered."""
+        """Return whether a static frame is where it was published, if it was. Remember new frames."""
         parent, before = self._static.setdefault(ids[row], (ids[frames.parents[row]], np.array(pose)))
         return parent == ids[frames.parents[row]] and bool(np.abs(pose - before).max() <= _SAME)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-# Duration that means none is set (rmw's RMW_DURATION_INFINITE).
+# Duration that means no limit (rmw's RMW_DURATION_INFINITE).
 INFINITE_NS = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Qos:
-    """A DDS quality of service profile, in the terms of rosbag2 (keep_last, reliable, transient_local ...).
+    """A DDS quality of service profile, in rosbag2's terms (keep_last, reliable, transient_local ...).
 
     Attributes:
         history: keep_last or keep_all.
@@ -42,18 +42,18 @@ class Qos:
         return self.durability == "transient_local"
 
 
-# As tf2_ros and rclcpp publish these topics.
+# As in tf2_ros and rclcpp
 TF = Qos(depth=100)
 TF_STATIC = Qos(depth=1, durability="transient_local")
-# Reliable, so that best-effort subscribers (rclcpp's ClockQoS) and reliable ones both match.
+# Reliable, to match both best-effort subscribers (rclcpp's ClockQoS) and reliable ones
 CLOCK = Qos(depth=1)
 DIAGNOSTICS = Qos(depth=10)
-# rmw_qos_profile_sensor_data, with a depth for what the fastest sensors publish between two ticks.
+# rmw_qos_profile_sensor_data, with enough depth for what the fastest sensors publish between two ticks
 SENSOR_DATA = Qos(depth=50, reliability="best_effort")
 LATCHED = Qos(depth=1, durability="transient_local")
 
 
-# Sends one message: its time (ns), by the clock that stamps are of, and its CDR.
+# Sends one message, given its time (ns) on the clock of the stamps, and its CDR.
 Send = Callable[[int, bytes], None]
 
 
@@ -82,7 +82,7 @@ class Outlet(Protocol):
             topic: The topic.
 
         Returns:
-            Sends one message: its time (ns) and its CDR.
+            A function that sends one message, given its time (ns) and its CDR.
         """
 
 
@@ -91,7 +91,7 @@ class ChangingOutlet(Outlet, Protocol):
     """An outlet whose topics may also end while it is open."""
 
     def withdraw(self, topic: Topic) -> None:
-        """End a topic that was advertised: its publisher is gone.
+        """End an advertised topic, because its publisher is gone.
 
         Args:
             topic: The topic, as it was advertised. If it was advertised several times, one publisher ends.
@@ -104,7 +104,7 @@ class ChangingOutlet(Outlet, Protocol):
             topic: The topic.
 
         Returns:
-            Why it cannot be advertised now; None if it can.
+            The reason why it cannot be advertised now, or None.
         """
 
 
@@ -147,23 +147,23 @@ class Tee:
             topic: The topic.
 
         Returns:
-            Why one of them cannot advertise it; None if all can.
+            The reason why one of them cannot advertise it, or None.
         """
         reasons = (outlet.refuses(topic) for outlet in self._outlets if isinstance(outlet, ChangingOutlet))
         return next((reason for reason in reasons if reason is not None), None)
 
 
 def absolute(name: str) -> str:
-    """Return a topic's absolute name without namespace and node; ~ is the simulation's name."""
+    """Return the absolute name of a topic, assuming no namespace; ~ is the simulation node's name."""
     name = name.replace("~", "simulation", 1) if name.startswith("~/") else name
     return name if name.startswith("/") else f"/{name}"
 
 
 class AdvertisedTopics:
-    """The topics of a sink on an outlet. When a run changes, those that stay keep their publishers.
+    """The topics of a sink on an outlet. When a run changes, remaining topics keep their publishers.
 
     Args:
-        outlet: Where the topics are.
+        outlet: The outlet of the topics.
     """
 
     def __init__(self, outlet: Outlet) -> None:
@@ -174,13 +174,13 @@ class AdvertisedTopics:
         return topic in self._sends
 
     def renew(self, topics: Iterable[Topic]) -> list[Send]:
-        """End the topics that are not among these, and advertise the new ones.
+        """End the topics that are not in a list, and advertise the new ones.
 
         Args:
             topics: All topics from now on.
 
         Returns:
-            What sends on each of them, in order.
+            A send function for each of them, in order.
         """
         wanted = list(topics)
         for gone in self._sends.keys() - set(wanted):
@@ -193,7 +193,7 @@ class AdvertisedTopics:
         return [self._sends[topic] for topic in wanted]
 
     def refused(self, topics: Iterable[Topic]) -> str | None:
-        """Return why `renew` cannot advertise one of these topics, or None if it can advertise all."""
+        """Return why `renew` cannot advertise one of these topics, or None."""
         if not isinstance(self._outlet, ChangingOutlet):
             return None
         reasons = (self._outlet.refuses(topic) for topic in topics if topic not in self._sends)

@@ -1,4 +1,4 @@
-"""Sinks with topics of their own."""
+"""Sinks with their own topics."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sim_node.simulation import Sink
 
 
 class TopicSink(Sink):
-    """Publishes on topics of its own.
+    """Publishes on its own topics.
 
     Args:
-        outlet: Where the messages go; topics are in its namespace.
+        outlet: The outlet of the messages; topics are in its namespace.
         prefix: Prefix of the topics, and of all frame ids except the fixed frame's.
-        stamp: Gives the stamp for a simulation time.
+        stamp: Returns the stamp for a simulation time.
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:

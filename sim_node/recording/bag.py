@@ -1,4 +1,4 @@
-"""The interface of a bag, and the registry of storages. A new storage is a new file with one `@storage` entry."""
+"""The interface of a bag, and the registry of storages. To add a storage, add a file with one `@storage` entry."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sim_node.text import MAX_LINE, did_you_mean, shown
 
 
 class BagError(Exception):
-    """A bag cannot be read or written; the message names the file and the reason. A user error: exit code 2."""
+    """A bag cannot be read or written. The message gives the file and the reason. A user error: exit code 2."""
 
     def __str__(self) -> str:
-        """Return the message on one line: names of topics and types are whatever a file says."""
+        """Return the message on one line, because topic and type names from a file may contain anything."""
         return shown(super().__str__(), MAX_LINE)
 
 
 class RecordingStopped(Exception):
-    """A recording ended before its run; the message gives the reason."""
+    """A recording ended before its run. The message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class BagTopic:
         name: Absolute name.
         type: package/msg/Name.
         count: Number of messages.
-        qos: Offered by its publishers; empty if the bag does not contain it.
-        definition: ros2msg text (or IDL) of the type with all that it refers to, or empty.
+        qos: QoS offered by its publishers; empty if the bag does not contain it.
+        definition: ros2msg text (or IDL) of the type and all types that it refers to, or empty.
         type_hash: RIHS01 hash of the type, or empty.
         encoding: Encoding of its messages; always cdr in ROS 2.
     """
@@ -48,7 +48,7 @@ class BagTopic:
 
     @property
     def is_idl(self) -> bool:
-        """Whether the definition is IDL, which rosbag2 stores for types that were defined in .idl files."""
+        """Whether the definition is IDL, which rosbag2 stores for types defined in .idl files."""
         return "\nIDL: " in self.definition[:200]
 
 
@@ -57,7 +57,7 @@ class BagMessage(NamedTuple):
 
     Attributes:
         topic: Index of its topic in the bag's topics.
-        time_ns: When it was recorded (log time).
+        time_ns: Recording time (log time).
         data: Its CDR.
     """
 
@@ -70,8 +70,8 @@ class DecodedMessage(NamedTuple):
     """One message of a topic, decoded.
 
     Attributes:
-        time_ns: When it was recorded (log time).
-        message: It, with the fields of its type: numbers, texts, numpy arrays, lists and other messages.
+        time_ns: Recording time (log time).
+        message: The message, with the fields of its type: numbers, strings, numpy arrays, lists and other messages.
     """
 
     time_ns: int
@@ -84,7 +84,7 @@ class BagAttachment(NamedTuple):
     Attributes:
         name: Its path.
         media_type: Its MIME type.
-        time_ns: When it was recorded.
+        time_ns: Recording time.
         data: Its content.
     """
 
@@ -98,7 +98,7 @@ class Bag(Protocol):
     """An open bag.
 
     Attributes:
-        topics: Sorted by name.
+        topics: The topics, sorted by name.
         start_ns: Time of the first message.
         end_ns: Time of the last message.
         count: Number of messages.
@@ -111,12 +111,12 @@ class Bag(Protocol):
 
     @property
     def damage(self) -> list[str]:
-        """Damage found so far, which is left out: one line each. Complete once all messages have been read."""
+        """Damage found so far, whose content is left out: one line each. Complete once all messages have been read."""
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """Yield messages in the order of time.
+        """Yield messages in time order.
 
         Args:
             topics: Names of topics; None for all.
@@ -128,7 +128,7 @@ class Bag(Protocol):
         """
 
     def attachments(self) -> Iterator[BagAttachment]:
-        """Yield the files stored inside; none for SQLite bags.
+        """Yield the attached files; none for SQLite bags.
 
         Yields:
             Each file.
@@ -139,16 +139,16 @@ class Bag(Protocol):
 
 
 def no_topic(bag: Bag, name: str) -> BagError:
-    """Return the error about a topic that a bag does not have."""
+    """Return the error for a topic that does not exist in a bag."""
     names = [topic.name for topic in bag.topics]
     return BagError(f"no topic {name}{did_you_mean(name, names)} (known: {', '.join(names) or 'none'})")
 
 
-# Opens one file; the number limits the bytes decompressed at once. Messages are as they were recorded, possibly
-# compressed one by one.
+# Opens one file. The number limits the bytes decompressed at once. Messages are returned as they were recorded, which
+# may mean individually compressed.
 Opener = Callable[[Path, int], Bag]
 
-# By rosbag2's storage_identifier, and by suffix.
+# By rosbag2's storage_identifier, and by suffix
 STORAGES: Registry[str, Opener] = Registry(
     "storage", shipped=("sim_node.recording.storages",), group="sim_node.storages"
 )
@@ -157,7 +157,7 @@ storage = STORAGES.add
 
 
 def opener(name: str, where: Path) -> Opener:
-    """Return the function that opens files of an identifier or suffix. Raises BagError, which names `where`."""
+    """Return the function that opens files with an identifier or suffix. Raises BagError, which mentions `where`."""
     if name not in STORAGES:
         known = sorted(name for name in STORAGES if not name.startswith("."))
         what = f"storage {name!r}" if not name.startswith(".") else f"{name} files"

@@ -1,4 +1,4 @@
-"""The worlds of a run that changed, in its bag: each with the time from which it holds."""
+"""The worlds of a run in its bag, if the world changed: each with the time from which it is valid."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from sim_node.recording.worlds import (
 from sim_node.world import Model, World, WorldError, load
 from sim_node.world.writers.yaml import to_yaml
 
-# Attachments of changes: changes/1.json, changes/1.yaml, and the files to which the worlds refer, in folders below.
+# Attachments for changes: changes/1.json, changes/1.yaml, and folders of the files that the worlds refer to.
 _FOLDER = "changes/"
 _ABOUT = re.compile(r"changes/([0-9]{1,9})\.json")
 
 
 class WorldChanges:
-    """Makes the attachments of a run's later worlds. A file to which several of them refer is stored once."""
+    """Creates the attachments of a run's later worlds. A file used by several of them is stored once."""
 
     def __init__(self) -> None:
         self._count = 0
         self._told_left_out = False
-        # Folders of stored files, by the path and the content of the first one.
+        # Folders of stored files, by the path and the content of the first file.
         self._folders: dict[tuple[Path, bytes], str] = {}
 
     def attachments(self, world: World) -> tuple[tuple[Attached, ...], list[str]]:
@@ -50,8 +50,8 @@ class WorldChanges:
             world: The world; assembled or not.
 
         Returns:
-            The attachments, and what to report of the world: that it is not among them, or what it lacks there. What no
-            run uses is reported once.
+            The attachments, and messages for the user: that the world could not be stored, or what it lacks. Features
+            that no run uses are reported once.
         """
         self._count += 1
         models = {model.files[0].resolve(): model.files for model in world.of(Model) if model.files}
@@ -93,7 +93,7 @@ class WorldChanges:
         return (about, *worlds, *stored), notes
 
 
-# What no run uses of bodies: what other seeds are drawn from, and x_xy's markers and outlines.
+# Features of bodies that no run uses: sources of other seeds' values, and x_xy's markers and outlines.
 _UNUSED: dict[str, tuple[Any, str]] = {
     "position_range": (None, "ranges of positions"),
     "draws_axes": (False, "the drawing of axes"),
@@ -102,7 +102,7 @@ _UNUSED: dict[str, tuple[Any, str]] = {
 
 
 def _drawn(world: World) -> tuple[World, list[str]]:
-    """Return a world without what no run uses, and what of that it had."""
+    """Return a world without features that no run uses, and the names of those that it had."""
     plain = {key: value for key, (value, _) in _UNUSED.items()}
     bodies = tuple(
         replace(body, **plain, geometry=tuple(replace(shape, edge_colour=None) for shape in body.geometry))
@@ -124,15 +124,15 @@ def _content(path: Path) -> bytes | None:
 
 
 class RecordedWorlds:
-    """The worlds of a bag, in the order of the times from which they hold. `recorded_worlds` opens them.
+    """The worlds of a bag, in the order of the times from which they are valid. Opened by `recorded_worlds`.
 
     Attributes:
-        times_ns: When each world began. The first one begins with the bag.
+        times_ns: Start time of each world. The first one begins with the bag.
     """
 
     def __init__(self, bag: Bag, folder: Path) -> None:
         self._bag, self._folder = bag, folder
-        # The time of each, and its number.
+        # Time and number of each change
         changes: list[tuple[int, int]] = []
         for attachment in bag.attachments():
             found = _ABOUT.fullmatch(attachment.name)
@@ -140,7 +140,7 @@ class RecordedWorlds:
                 changes.append((attachment.time_ns, int(found[1])))
             elif attachment.name.startswith(_FOLDER):
                 unpacked(attachment, folder, _FOLDER)
-        # A reset starts again at an earlier time: of two that began at one time, the later one holds.
+        # A reset starts again at an earlier time. Of two changes at the same time, the later one is valid.
         self._changes = sorted(changes)
         self.times_ns: tuple[int, ...] = (bag.start_ns, *(time_ns for time_ns, _ in self._changes))
         self._loaded = cache(self._load)
@@ -152,18 +152,18 @@ class RecordedWorlds:
         """Return an assembled world, or None if the bag does not have it.
 
         Args:
-            place: Its place in `times_ns`.
+            place: Its index in `times_ns`.
 
         Returns:
             The world.
 
         Raises:
-            WorldError: The recorded files no longer make a world.
+            WorldError: The recorded files are no longer a valid world.
         """
         return self._loaded(place)
 
     def place_at(self, time_ns: int) -> int:
-        """Return the place of the world at a time of the bag."""
+        """Return the index of the world at a time of the bag."""
         return max(bisect_right(self.times_ns, time_ns) - 1, 0)
 
     def _load(self, place: int) -> World | None:
@@ -173,7 +173,7 @@ class RecordedWorlds:
         if not path.is_file():
             return None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they were given when it ran
+            warnings.simplefilter("ignore")  # warnings were already shown during the run
             return assemble(load(path))
 
 
@@ -189,5 +189,5 @@ def recorded_worlds(bag: Bag) -> Iterator[RecordedWorlds]:
 
 
 def change_times(bag: Bag) -> tuple[int, ...]:
-    """Return when the world of a recorded run changed, in the order of time (ns)."""
+    """Return the times at which the world of a recorded run changed, in order (ns)."""
     return tuple(sorted(each.time_ns for each in bag.attachments() if _ABOUT.fullmatch(each.name)))

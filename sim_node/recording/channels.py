@@ -1,4 +1,4 @@
-"""The channels of one MCAP file being written, and the topics that they are of."""
+"""The channels of an MCAP file being written, and their topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.metadata import TopicInformation, channel_metadata, qos_text
 from sim_node.recording.qos import OFFERED
 
-# How often the publishers of a topic are noted in one file: they may appear with other profiles again and again.
+# Maximum number of publisher notes per topic in one file, because publishers may appear with new profiles indefinitely.
 MAX_NOTES = 16
 
 
@@ -27,7 +27,7 @@ class RecordedTopic:
 
     @property
     def latched(self) -> int:
-        """How many of its messages late subscribers receive."""
+        """Number of messages that late subscribers receive."""
         return sum(qos.depth for qos in self.offered if qos.latched)
 
 
@@ -35,7 +35,7 @@ class LatchedMessages:
     """The last messages of latched topics, as many as late subscribers receive.
 
     Args:
-        topics: The topics, which count from 1.
+        topics: The topics, numbered from 1.
     """
 
     def __init__(self, topics: Sequence[RecordedTopic]) -> None:
@@ -43,7 +43,7 @@ class LatchedMessages:
         self._kept: dict[int, deque[bytes]] = {}
 
     def keep(self, entries: Sequence[Entry]) -> None:
-        """Keep those of some messages that are of latched topics."""
+        """Keep the messages that belong to latched topics."""
         depths = {number: depth for number, topic in enumerate(self._topics, 1) if (depth := topic.latched)}
         for number, _, data in entries if depths else ():
             if number in depths:
@@ -53,26 +53,26 @@ class LatchedMessages:
                     kept.popleft()
 
     def end(self, numbers: Sequence[int]) -> None:
-        """Drop the messages of topics that have ended."""
+        """Drop the messages of ended topics."""
         for number in numbers:
             self._kept.pop(number, None)
 
     def entries(self, time_ns: int) -> list[Entry]:
-        """Return what is kept, at a time (ns)."""
+        """Return the kept messages, with a given time (ns)."""
         return [(number, time_ns, data) for number, kept in self._kept.items() for data in kept]
 
 
 class TopicNumbers:
-    """The topics of a bag by their names, with their publishers, which come and go. Topics count from 1.
+    """The topics of a bag by name, with their changing publishers. Topics are numbered from 1.
 
     Args:
-        topics: The topics; further ones are added at the end.
+        topics: The topics. New ones are appended.
     """
 
     def __init__(self, topics: list[RecordedTopic]) -> None:
         self._topics = topics
         self._numbers: dict[str, int] = {}
-        # Publishers that have ended, by topic: if they begin again, they are not further ones.
+        # Ended publishers by topic. If they start again, they do not count as additional ones.
         self._ended: dict[int, list[Qos]] = {}
 
     def begin(
@@ -95,7 +95,7 @@ class TopicNumbers:
 
         Raises:
             UnknownMessageType: The definition of the type is not known.
-            ValueError: The topic has another type already.
+            ValueError: The topic already has another type.
         """
         if reason := self.refuses(name, topic.type):
             raise ValueError(reason)
@@ -119,7 +119,7 @@ class TopicNumbers:
         return number
 
     def refuses(self, name: str, type: str) -> str | None:
-        """Return that a topic has another type; None otherwise."""
+        """Return an error if a topic already has another type; None otherwise."""
         number = self._numbers.get(name, 0)
         if not 0 < number <= len(self._topics) or self._topics[number - 1].type == type:
             return None
@@ -127,11 +127,11 @@ class TopicNumbers:
 
 
 class RecordingChannels:
-    """Declares topics in a file, each as one channel, whose id is the number of the topic: topics count from 1.
+    """Declares topics in a file. Each topic is one channel, whose id is the topic's number (from 1).
 
-    A channel, and so metadata.yaml, states the publishers that the topic had first: MCAP forbids writing a channel
-    again with other metadata, and readers list a topic once for each of its channels. Further publishers are noted in
-    metadata records of the file, see `qos.OFFERED`.
+    A channel, and therefore metadata.yaml, contains the topic's initial publishers: MCAP does not allow writing a
+    channel again with other metadata, and readers list a topic once per channel. Additional publishers are stored in
+    metadata records of the file; see `qos.OFFERED`.
 
     Args:
         file: The file.
@@ -140,16 +140,16 @@ class RecordingChannels:
     def __init__(self, file: McapFile) -> None:
         self._file = file
         self._declared: list[RecordedTopic] = []
-        # The publishers that are in the file, and how often they were noted.
+        # The publishers already in the file, and the number of notes about them.
         self._offered: list[tuple[Qos, ...]] = []
         self._notes: Counter[int] = Counter()
 
     def declare(self, topics: Sequence[RecordedTopic], stated: Sequence[TopicInformation]) -> None:
-        """Declare topics that the file does not have yet, and note further publishers of those that it has.
+        """Declare topics that are new to the file, and note additional publishers of the others.
 
         Args:
             topics: All topics so far.
-            stated: What the bag states of each.
+            stated: Information about each topic in the bag.
         """
         further: dict[str, str] = {}
         for row, (topic, about) in enumerate(zip(topics, stated, strict=False)):

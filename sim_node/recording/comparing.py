@@ -12,12 +12,12 @@ import numpy as np
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import Decoder, leaves
 
-# Limit of messages that wait for their counterpart, for topics of which one bag has many more.
+# Maximum size of messages waiting for their counterpart, for topics with many more messages in one bag.
 _MAX_HELD_BYTES = 64 << 20
 
 
 class Difference(NamedTuple):
-    """Where two messages differ. time_ns: of the first bag's message; number: its index within the topic."""
+    """Location of a difference. time_ns: time of the first bag's message; number: its index within the topic."""
 
     number: int
     time_ns: int
@@ -36,7 +36,7 @@ class LargestDifference(NamedTuple):
 
 @dataclass
 class TopicDifference:
-    """The comparison of one topic in both bags: the k-th message of one with the k-th of the other.
+    """The comparison of a topic in two bags, pairing their k-th messages.
 
     Attributes:
         compared: Number of pairs compared.
@@ -67,14 +67,14 @@ def compare(
 ) -> list[TopicDifference]:
     """Compare the topics of two bags and return the results by name.
 
-    Messages are compared as bytes first, and decoded if these differ.
+    Messages are compared as bytes first, and decoded only if these differ.
 
     Args:
         one: The first bag.
         other: The second bag.
         topics: Names of the topics.
         tolerance: Maximum difference between numbers.
-        messages: Of both bags and these topics, in time order.
+        messages: The messages of both bags on these topics, in time order.
 
     Returns:
         One result per topic.
@@ -84,7 +84,7 @@ def compare(
     is_open = [True, True]
     waiting = 0
     while any(is_open):
-        # Read from the bag that is behind, so that few messages wait.
+        # Read from the bag that is behind, to keep few messages waiting.
         side = 0 if (waiting <= 0 and is_open[0]) or not is_open[1] else 1
         message = next(messages[side], None)
         if message is None:
@@ -113,7 +113,7 @@ class _Topic:
             self._stop(f"types differ: {one.type} and {other.type}")
 
     def add(self, side: int, message: BagMessage) -> int:
-        """Compare a message or store it; return how many more messages of the first bag wait than before."""
+        """Compare or store a message. Return the change in the number of waiting messages of the first bag."""
         counts = self.difference.counts
         self.difference.counts = (counts[0] + (side == 0), counts[1] + (side == 1))
         if not self.is_compared:
@@ -187,7 +187,7 @@ def _first_difference(one: dict[str, Any], other: dict[str, Any], tolerance: flo
 
 
 def _unequal(one: Any, other: Any, tolerance: float) -> tuple[str, Any, Any] | None:
-    """Return the index, if any, and the two values that differ first."""
+    """Return the index, if any, and the values of the first difference."""
     if not isinstance(one, np.ndarray | list):
         return None if _alike(one, other, tolerance) else ("", one, other)
     if isinstance(one, np.ndarray) and len(one) == len(other):
@@ -217,7 +217,7 @@ def _alike_arrays(one: Any, other: Any, tolerance: float) -> Any:
 
 
 def _amounts(one: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield by how much each differing number differs."""
+    """Yield the size of each numeric difference."""
     for path, value in one.items():
         counterpart = other.get(path)
         if isinstance(value, np.ndarray) and isinstance(counterpart, np.ndarray) and len(value) == len(counterpart):

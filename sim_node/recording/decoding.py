@@ -1,4 +1,4 @@
-"""Decode messages from CDR by the definitions in the bag, and access their numbers by path."""
+"""Decode messages from CDR using the definitions in the bag, and access their numbers by path."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sim_node.text import did_you_mean
 if TYPE_CHECKING:
     from rosbags.typesys.store import Typestore
 
-# A number, text or array of a message.
+# A number, string or array in a message
 Leaf = Any
-# Numbers, texts and arrays in a message. Each takes some hundred bytes as an object, with the message that it is in.
+# Maximum number of numbers, strings and arrays in a message. Each takes some hundred bytes as an object.
 MAX_VALUES = 1_000_000
-# Added by rosbags to messages without fields.
+# Field that rosbags adds to messages without fields
 PLACEHOLDER = "structure_needs_at_least_one_member"
 _STEP = re.compile(r"\.?([A-Za-z]\w*)|\[(\d+)\]")
 
@@ -33,7 +33,7 @@ class UnreadableMessage(BagError):
 
 
 class Decoder:
-    """Decodes a topic's messages into objects with fields: numbers, texts, numpy arrays, lists and other messages.
+    """Decodes a topic's messages to objects with fields: numbers, strings, numpy arrays, lists and other messages.
 
     Raises BagError if neither the bag nor rosbags knows the type, and UnreadableMessage for invalid bytes.
     """
@@ -62,7 +62,7 @@ class Decoder:
         # Imported here because the import takes longer than most commands.
         from sim_node.recording.stamps import NoDefinition, TooManyValues, value_counter
 
-        with suppress(NoDefinition, ValueError):  # what cannot be walked through is refused when it is decoded
+        with suppress(NoDefinition, ValueError):  # invalid bytes are rejected when decoded
             if self._check is None:
                 types = {name: fields for name, (_, fields) in self.store.fielddefs.items()}
                 self._check = value_counter(self.topic.type, types)
@@ -76,7 +76,7 @@ class Decoder:
 def decoded(
     messages: Iterable[BagMessage], decoder_of: Callable[[int], Decoder], unreadable: Unreadable
 ) -> Iterator[tuple[BagMessage, Any]]:
-    """Yield messages that can be read, each with what it says. decoder_of: by the index of the topic."""
+    """Yield readable messages with their decoded content. decoder_of: returns the decoder for a topic's index."""
     for message in messages:
         decode = decoder_of(message.topic)
         try:
@@ -87,9 +87,9 @@ def decoded(
         yield message, content
 
 
-# By type and definition: topics have the same types as long as one of their decoders exists.
+# By type and definition, so that topics share types as long as one of their decoders exists.
 _STORES: WeakValueDictionary[tuple[str, str], Typestore] = WeakValueDictionary()
-# By the class of the messages. Each definition has classes of its own, which go with it.
+# By message class. Each definition has its own classes, which are released with it.
 _FIELD_NAMES: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
@@ -98,13 +98,13 @@ def field_names(message: Any) -> tuple[str, ...]:
     kind: Any = type(message)
     names = _FIELD_NAMES.get(kind)
     if names is None:
-        # Constants in rosbags' classes are the fields with a default.
+        # In rosbags' classes, constants are the fields with a default.
         names = _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind) if field.default is MISSING)
     return names
 
 
 def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
-    """Yield path and value of each number, text, array of numbers and list of texts, in the order of the definition."""
+    """Yield path and value of each number, string, numeric array and string list, in the order of the definition."""
     for name in field_names(message):
         value = getattr(message, name)
         yield from _leaves_of(value, f"{path}.{name}" if path else name)
@@ -167,12 +167,12 @@ def _no_field(so_far: str, step: str, value: Any, known: Sequence[str]) -> str:
 
 
 def is_message(value: Any) -> bool:
-    """Return whether a value is a message rather than a number, text, array or list."""
+    """Return whether a value is a message rather than a number, string, array or list."""
     return hasattr(value, "__dataclass_fields__")
 
 
 def plain(value: Any) -> Any:
-    """Return messages as dictionaries, and lists of them as lists of dictionaries; other values unchanged."""
+    """Convert messages to dictionaries, also within lists. Other values are unchanged."""
     if is_message(value):
         return {name: plain(getattr(value, name)) for name in field_names(value)}
     return [plain(each) for each in value] if isinstance(value, list) else value

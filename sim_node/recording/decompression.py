@@ -1,4 +1,4 @@
-"""Decompression with bounded memory, whatever sizes the compressed data declares."""
+"""Decompression with bounded memory, regardless of the sizes declared in the compressed data."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-# Default limit of a chunk, or of a message that is compressed by itself; rosbag2 writes chunks of 0.8 MB.
+# Default limit of a chunk or of an individually compressed message; rosbag2 writes chunks of 0.8 MB.
 MAX_BYTES = 256 * 1024 * 1024
-# A file that is compressed as a whole is written to disk, and may have this many times as much.
+# A file compressed as a whole is decompressed to disk, with a limit that is larger by this factor.
 FILE_FACTOR = 32
-# Disk space that is left free.
+# Disk space to leave free.
 SPARE_BYTES = 256 * 1024 * 1024
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 HINT = "--chunk-limit MB allows more"
@@ -23,7 +23,7 @@ _MAX_WINDOW = 1 << 27
 
 
 class BrokenContent(ValueError):
-    """Compressed data cannot be read, or exceeds the limit; the message gives the reason."""
+    """Compressed data cannot be read or exceeds the limit. The message gives the reason."""
 
 
 def content_of(compression: str, data: memoryview, stated: int, limit: int) -> bytes:
@@ -41,7 +41,7 @@ def content_of(compression: str, data: memoryview, stated: int, limit: int) -> b
 
 
 def beginning_of(compression: str, data: memoryview, limit: int) -> bytes:
-    """Return what can be decompressed of truncated data, up to a limit."""
+    """Return the decompressible beginning of truncated data, up to a limit."""
     content = BytesIO()
     try:
         for part in pieces(compression, data):
@@ -54,7 +54,7 @@ def beginning_of(compression: str, data: memoryview, limit: int) -> bytes:
 
 
 def message_of(data: bytes, limit: int) -> bytes:
-    """Return a message that was compressed by itself, with zstd. Raises BrokenContent."""
+    """Decompress an individually compressed message (zstd). Raises BrokenContent."""
     content = BytesIO()
     for part in pieces("zstd", memoryview(data)):
         content.write(part)
@@ -109,7 +109,7 @@ def _lz4(data: memoryview) -> Iterator[bytes]:
 
     decompressor = frame.LZ4FrameDecompressor()
     try:
-        # In small steps: each one copies the input that is not consumed yet.
+        # In small steps, because each copies the unconsumed input.
         for at in range(0, len(data), _INPUT_STEP):
             step = data[at : at + _INPUT_STEP]
             while not decompressor.eof:

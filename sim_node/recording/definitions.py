@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from sim_node.recording.bag import BagTopic
 from sim_node.world.locate import share
 
-# The distribution whose messages are written.
+# The ROS 2 distribution whose definitions are written.
 DISTRIBUTION = "jazzy"
-# Definitions that are kept: bags and peers name types as they like.
+# Maximum number of cached definitions, because bags and peers may use any type names.
 MAX_KEPT = 1024
 # Separator of definitions in a ros2msg text.
 _RULE = "=" * 80 + "\n"
@@ -22,11 +22,11 @@ _BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 
 
 class UnknownMessageType(Exception):
-    """The definition of a message type is not known; the message names the type."""
+    """The definition of a message type is not known. The message names the type."""
 
 
 class MessageDefinition(NamedTuple):
-    """The definition of a type (ros2msg, with all that it refers to) and its hash (RIHS01, REP 2016)."""
+    """The definition of a type (ros2msg, with all types that it refers to) and its hash (RIHS01, REP 2016)."""
 
     text: str
     type_hash: str
@@ -34,7 +34,7 @@ class MessageDefinition(NamedTuple):
 
 @lru_cache(MAX_KEPT)
 def definition_of(type: str) -> MessageDefinition:
-    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownMessageType."""
+    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else the installed one. Raises UnknownMessageType."""
     store = _store()
     if type not in store.fielddefs:
         installed = installed_definition(type)
@@ -46,7 +46,7 @@ def definition_of(type: str) -> MessageDefinition:
 
 
 def definition_here(type: str) -> MessageDefinition:
-    """Return the definition of package/msg/Name as installed, which publishers here use, or else in ROS 2 Jazzy.
+    """Return the installed definition of package/msg/Name, as used by publishers here, or else that in ROS 2 Jazzy.
 
     Raises UnknownMessageType.
     """
@@ -54,7 +54,7 @@ def definition_here(type: str) -> MessageDefinition:
 
 
 def bag_topic(name: str, type: str) -> BagTopic:
-    """Return a topic that is in no bag as one of a bag. It has no definition if that of its type is not known."""
+    """Return a BagTopic for a topic outside a bag. Its definition is empty if the type is not known."""
     try:
         known = definition_of(type)
     except UnknownMessageType:
@@ -64,7 +64,7 @@ def bag_topic(name: str, type: str) -> BagTopic:
 
 @lru_cache(MAX_KEPT)
 def installed_definition(type: str) -> MessageDefinition | None:
-    """Return the definition of package/msg/Name in the installed packages; None if a file is missing."""
+    """Return the definition of package/msg/Name from the installed packages; None if a file is missing."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     texts: dict[str, str] = {}
@@ -103,7 +103,7 @@ def types_in(type: str, definition: str) -> dict[str, Any]:
 
 
 def _names(field: Any) -> list[str]:
-    """Return the message types that a field of rosbags refers to."""
+    """Return the message types that a rosbags field refers to."""
     kind, content = field
     if kind.name == "NAME":
         return [content]
@@ -112,7 +112,7 @@ def _names(field: Any) -> list[str]:
 
 @cache
 def _store() -> Any:
-    # Created here because loading takes a tenth of a second.
+    # Created on demand because loading takes a tenth of a second.
     from rosbags.typesys import Stores, get_typestore
 
     return get_typestore(Stores.ROS2_JAZZY)

@@ -18,17 +18,17 @@ from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, decoded, field_names, is_message, plain
 from sim_node.recording.message_fields import TIME, ColumnTypes, column_name, column_type, leaves_of
 
-# A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
+# A sequence whose first value is longer (an image, a point cloud) becomes a single CSV cell, a JSON list.
 _MAX_COLUMNS = 64
-# Elements of a sequence of messages, or of one that was shorter before, for which columns are made.
+# Maximum number of elements that get columns, in sequences of messages or in sequences that were shorter before.
 _MAX_ELEMENTS = 1024
-# Elements that are formatted at once, and tables whose files are open.
+# Number of elements and bytes processed at once, and maximum number of open files.
 _PART, _PART_BYTES, _MAX_OPEN = 4096, 1 << 20, 64
 _QUOTED = re.compile(r'[",\r\n]')
-# Characters not used in file names; topics of other programs may contain anything.
+# Characters not used in file names, because topic names may contain anything.
 _NO_NAME = re.compile(r"[^\w-]")
 _MAX_NAME = 200
-# Rows of a topic, and bytes of messages, buffered before they are written to Parquet.
+# Rows per topic, and bytes of messages, that are buffered before they are written to Parquet.
 _ROWS, _BYTES = 5000, 16 << 20
 
 
@@ -41,10 +41,10 @@ class _Table(Protocol):
 
 
 def export_csv(bag: Bag, messages: Iterable[BagMessage], folder: Path, unreadable: Unreadable) -> list[Path]:
-    """Write `folder`/TOPIC.csv for each topic that has messages, and return the paths. Memory is bounded.
+    """Write `folder`/TOPIC.csv for each topic that has messages, and return the paths. Uses bounded memory.
 
-    The first column is time_ns, the time of recording; sequences have a column per element, as in ranges[0]. A field
-    time_ns of the messages has the column time_ns_.
+    The first column is time_ns, the recording time. Sequences have a column per element, such as ranges[0]. A message
+    field time_ns is written to the column time_ns_.
 
     Args:
         bag: The bag.
@@ -77,7 +77,7 @@ def _export(
 ) -> list[Path]:
     tables: dict[int, _Table] = {}
     decoder_of = cache(lambda place: Decoder(bag.topics[place]))
-    # The one that was written to last at the end.
+    # The most recently written table is last.
     open_tables: OrderedDict[int, None] = OrderedDict()
     names = _file_names(bag.topics)
     paths = [folder / f"{name}{suffix}" for name in names]
@@ -118,10 +118,10 @@ def _file_names(topics: Sequence[BagTopic]) -> list[str]:
 
 
 class _CsvTable:
-    """Writes rows as they come; columns that appear later are added to the header and all rows at the end.
+    """Writes rows as they arrive. Columns that appear later are added to the header and to all rows at the end.
 
-    A sequence has a column for each element. One that is first long, or is later longer than columns are made for, is
-    one cell, a JSON list, which is written in parts.
+    A sequence has a column for each element. A sequence that is long at first, or later exceeds the maximum number of
+    columns, is a single cell, a JSON list, which is written in parts.
     """
 
     def __init__(self, path: Path, decoder: Decoder) -> None:
@@ -129,7 +129,7 @@ class _CsvTable:
         self._file = path.open("w", encoding="utf-8", newline="")
         self._columns: dict[str, int] = {TIME: 0}
         self._header_columns = 0
-        # From which row on rows have how many columns.
+        # Number of columns from each row on
         self._rows, self._widths = 0, [(0, 0)]
         self._whole: set[str] = set()
         self._split: set[str] = set()
@@ -195,12 +195,12 @@ class _CsvTable:
         return len(value) > _MAX_ELEMENTS
 
     def _widen(self) -> None:
-        """Write the header anew, and add empty cells to the rows that are shorter."""
+        """Rewrite the header, and add empty cells to the shorter rows."""
         narrow = self._path.with_name(f"{self._path.name}.narrow")
         self._path.rename(narrow)
         try:
             with narrow.open("rb") as source, self._path.open("wb") as target:
-                source.readline()  # the header: names have no line ends
+                source.readline()  # the header, in which names contain no line ends
                 target.write(",".join(map(_cell, self._columns)).encode() + b"\r\n")
                 row, inside, widths = 0, False, deque(self._widths)
                 while part := source.readline(_PART_BYTES):
@@ -245,7 +245,7 @@ class _ParquetTable:
             self._write()
 
     def pause(self) -> None:
-        """Write what there is; Parquet needs its file until the end."""
+        """Write buffered rows. Parquet keeps its file open until the end."""
         self._write()
 
     def close(self) -> None:
@@ -265,13 +265,13 @@ class _ParquetTable:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell as the csv module writes it."""
+    """Format a cell like the csv module."""
     text = "" if value is None else str(value)
     return f'"{text.replace(chr(34), 2 * chr(34))}"' if _QUOTED.search(text) else text
 
 
 def _cell_parts(value: Any) -> Iterator[str]:
-    """Yield the parts of a cell; of a sequence, which becomes a JSON list, a few elements at a time."""
+    """Yield the parts of a cell. A sequence, which becomes a JSON list, is formatted a few elements at a time."""
     if not isinstance(value, np.ndarray | list):
         yield _cell(value)
         return

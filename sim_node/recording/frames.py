@@ -21,7 +21,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.frame_table import FrameTable, table_of
 
-# Given the parents of frames that have transforms and the fixed frame, returns parents and poses of further frames.
+# Given the parents of frames with transforms and the fixed frame, returns parents and poses of additional frames.
 Place = Callable[[Mapping[str, str], str], Mapping[str, tuple[str, FloatArray]]]
 # The fixed frame of a bag without transforms (REP 105).
 MAP = "map"
@@ -31,12 +31,12 @@ _Transform = tuple[str, int, tuple[float, ...]]
 
 
 class Statics:
-    """The messages of a topic of static transforms, merged: each contains all frames of the bag.
+    """The merged messages of a topic of static transforms: each merged message contains all frames of the bag.
 
-    Broadcasters that were recorded side by side sent a message each. Replayed by one publisher of depth 1, only the
-    last would reach a late subscriber (ros2/rosbag2#1049). A recorded message with all frames stays unchanged, byte for
-    byte. A frame exists from the beginning, with its first pose: static transforms hold for all time. Raises ValueError
-    for bytes that are not a TFMessage.
+    Each of several broadcasters sends its own message. If one publisher of depth 1 replayed them, a late subscriber
+    would only receive the last one (ros2/rosbag2#1049). A recorded message with all frames is left unchanged, byte for
+    byte. A frame exists from the beginning, with its first pose, because static transforms are valid at all times.
+    Raises ValueError for bytes that are not a TFMessage.
     """
 
     def __init__(self, messages: Iterable[BagMessage]) -> None:
@@ -64,11 +64,11 @@ class Statics:
             self._initial = self._states[0]
 
     def count_before(self, time_ns: int) -> int:
-        """Return how many of the messages were recorded before a time."""
+        """Return the number of messages recorded before a time."""
         return bisect_left(self._times, time_ns)
 
     def after(self, count: int) -> bytes | None:
-        """Return the merged message after so many messages; None for a bag without any."""
+        """Return the merged message after a number of messages; None for a bag without any."""
         return self._states[min(count, len(self._states)) - 1] if count else self._initial
 
 
@@ -81,8 +81,8 @@ def _serialised(transforms: dict[str, _Transform]) -> bytes:
 
 
 class Moves(NamedTuple):
-    """What a message moves: rows of frames (K,), their poses in their parents (K, 7), and when: the last stamp of what
-    is not static, or None.
+    """The motion in a message: rows of frames (K,), their poses in their parents (K, 7), and the last stamp of moving
+    frames, or None.
     """
 
     rows: npt.NDArray[np.intp]
@@ -94,15 +94,15 @@ _STILL = Moves(np.empty(0, dtype=np.intp), np.empty((0, 7)), None)
 
 
 class BagEra:
-    """The frames of a bag between two changes of the recorded world, and their poses as messages are replayed.
+    """The frames of a bag between two changes of the recorded world, with their poses during a replay.
 
     Attributes:
-        start_ns: When it begins, bag time.
-        table: The frames, each below its last parent; further roots are beside the first. Frames that only latched
-            topics contain are static.
-        first: (N, 7), each frame in its parent, where it was first, m.
-        poses: (N, 7), likewise, after the last `update`.
-        stamp_ns: Last stamp of that; None before the first.
+        start_ns: Start, in bag time.
+        table: The frames, each below its last parent. Additional roots are placed beside the first. Frames that occur
+            only on latched topics are static.
+        first: First pose (N, 7) of each frame in its parent, m.
+        poses: Pose (N, 7) of each frame in its parent after the last `update`, m.
+        stamp_ns: Last stamp in `poses`; None before the first.
     """
 
     def __init__(self, start_ns: int, table: FrameTable, first: Mapping[str, FloatArray]) -> None:
@@ -111,8 +111,8 @@ class BagEra:
         self.poses = self.first.copy()
         self.stamp_ns: int | None = None
         self._reader = TfMessageReader()
-        # Rows by parent and child; of the transforms of a message, by its parents and children, the places, the rows,
-        # and the places of those that move: static ones may have stamps of any time, and come late.
+        # Rows by parent and child. And for the frames of a message, by parents and children: indices and rows of known
+        # frames, and indices of moving ones, because static transforms may have any stamp and arrive late.
         parents = table.parents.tolist()
         self._places = {
             (table.names[parent], name): row
@@ -124,11 +124,11 @@ class BagEra:
         ] = {}
 
     def rewind(self) -> None:
-        """Put all frames where they were first."""
+        """Reset all frames to their first poses."""
         self.poses[:] = self.first
 
     def update(self, data: bytes) -> None:
-        """Move frames as a TFMessage states; other bytes are skipped, and so are frames and parents of other eras."""
+        """Apply a TFMessage. Invalid bytes are ignored, and so are frames and parents of other eras."""
         self.move(self.moves(data))
 
     def move(self, moves: Moves) -> None:
@@ -137,10 +137,10 @@ class BagEra:
         self.stamp_ns = self.stamp_ns if moves.stamp_ns is None else moves.stamp_ns
 
     def moves(self, data: bytes) -> Moves:
-        """Return what a TFMessage moves, for `move`."""
+        """Return the motion in a TFMessage, for `move`."""
         try:
             names, stamps, poses = _sound(self._reader, data)
-        except ValueError:  # reported when the bag was read
+        except ValueError:  # already reported when the bag was read
             return _STILL
         key = names.parents, names.children
         if key not in self._rows:
@@ -154,7 +154,7 @@ class BagEra:
 
 
 class _Structure:
-    """What transforms state about frames from a time on; statics: before that, parent and pose by child."""
+    """The frames according to transforms from a time on. statics: parent and pose by child before that time."""
 
     def __init__(self, start_ns: int, statics: Mapping[str, tuple[str, FloatArray]] = MappingProxyType({})) -> None:
         self.start_ns = start_ns
@@ -165,11 +165,11 @@ class _Structure:
 
     @property
     def statics(self) -> dict[str, tuple[str, FloatArray]]:
-        """Parent and pose of what latched topics contain, by child."""
+        """Parent and pose of the frames on latched topics, by child."""
         return {child: (self.parents[child], self.first[child]) for child in self._latched - self.dynamic}
 
     def drop_all_but(self, children: Iterable[str], *, latched: bool) -> None:
-        """Drop static or moving frames that are not among these."""
+        """Drop the static or moving frames that are not in a list."""
         own, others = (self._latched, self.dynamic) if latched else (self.dynamic, self._latched)
         for gone in own.difference(children, others):
             del self.parents[gone], self.first[gone]
@@ -184,7 +184,7 @@ class _Structure:
                 self.first[child] = np.array(pose)
 
     def add_missing(self, place: Place) -> None:
-        """Add static frames that no transform has."""
+        """Add static frames for those without transforms."""
         fixed = self.table().names[0] if self.parents else MAP
         for child, (parent, pose) in place(self.parents, fixed).items():
             self.parents[child], self.first[child] = parent, pose
@@ -198,19 +198,19 @@ class _Structure:
 
 
 class BagFrames:
-    """The transforms of a bag, read completely: a table of its frames, and one for each world of a run that changed.
+    """The transforms of a bag, read completely: one table of all frames, and one per world of a changing run.
 
     Args:
         bag: The bag.
         unreadable: Counts the messages that are skipped because they are not TFMessages.
-        place: Places frames that no transform has; None for no such frames.
+        place: Places frames that have no transform; None to leave them out.
 
     Attributes:
         first_ns, last_ns: First and last stamp of moving frames; without any, the times of the bag's messages.
-        eras: The frames between two changes of the recorded world; only one if it never changed.
+        eras: The frames between changes of the recorded world; a single era if it never changed.
         table: All frames of the bag.
-        poses: (N, 7), each frame in its parent, as it was first.
-        places: (P, 3), corners of the box in which moving frames below the root stay, m.
+        poses: First pose (N, 7) of each frame in its parent.
+        places: Corners (P, 3) of the box that contains all motion of frames below the root, m.
 
     Raises:
         BagError: The bag has no transforms, and `place` adds no frames.
@@ -219,7 +219,7 @@ class BagFrames:
     def __init__(self, bag: Bag, unreadable: Unreadable, place: Place | None = None) -> None:
         changes = deque(change_times(bag))
         whole = _Structure(bag.start_ns)
-        # The same object if the world never changed.
+        # A single object if the world never changed
         structures = [_Structure(bag.start_ns) if changes else whole]
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         first_ns, last_ns = 2**63 - 1, -1
@@ -234,8 +234,8 @@ class BagFrames:
             while changes and time_ns >= changes[0]:
                 structures.append(_Structure(changes.popleft(), structures[-1].statics))
             if structures[-1] is not whole:
-                # A run that changes has one publisher of each topic: a message has all static or all moving frames.
-                # That of the tick before a change may have the time of the change.
+                # A run whose world changes has one publisher per topic, so each message has all static or all moving
+                # frames. The message of the tick before a change may have the time of the change.
                 structures[-1].drop_all_but(names.children, latched=latched)
                 structures[-1].add(names, poses, latched=latched)
         if place is not None:
@@ -268,7 +268,7 @@ def _batches(bag: Bag, unreadable: Unreadable) -> Iterator[tuple[int, bool, Tran
 
 
 def _sound(reader: TfMessageReader, data: bytes) -> TransformBatch:
-    """Return a message's transforms. Raises ValueError for other bytes, and for impossible poses."""
+    """Return a message's transforms. Raises ValueError for invalid bytes and impossible poses."""
     batch = reader.read(data)
     if not np.abs(batch.poses).max(initial=0.0) <= MAX_DISTANCE:
         row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])

@@ -1,4 +1,4 @@
-"""One MCAP file as a bag."""
+"""A single MCAP file as a bag."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from sim_node.recording.merging import (
 )
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
 
-# Bytes of a metadata record about publishers: some thousand topics with a hundred each.
+# Maximum size of a metadata record about publishers, enough for some thousand topics with a hundred each.
 MAX_OFFERED = 64 << 20
 
 
 class McapBag:
-    """Reads messages by the file's index, or by scanning all records if the index is missing or damaged.
+    """Reads messages using the file's index, or by scanning all records if the index is missing or damaged.
 
-    The checksum of each chunk is verified; a chunk that fails is left out and listed in `damage`.
+    The checksum of each chunk is verified. Invalid chunks are left out and listed in `damage`.
 
     Args:
         path: The file.
         max_bytes: Limit of a chunk in memory.
 
     Attributes:
-        verified: Whether all records were read when it was opened: their damage is known.
+        verified: Whether all records were read when the file was opened, so that all damage is known.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -71,13 +71,13 @@ class McapBag:
         self.start_ns, self.end_ns = self.layout.start_ns, self.layout.end_ns
         self.count = sum(topic.count for topic in self.topics)
         self._noted: set[str] = set(self.damage)
-        # Bytes that reading all messages takes at once.
+        # Bytes held at once while all messages are read
         self.held_bytes = most_held(self._sources(self.layout.blocks, lambda block: iter(())))
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """Yield messages in the order of time; equal times in file order. Overlapping chunks are in memory together."""
+        """Yield messages in time order; equal times in file order. Overlapping chunks are in memory together."""
         start, stop = start_ns or 0, 2**64 if stop_ns is None else stop_ns
         wanted = self._topics_of
         if topics is not None:
@@ -101,14 +101,14 @@ class McapBag:
         ]
 
     def attachments(self) -> Iterator[BagAttachment]:
-        """Yield those whose checksum is correct; the others are listed in `damage`."""
+        """Yield attachments with a correct checksum; others are listed in `damage`."""
         for place in self.layout.attachments:
             record = self.attachment(place)
             if record is not None:
                 yield BagAttachment(record.name, record.media_type, record.log_time, record.data)
 
     def raw_messages(self, block: Block) -> Iterator[RawMessage]:
-        """Yield the messages of a block unchanged; none, with a line in `damage`, if it is broken."""
+        """Yield the unchanged messages of a block. If it is broken, yield none and add a line to `damage`."""
         try:
             content = block_bytes(self.file, block, self._max_bytes)
             yield from raw_messages_in(content)
@@ -118,7 +118,7 @@ class McapBag:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
 
     def metadata(self, place: Record) -> Metadata | None:
-        """Return a metadata record; None, with a line in `damage`, if it is invalid."""
+        """Return a metadata record. If it is invalid, return None and add a line to `damage`."""
         try:
             record: Metadata = parsed(Metadata, self.file.body(place))
         except ValueError as error:
@@ -127,7 +127,7 @@ class McapBag:
         return record
 
     def attachment(self, place: Record) -> AttachmentRecord | None:
-        """Return an attachment; None, with a line in `damage`, if it is invalid."""
+        """Return an attachment. If it is invalid, return None and add a line to `damage`."""
         if place.length > self._max_bytes:
             self._note(
                 place.at, f"an attachment of {place.length} bytes exceeds the limit of {self._max_bytes}; {HINT}"
@@ -164,7 +164,7 @@ class McapBag:
         return layout
 
     def _further_offers(self) -> dict[str, tuple[Qos, ...]]:
-        """Return the publishers of topics that metadata records note."""
+        """Return the additional publishers of topics that are noted in metadata records."""
         found: dict[str, tuple[Qos, ...]] = {}
         start = len(OFFERED).to_bytes(4, "little") + OFFERED.encode()
         for place in dict.fromkeys(self.layout.metadata):
@@ -202,7 +202,7 @@ class McapBag:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
 
     def _note(self, at: int, what: str) -> None:
-        """List damage once, however often it is met."""
+        """List damage once, however often it is encountered."""
         line = f"{self.file.path}: byte {at}: {what}"
         if line not in self._noted:
             self._noted.add(line)
@@ -210,9 +210,9 @@ class McapBag:
 
 
 def _topics(layout: McapLayout, further: Mapping[str, tuple[Qos, ...]]) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
-    """Return the topics by name, and the topic of each channel: a topic may have several channels.
+    """Return the topics by name, and the topic of each channel, since a topic may have several channels.
 
-    further: publishers of topics besides those that channels state.
+    further: publishers of topics in addition to those in channels.
     """
     definitions = {number: schema.data.decode(errors="replace") for number, schema in layout.schemas.items()}
     found: dict[TopicKey, BagTopic] = {}

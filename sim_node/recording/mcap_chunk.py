@@ -22,10 +22,10 @@ _MESSAGE_BODY = MESSAGE.size - HEADER.size
 _MAX_NAME = 40
 # Maximum size of a chunk's header.
 _MAX_FRAME = 1 << 16
-# Content beyond which messages are read in parts, and the most bytes of objects for each byte of messages.
+# Content size beyond which messages are read in parts, and the maximum memory of objects per byte of messages.
 PART_BYTES, _OBJECT_SIZE = 4 << 20, 6
 _NEVER = 2**64
-# What a chunk may contain, and what MCAP knows besides.
+# Records allowed in a chunk, and all other records known to MCAP.
 INSIDE = tuple(map(int, (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE)))
 _KINDS = {int(kind): kind.name.lower().replace("_", " ") for kind in Opcode}
 _time = itemgetter(1)
@@ -35,7 +35,7 @@ class Block(NamedTuple):
     """A chunk, or a run of messages outside chunks.
 
     Attributes:
-        at, end: Its bytes.
+        at, end: Its byte range in the file.
         channels: Channels of its messages, if known.
         size: Uncompressed size of a chunk's records; -1 for messages outside chunks.
         cut: Whether the file ends inside it.
@@ -66,7 +66,7 @@ class RawMessage(NamedTuple):
 
 
 class BrokenChunk(Exception):
-    """A chunk cannot be read or trusted; the message gives the reason. content: what cannot be trusted."""
+    """A chunk cannot be read or trusted. The message gives the reason. content: the untrusted content."""
 
     def __init__(self, why: str, content: bytes = b"") -> None:
         super().__init__(why)
@@ -92,7 +92,7 @@ def block_bytes(file: RecordFile, block: Block, limit: int = MAX_BYTES) -> bytes
     if block.cut:
         return _whole_records(beginning_of(compression, data, min(size, limit)))
     stated = int.from_bytes(body[name_end : name_end + 8], "little")
-    # A checksum, where there is one, decides.
+    # If there is a checksum, it is decisive.
     if size != block.size or name_end + 8 > len(body) or (stated != len(data) and not crc):
         raise BrokenChunk("its header is damaged")
     try:
@@ -113,17 +113,17 @@ def block_messages(
     unordered: Callable[[], None],
     others: set[int],
 ) -> Iterator[BagMessage]:
-    """Yield the messages of wanted channels in [start_ns, stop_ns), in the order of time.
+    """Yield the messages of selected channels in [start_ns, stop_ns), in time order.
 
-    Large content is read in parts: its messages as objects would take several times its size.
+    Large content is read in parts, because its messages as objects would take several times its size.
 
     Args:
         data: The content of a block.
-        topic_of: BagMessage.topic of each wanted channel.
+        topic_of: BagMessage.topic for each selected channel.
         start_ns: First time.
         stop_ns: Time before which to stop.
-        limit: Bytes that the objects of parts whose times overlap may take.
-        unordered: Called if they take more.
+        limit: Maximum bytes of objects in parts that overlap in time.
+        unordered: Called if the limit is exceeded.
         others: Receives the opcodes of records that are not allowed in chunks.
 
     Yields:
@@ -147,7 +147,7 @@ def block_messages(
 
 
 def _parts_of(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the begin and the end of each part with messages, and their first and last time."""
+    """Yield the start and end of each part with messages, and its first and last time."""
     begin, first_ns, last_ns = 0, _NEVER, -1
     for record in _checked_records(data):
         if record.opcode == Opcode.MESSAGE:
@@ -162,7 +162,7 @@ def _parts_of(data: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def foreign_records(data: bytes) -> str:
-    """Return what a block contains that MCAP does not allow in chunks, such as other chunks; empty for nothing."""
+    """Return what a block contains that is not allowed in chunks, such as other chunks; empty for nothing."""
     found: Counter[str] = Counter()
     for record in _checked_records(data):
         if record.opcode not in INSIDE and record.opcode in _KINDS:
@@ -180,9 +180,9 @@ def _checked_records(data: bytes) -> Iterator[Record]:
 def messages_in(
     data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int, at: int, end: int, others: set[int]
 ) -> list[BagMessage]:
-    """Return the messages of wanted channels in [start_ns, stop_ns) between two records, in file order.
+    """Return the messages of selected channels in [start_ns, stop_ns) between two records, in file order.
 
-    BagMessage.topic is topic_of[channel]; others receives opcodes that do not belong there. Raises BrokenChunk if a
+    BagMessage.topic is topic_of[channel]. others receives opcodes that are not allowed there. Raises BrokenChunk if a
     record extends beyond the end.
     """
     found: list[BagMessage] = []
@@ -227,7 +227,7 @@ def _skipped(data: bytes, at: int) -> int:
 
 
 def _whole_records(data: bytes) -> bytes:
-    """Return the beginning of `data`, up to the first record that is incomplete or cannot be inside a chunk."""
+    """Return the beginning of `data`, up to the first record that is incomplete or not allowed in a chunk."""
     end = 0
     try:
         for record in records_in(data):

@@ -1,6 +1,6 @@
-"""Write an MCAP file: chunks are assembled from raw messages, other records by the mcap library.
+"""Write an MCAP file. Chunks are assembled from raw messages; other records are written with the mcap library.
 
-See https://mcap.dev/spec. The library's own writer handles one message object at a time, at a quarter of the speed.
+See https://mcap.dev/spec. The library's own writer handles single message objects, at a quarter of the speed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mcap.records import (
 from sim_node.recording.mcap_records import HEADER, MAGIC, MESSAGE
 from sim_node.recording.mcap_rows import MESSAGE_HEADER, MessageRecords
 
-# One message: its channel, its time (ns), its bytes.
+# A message: channel, time (ns), bytes
 Entry = tuple[int, int, bytes]
 
 # Uncompressed size at which a chunk is closed.
@@ -46,7 +46,7 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "none": bytes,
     "lz4": lz4.frame.compress,
     "zstd": zstandard.compress,
-    # Three times as fast, and as small for arrays of doubles; not for texts.
+    # Three times as fast, and as small for arrays of doubles, but not for text
     "zstd_fast": partial(zstandard.compress, level=-3),
 }
 
@@ -54,13 +54,13 @@ _BEHIND_LENGTH = MESSAGE.size - HEADER.size
 
 
 class McapFile:
-    """Writes one file. Data is safe only after `flush`; without `finish` the file has no summary.
+    """Writes one file. Data is safe only after `flush`. Without `finish`, the file has no summary.
 
-    A finished file survives a power loss; with `durable`, so does each chunk. Raises OSError as the disk does.
+    A finished file survives a power loss; with `durable`, so does each chunk. Raises OSError for disk errors.
 
     Attributes:
         size: Bytes in the file.
-        pending: Bytes of messages that are not in it yet.
+        pending: Bytes of messages that have not been written yet.
         counts: Number of messages by channel.
         start_ns, end_ns: Minimum and maximum time.
     """
@@ -88,19 +88,19 @@ class McapFile:
 
     @property
     def count(self) -> int:
-        """All messages."""
+        """Total number of messages."""
         return sum(self.counts.values())
 
     @property
     def closing_bytes(self) -> int:
-        """Maximum number of bytes that `flush`, `metadata` of a few texts and `finish` may still add."""
+        """Maximum number of bytes that `flush`, a small `metadata` and `finish` may still add."""
         chunks = len(self._chunks) + 1
         index = chunks * (120 + 10 * len(self._channels)) + 16 * len(self._parts)
         indexed = len(self._attachments) + len(self._metadata)
         return self.pending + index + 2 * self._declared_bytes + 300 * indexed + 4096
 
     def schema(self, name: str, encoding: str, definition: bytes) -> int:
-        """Declare a schema, unless the same one exists; return its id."""
+        """Declare a schema, unless it exists already. Return its id."""
         for schema in self._schemas:
             if (schema.name, schema.encoding, schema.data) == (name, encoding, definition):
                 return int(schema.id)
@@ -109,7 +109,7 @@ class McapFile:
         return len(self._schemas)
 
     def channel(self, topic: str, schema: int, metadata: Mapping[str, str]) -> int:
-        """Declare a channel of CDR messages; return its id."""
+        """Declare a channel of CDR messages. Return its id."""
         number = len(self._channels) + 1
         self._channels.append(Channel(number, topic, "cdr", dict(metadata), schema))
         self._declare(self._channels[-1])
@@ -128,12 +128,12 @@ class McapFile:
                 self._close_chunk()
 
     def flush(self) -> None:
-        """Hand everything to the operating system: it survives the end of this process."""
+        """Pass all data to the operating system, so that it survives the end of this process."""
         if self._parts:
             self._close_chunk()
 
     def attach(self, name: str, media_type: str, data: bytes, time_ns: int) -> None:
-        """Add a file within the file, with an unknown creation time."""
+        """Add an attachment, with an unknown creation time."""
         record = _bytes(Attachment(0, time_ns, name, media_type, data))
         self._attachments.append(
             AttachmentIndex(self.size, len(record), time_ns, 0, len(data), name, media_type),
@@ -141,13 +141,13 @@ class McapFile:
         self._write(record)
 
     def metadata(self, name: str, values: Mapping[str, str]) -> None:
-        """Named texts."""
+        """Write a metadata record."""
         record = _bytes(Metadata(name, dict(values)))
         self._metadata.append(MetadataIndex(self.size, len(record), name))
         self._write(record)
 
     def finish(self) -> None:
-        """Write the rest and the summary, and close the file."""
+        """Write pending data and the summary, and close the file."""
         self.flush()
         self._write(_bytes(DataEnd(0)))
         groups: list[tuple[Opcode, list[McapRecord]]] = [
@@ -172,7 +172,7 @@ class McapFile:
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file after a disk error: with its summary if it fits, else after its last complete record."""
+        """Close the file after a disk error: with its summary if possible, or else after its last complete record."""
         self._parts.clear()
         self.pending = 0
         whole = self.size
@@ -201,7 +201,7 @@ class McapFile:
         self.write_chunk(MessageRecords(data, headers["channel"], headers["times"][:, 0], offsets))
 
     def write_chunk(self, records: MessageRecords) -> None:
-        """Write messages as one chunk, after those that are pending.
+        """Write messages as one chunk, after the pending ones.
 
         Args:
             records: At least one message.
@@ -213,7 +213,7 @@ class McapFile:
         packed = self._compress(body)
         chunk = Chunk(self._compression, packed, end, start, zlib.crc32(body), len(body))
         record = _bytes(chunk)
-        # Sorted by channel, and in the order of the file within each.
+        # Sorted by channel, and in file order within each channel
         order = np.argsort(records.channels, kind="stable")
         entries = np.empty((len(order), 2), "<u8")
         entries[:, 0], entries[:, 1] = records.times[order], len(declared) + records.offsets[order]

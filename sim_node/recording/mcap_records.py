@@ -1,7 +1,7 @@
-"""The records of an MCAP file: where each begins and ends, and where the next one is after damage.
+"""The records of an MCAP file: where each begins and ends, and how to find the next one after damage.
 
 A record is an opcode (1 byte), the length of its body (8 bytes, little endian), and the body (mcap.dev/spec). The mcap
-library parses bodies; it stops at the first error, which is why framing is done here.
+library parses bodies. Framing is implemented here because the library stops at the first error.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MAGIC = b"\x89MCAP0\r\n"
 HEADER = struct.Struct("<BQ")
 # Start and end time, uncompressed size, CRC, length of the compression's name.
 CHUNK = struct.Struct("<QQQII")
-# Opcode and length as of any record; channel, sequence, log time, publish time.
+# Opcode and length, as in any record; then channel, sequence, log time, publish time
 MESSAGE = struct.Struct("<BQHIQQ")
 _WINDOW = 1 << 20
 # A known opcode and a length below 4 GiB.
 _LIKELY = re.compile(rb"(?=[\x01-\x0f].{4}\x00{4})", re.DOTALL)
-# Parts of the body: so many bytes, or (if negative) a length prefix of 4 or 8 bytes and its content.
+# Parts of the body: a number of bytes, or (if negative) a length prefix of 4 or 8 bytes and its content.
 _SHORT, _LONG = -4, -8
 _SHAPES: dict[int, tuple[int, ...]] = {
     Opcode.HEADER: (_SHORT, _SHORT),
@@ -67,14 +67,14 @@ class Record(NamedTuple):
         return self.at + HEADER.size + self.length
 
 
-# Files with an open descriptor, the one that was read last at the end. Many files may be read at once.
+# Files with an open descriptor, the most recently read last. Many files may be read at once.
 MAX_DESCRIPTORS = 64
 _opened: OrderedDict[int, ReferenceType[RecordFile]] = OrderedDict()
 _lock = threading.Lock()
 
 
 class RecordFile:
-    """Random access to the bytes of a file. Its descriptor is closed while others need theirs."""
+    """Random access to the bytes of a file. Its descriptor may be closed when others need one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -108,7 +108,7 @@ class RecordFile:
             self._file = None
 
     def record(self, at: int) -> Record | None:
-        """Return the bytes at `at` as a record, however broken; None if not even its header fits."""
+        """Return the bytes at `at` as a record, even if broken; None if its header is incomplete."""
         header = self.read(at, HEADER.size)
         return Record(header[0], at, HEADER.unpack(header)[1]) if len(header) == HEADER.size else None
 
@@ -137,7 +137,7 @@ def records_in(data: bytes) -> Iterator[Record]:
 
 
 def parsed(kind: Any, body: bytes) -> Any:
-    """Return the body of a record as mcap's dataclass `kind`. Raises ValueError if it is invalid."""
+    """Parse the body of a record as mcap's dataclass `kind`. Raises ValueError if it is invalid."""
     try:
         return kind.read(ReadDataStream(BytesIO(body)))
     except Exception as error:
@@ -145,7 +145,7 @@ def parsed(kind: Any, body: bytes) -> Any:
 
 
 def is_whole(file: RecordFile, record: Record) -> bool:
-    """Return whether a record of this kind may have this length, consistent with its inner lengths."""
+    """Return whether a record's length is valid for its kind and consistent with its inner lengths."""
     if record.end > file.size:
         return False
     if record.opcode == Opcode.MESSAGE:
@@ -156,7 +156,7 @@ def is_whole(file: RecordFile, record: Record) -> bool:
 
 
 def inner_length(file: RecordFile, record: Record) -> int | None:
-    """Return the length of a record computed from the lengths inside it; None if they lead beyond the file."""
+    """Return the length of a record, computed from its inner lengths; None if they exceed the file."""
     at = record.body
     for part in _SHAPES[record.opcode]:
         if part > 0:
@@ -170,7 +170,7 @@ def inner_length(file: RecordFile, record: Record) -> int | None:
 
 
 def next_record(file: RecordFile, at: int) -> Record | None:
-    """Return the first complete record from `at` on that is followed by another one or the file's end."""
+    """Return the first complete record from `at` on that is followed by another record or the end of the file."""
     while at < file.size:
         window = file.read(at, _WINDOW + HEADER.size)
         for match in _LIKELY.finditer(window):

@@ -1,4 +1,4 @@
-"""Message records of an MCAP file as rows of bytes: many instants at once, without an object for each message."""
+"""Message records of an MCAP file as rows of bytes: many instants at once, without an object per message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcap.opcode import Opcode
 
 from sim_node.recording.mcap_records import HEADER, MESSAGE
 
-# MESSAGE as a row of an array.
+# MESSAGE as a numpy structure
 MESSAGE_HEADER = np.dtype(
     [("op", "u1"), ("length", "<u8"), ("channel", "<u2"), ("sequence", "<u4"), ("times", "<u8", 2)]
 )
@@ -19,7 +19,7 @@ _BEHIND_LENGTH = MESSAGE.size - HEADER.size
 
 
 class MessageRecords(NamedTuple):
-    """Message records of a chunk, and what its index has of each: channel, time (ns), first byte in `data`."""
+    """Message records of a chunk, and the index entries of each: channel, time (ns), offset in `data`."""
 
     data: bytes
     channels: npt.NDArray[np.unsignedinteger[Any]]
@@ -70,7 +70,7 @@ class RecordRows:
 
 
 def joined(parts: Sequence[MessageRecords]) -> MessageRecords:
-    """Return several runs of records as one, in order."""
+    """Concatenate runs of records."""
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(len(part.data) for part in parts[:-1])])

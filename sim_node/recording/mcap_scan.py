@@ -1,4 +1,4 @@
-"""What an MCAP file contains and where: from its index if that is complete, else from a scan of all its records."""
+"""The layout of an MCAP file: from its index if that is complete, or else from a scan of all its records."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class McapLayout:
         profile: ros2, ros1 or empty.
         counts: Number of messages by channel.
         attachments, metadata: Their records.
-        blocks: In the order of the file.
-        damage: One line each, without the file's name.
+        blocks: Blocks in file order.
+        damage: One line each, without the file name.
     """
 
     profile: str = ""
@@ -65,7 +65,7 @@ class McapLayout:
 
 
 class NoIndex(Exception):
-    """The index is missing, damaged or incomplete; the message is empty if that is not an error."""
+    """The index is missing, damaged or incomplete. The message is empty if that is not an error."""
 
 
 def indexed(file: RecordFile) -> McapLayout:
@@ -82,7 +82,7 @@ def indexed(file: RecordFile) -> McapLayout:
     if not len(MAGIC) <= footer.summary_start <= footer_at:
         raise NoIndex(f"byte {footer_at}: its footer is damaged")
     summary = file.read(footer.summary_start, footer_at - footer.summary_start)
-    # The checksum covers the footer too, up to the checksum itself.
+    # The checksum also covers the footer, up to the checksum itself.
     if footer.summary_crc and zlib.crc32(summary + footer_bytes[:-4]) != footer.summary_crc:
         raise NoIndex(f"byte {footer.summary_start}: its index fails the checksum (CRC)")
     try:
@@ -131,7 +131,7 @@ def _block(index: ChunkIndex) -> Block:
 
 
 def _check_complete(layout: McapLayout, statistics: Statistics) -> None:
-    """Raise NoIndex if the summary leaves out what it may leave out."""
+    """Raise NoIndex if the summary lacks optional parts."""
     counted = sum(statistics.channel_message_counts.values()) == statistics.message_count
     complete = (
         counted
@@ -175,14 +175,14 @@ def _profile(file: RecordFile, layout: McapLayout) -> str:
 # Messages outside chunks are read in runs of about this many bytes.
 _RUN_BYTES = 1 << 20
 _NOT_YET = 2**63 - 1
-# After all message times.
+# Later than any message time
 _NEVER = 2**64
-# Limit for definitions in broken chunks.
+# Maximum size of definitions from broken chunks
 _MAX_DOUBTFUL = 1 << 24
 
 
 def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> McapLayout:
-    """Scan the file; damage is listed in the layout and skipped. max_bytes: limit of a chunk in memory."""
+    """Scan the file. Damage is skipped and listed in the layout. max_bytes: limit of a chunk in memory."""
     return _Scan(file, max_bytes).layout
 
 
@@ -192,7 +192,7 @@ class _Scan:
         self._max_bytes = max_bytes
         self.layout = McapLayout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
-        # Definitions in broken chunks, used if there are no others.
+        # Definitions from broken chunks, used if there are no others
         self._doubtful: list[tuple[int, list[tuple[int, bytes]]]] = []
         self._doubtful_bytes = 0
         self._run: _Run | None = None
@@ -235,13 +235,13 @@ class _Scan:
         lost = (self._file.size if behind is None else behind.at) - at
         lost_what = ""
         if behind is not None and behind.opcode == Opcode.MESSAGE_INDEX:
-            # The indexes after a lost chunk still state how many messages it had.
+            # The message indexes after a lost chunk still contain its number of messages.
             lost_what = f"; {indexed_messages(self._file, behind.at)} messages are lost"
         self._damage(at, f"{lost} bytes are damaged or truncated and left out{lost_what}")
         return behind
 
     def _chunk_of_other_length(self, record: Record | None) -> Record | None:
-        """Return the chunk if one of the two places that state its length leads to a record after it."""
+        """Return the chunk if one of the two places that contain its length leads to a following record."""
         if record is None or record.opcode != Opcode.CHUNK:
             return None
         for length in (record.length, inner_length(self._file, record)):
@@ -252,13 +252,13 @@ class _Scan:
         return None
 
     def _add_cut_chunk(self, record: Record) -> bool:
-        """Add the beginning of a chunk that the file ends in; return whether there was any."""
+        """Add the beginning of a chunk that is cut off by the end of the file. Return whether there was any."""
         is_whole_but_cut = record.opcode == Opcode.CHUNK and inner_length(self._file, record) == record.length
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
         kept = 0
-        # No checksum reveals a damaged definition in it.
+        # No checksum would reveal a damaged definition in it.
         with suppress(BrokenChunk):
             kept = self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         if kept:
@@ -319,7 +319,7 @@ class _Scan:
             self._keep_definitions(record.at, broken.content)
 
     def _keep_definitions(self, at: int, content: bytes) -> None:
-        """Keep definitions, not the content: every chunk of a file may be broken."""
+        """Keep only the definitions, because all chunks of a file may be broken."""
         found: list[tuple[int, bytes]] = []
         with suppress(ValueError):
             for record in records_in(content):
@@ -346,7 +346,7 @@ class _Scan:
         return Block(record.at, record.end, start_ns, end_ns, size)
 
     def _add_content(self, block: Block, content: bytes) -> int:
-        """Add a block with the times and channels of its messages; return the number of messages."""
+        """Add a block with the times and channels of its messages. Return the number of messages."""
         counts: Counter[int] = Counter()
         start_ns, end_ns, others = _NEVER, -1, False
         try:
@@ -408,19 +408,19 @@ class _Run:
 
 
 def chunk_damage(file: RecordFile, block: Block, why: str) -> str:
-    """Describe a broken chunk: its times, why it is left out, and how many messages are lost."""
+    """Describe a broken chunk: its times, why it is left out, and the number of lost messages."""
     lost = indexed_messages(file, block.end)
     count = f"{lost} messages" if lost else "its messages"
     return f"a chunk of {block.start_ns / 1e9:.3f} s to {block.end_ns / 1e9:.3f} s is left out, {why}; {count} are lost"
 
 
 def nested_damage(content: bytes) -> str:
-    """Describe what a chunk contains that does not belong there."""
+    """Describe records in a chunk that are not allowed there."""
     return f"a chunk contains {foreign_records(content)} inside, which MCAP does not allow; it is left out"
 
 
 def indexed_messages(file: RecordFile, at: int) -> int:
-    """Return the number of messages in the message indexes from `at` on: those of the chunk before them."""
+    """Return the number of messages in the message indexes at `at`, which belong to the chunk before them."""
     count = 0
     while (record := file.record(at)) is not None and record.opcode == Opcode.MESSAGE_INDEX and is_whole(file, record):
         count += (record.length - 6) // 16

@@ -1,4 +1,4 @@
-"""Merge the topics of several channels or files; and streams of messages, each opened when its first one may be due."""
+"""Merge the topics of several channels or files, and streams of messages, which are opened on demand."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sim_node.recording.bag import BagMessage, BagTopic
 from sim_node.recording.decompression import HINT
 from sim_node.recording.qos import all_profiles
 
-# Name, type and encoding.
+# Name, type and encoding
 TopicKey = tuple[str, str, str]
 
 _NEVER = 2**64
-# Of files, chunks or parts of a chunk.
+# For files, chunks or parts of a chunk
 UNORDERED = f"{{}} overlap in time by more than may be held: some messages are not in the order of time; {HINT}"
 
 
 def add_topic(topics: dict[TopicKey, BagTopic], topic: BagTopic) -> TopicKey:
-    """Add a topic, or what another channel or file states of it, and return its key."""
+    """Add a topic, or merge what another channel or file contains about it. Return its key."""
     key = topic.name, topic.type, topic.encoding
     known = topics.get(key)
     topics[key] = topic
@@ -36,18 +36,18 @@ def add_topic(topics: dict[TopicKey, BagTopic], topic: BagTopic) -> TopicKey:
 
 
 def sorted_topics(topics: dict[TopicKey, BagTopic]) -> tuple[tuple[BagTopic, ...], dict[TopicKey, int]]:
-    """Return the topics of a bag by name, and the place of each."""
+    """Return the topics of a bag sorted by name, and the index of each."""
     keys = sorted(topics)
     return tuple(topics[key] for key in keys), {key: place for place, key in enumerate(keys)}
 
 
 class MessageSource(NamedTuple):
-    """Messages in the order of time.
+    """A source of messages in time order.
 
     Attributes:
         start_ns, end_ns: Their first and last time.
-        size: Bytes that are held while they are read.
-        open: Returns them.
+        size: Bytes held while it is read.
+        open: Returns the messages.
     """
 
     start_ns: int
@@ -57,17 +57,17 @@ class MessageSource(NamedTuple):
 
 
 def merged(sources: Sequence[MessageSource], limit: int, unordered: Callable[[], None]) -> Iterator[BagMessage]:
-    """Yield the messages of all sources in the order of time; of equal times, those of an earlier source first.
+    """Yield the messages of all sources in time order; for equal times, in the order of the sources.
 
     Args:
-        sources: In the order of their first times.
-        limit: Bytes that may be held at once. Sources beyond it wait, and their messages come late.
+        sources: The sources, ordered by their first times.
+        limit: Maximum bytes held at once. Further sources wait, and their messages come late.
         unordered: Called when a source has to wait.
 
     Yields:
         Each message.
     """
-    # Time, number of the source, its next message, and those that follow.
+    # Time, index of the source, its next message, and the rest of its messages
     streams: list[tuple[int, int, BagMessage, Iterator[BagMessage]]] = []
     held = row = 0
     while streams or row < len(sources):
@@ -88,7 +88,7 @@ def merged(sources: Sequence[MessageSource], limit: int, unordered: Callable[[],
         if not streams:
             continue
         _, number, message, messages = heapq.heappop(streams)
-        # Up to what another stream has, or may have.
+        # Up to the next message that another stream has or may have
         until = min(streams[0][0] if streams else _NEVER, sources[row].start_ns if row < len(sources) else _NEVER)
         following: BagMessage | None = message
         while following is not None:
@@ -103,7 +103,7 @@ def merged(sources: Sequence[MessageSource], limit: int, unordered: Callable[[],
 
 
 def most_held(sources: Sequence[MessageSource]) -> int:
-    """Return the bytes that are held at once if all sources are read in the order of time."""
+    """Return the maximum bytes held at once if all sources are read in time order."""
     most = held = 0
     ends: list[tuple[int, int]] = []
     for source in sources:

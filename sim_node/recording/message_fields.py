@@ -1,4 +1,4 @@
-"""The fields of message types, by their definitions: known before any message has come; and messages as tables."""
+"""Fields of message types, from their definitions alone, and messages as tables."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     import polars
 
 
-# A field as rosbags has it: its kind (BASE, NAME, ARRAY or SEQUENCE), and what it is of.
+# A field in rosbags' representation: its kind (BASE, NAME, ARRAY or SEQUENCE) and its details.
 Described = Any
-# The column of the recording time in tables of messages, ns.
+# The table column of the recording time, ns.
 TIME = "time_ns"
 
 
 def column_name(path: str) -> str:
-    """Return the column of a field in tables of messages: its path, unless that is the column of the recording time.
+    """Return the table column of a field: its path, unless that is the column of the recording time.
 
-    No field of ROS 2 has a name that ends with an underscore, so that the column has no other's name.
+    No ROS 2 field name ends with an underscore, so the column name is unique.
     """
     return f"{path}_" if path == TIME else path
 
 
 _TEXTS = ("string", "wstring")
-# Types of ROS 2 that tables have under another name.
+# ROS 2 types with another name in tables
 _TABLE_NAMES = {"octet": "uint8", "char": "uint8", "byte": "uint8", "wstring": "string", "float128": "float64"}
 
 
 class NumericFields(NamedTuple):
-    """type: of the field, package/msg/Name, or of a single number; paths: to its numbers, by their labels."""
+    """type: type of the field, package/msg/Name, or of a single number; paths: paths of its numbers, by label."""
 
     type: str
     paths: dict[str, list[str | int]]
@@ -47,7 +47,7 @@ class NumericFields(NamedTuple):
 def numbers_in(decoder: Decoder, field: str) -> NumericFields:
     """Return the numbers of a field such as `pose.pose.position`, or of a single one such as `ranges[3]`.
 
-    Arrays inside of the field are left out.
+    Arrays within the field are left out.
 
     Args:
         decoder: The decoder of the topic.
@@ -57,7 +57,7 @@ def numbers_in(decoder: Decoder, field: str) -> NumericFields:
         Its numbers.
 
     Raises:
-        BagError: There is no such field, or it has no numbers.
+        BagError: The field does not exist or has no numbers.
     """
     path = steps(field)
     found: Described = ("NAME", decoder.topic.type)
@@ -99,7 +99,7 @@ def _of(decoder: Decoder, whole: Described, step: str | int, so_far: str) -> Des
 
 
 def leaves_of(decoder: Decoder, type_: str) -> Iterator[tuple[tuple[str, ...], Described]]:
-    """Yield the path and the description of each field that is no message: the columns of a table of messages."""
+    """Yield the path and the description of each field that is not a message: the columns of a table."""
     for name, found in _fields(decoder, type_):
         if _kind(found) == "NAME":
             yield from (((name, *inner), leaf) for inner, leaf in leaves_of(decoder, found[1]))
@@ -108,18 +108,18 @@ def leaves_of(decoder: Decoder, type_: str) -> Iterator[tuple[tuple[str, ...], D
 
 
 def table_type(found: Described) -> str | None:
-    """Return the type of a number or text in tables, such as float64 or string; None for other fields."""
+    """Return the table type of a number or string, such as float64 or string; None for other fields."""
     return _TABLE_NAMES.get(found[1][0], found[1][0]) if _kind(found) == "BASE" else None
 
 
 def row_type(found: Described) -> tuple[str, int] | None:
-    """Return the type and the number of elements of an array of fixed length of numbers; None for other fields."""
+    """Return the element type and the length of a fixed-length numeric array; None for other fields."""
     element = table_type(found[1][0]) if _kind(found) == "ARRAY" else None
     return None if element in (None, "string") else (element, found[1][1])
 
 
 class ColumnTypes(NamedTuple):
-    """How a library makes the types of columns: of a name like float64, of named types, and of a type of elements."""
+    """How a library creates column types: from a name such as float64, from named types, and from an element type."""
 
     single: Callable[[str], Any]
     struct: Callable[[list[tuple[str, Any]]], Any]
@@ -127,7 +127,7 @@ class ColumnTypes(NamedTuple):
 
 
 def column_type(decoder: Decoder, found: Described, types: ColumnTypes) -> Any:
-    """Return the type of a column with values of a field."""
+    """Return the type of a column for the values of a field."""
     name = table_type(found)
     if name is not None:
         return types.single(name)
@@ -149,14 +149,14 @@ def _kind(found: Described) -> str:
 
 
 def columns(bag: Bag, topic: str, messages: Iterable[DecodedMessage]) -> dict[str, npt.NDArray[Any]]:
-    """Return the times of recording and each field that is no message, under its path."""
+    """Return the recording times, and the values of each field that is not a message, by path."""
     _, found, times, values = _table(bag, topic, messages)
     arrays = (_array(each, column) for each, column in zip(found.values(), values, strict=True))
     return {TIME: np.array(times, np.int64), **dict(zip(found, arrays, strict=True))}
 
 
 def frame(bag: Bag, topic: str, messages: Iterable[DecodedMessage]) -> polars.DataFrame:
-    """Return the columns as polars has them. Raises BagError without polars."""
+    """Return the columns as a polars DataFrame. Raises BagError without polars."""
     try:
         import polars as pl
     except ImportError as error:
@@ -170,7 +170,7 @@ def frame(bag: Bag, topic: str, messages: Iterable[DecodedMessage]) -> polars.Da
     series = [pl.Series(TIME, times, pl.Int64)]
     for (name, each), column in zip(found.items(), values, strict=True):
         kind = column_type(decoder, each, types)
-        # Of numpy arrays, polars makes an Array or a List, whatever it is asked for.
+        # From numpy arrays, polars would choose Array or List itself.
         series.append(pl.Series(name, list(map(plain, column)), kind).cast(kind))
     return pl.DataFrame(series)
 
@@ -178,7 +178,7 @@ def frame(bag: Bag, topic: str, messages: Iterable[DecodedMessage]) -> polars.Da
 def _table(
     bag: Bag, topic: str, messages: Iterable[DecodedMessage]
 ) -> tuple[Decoder, dict[str, Described], list[int], list[list[Any]]]:
-    """Return a decoder, the description of each column, the times of recording, and the values of each column."""
+    """Return a decoder, the description of each column, the recording times, and the values of each column."""
     types = {each.type: each for each in bag.topics if each.name == topic}
     if len(types) > 1:
         raise BagError(f"{topic}: has messages of several types ({', '.join(types)}); read() decodes them")
@@ -195,7 +195,7 @@ def _table(
 
 
 def _array(found: Described, values: list[Any]) -> npt.NDArray[Any]:
-    """Return values of a field: (N,) numbers, (N, K) of arrays of fixed length, else (N,) objects."""
+    """Convert values of a field: numbers (N,), fixed-length numeric arrays (N, K), or else objects (N,)."""
     single, row = table_type(found), row_type(found)
     if row is not None:
         return np.array(values, row[0]).reshape(-1, row[1])

@@ -23,7 +23,7 @@ from sim_node.recording.yaml_text import loaded
 
 @dataclass(frozen=True)
 class TopicInformation:
-    """One topic of a bag. type: package/msg/Name; qos: offered by its publishers."""
+    """A topic of a bag. type: package/msg/Name; qos: QoS offered by its publishers."""
 
     name: str
     type: str
@@ -33,14 +33,14 @@ class TopicInformation:
 
 @dataclass(frozen=True)
 class Metadata:
-    """The content of metadata.yaml that reading needs.
+    """The content of metadata.yaml that is needed for reading.
 
     Attributes:
-        files: File names, in the order of time.
+        files: File names, in time order.
         compression_mode: file, message or empty.
         compression_format: Such as zstd, or empty.
-        topics: What it states of topics, by name: files may not contain it.
-        count: Number of messages; None if it is not stated.
+        topics: Information about topics, by name, which files may lack.
+        count: Number of messages; None if missing.
     """
 
     storage: str
@@ -97,17 +97,17 @@ def _topic(note: dict[str, Any]) -> TopicInformation:
 
 VERSION = 9
 FILE = "metadata.yaml"
-# What is read takes some ten times its size in memory.
+# Maximum size of metadata.yaml. Parsing it takes about ten times as much memory.
 MAX_SIZE = 16 << 20
-# Of names, whose YAML is kept.
+# Number of names whose YAML is cached
 MAX_TEXTS = 4096
-# Names that YAML reads as text only.
+# Names that YAML always reads as strings
 _PLAIN = re.compile(r"[A-Za-z/]\w*[/_][\w/.]*", re.ASCII)
 
 
 @dataclass(frozen=True)
 class FileInformation:
-    """One file of a bag; times are of its messages."""
+    """A file of a bag. Times are those of its messages."""
 
     name: str
     start_ns: int = 0
@@ -117,7 +117,7 @@ class FileInformation:
 
 @dataclass(frozen=True)
 class BagInformation:
-    """The content of metadata.yaml. topics: each with the number of its messages; custom: custom data."""
+    """The content of metadata.yaml. topics: each with its number of messages; custom: custom data."""
 
     files: Sequence[FileInformation]
     topics: Sequence[tuple[TopicInformation, int]]
@@ -128,7 +128,7 @@ class BagInformation:
         return "rosbag2_bagfile_information:\n" + indent(self.record(), "  ")
 
     def record(self) -> str:
-        """Return the YAML of the metadata record within a file, without the outermost key."""
+        """Return the YAML of the metadata record in a file, without the outermost key."""
         spans = [each for each in self.files if each.count]
         start = min((each.start_ns for each in spans), default=0)
         end = max((each.end_ns for each in spans), default=0)
@@ -173,7 +173,7 @@ def _file_text(name: str, file: FileInformation) -> str:
 
 
 def qos_text(offered: Iterable[Qos]) -> str:
-    """Return QoS profiles as MCAP channels contain them."""
+    """Format QoS profiles as in MCAP channels."""
     return "".join(map(_profile_text, offered)).strip() or "[]"
 
 
@@ -183,7 +183,7 @@ def channel_metadata(topic: TopicInformation) -> dict[str, str]:
 
 
 def write(folder: Path, information: BagInformation) -> None:
-    """Write metadata.yaml atomically, so that it and the names of the files survive a power loss."""
+    """Write metadata.yaml atomically, such that it and the file names survive a power loss."""
     part = folder / f".{FILE}.part"
     with part.open("w", encoding="utf-8") as file:
         file.write(information.text())
@@ -195,7 +195,7 @@ def write(folder: Path, information: BagInformation) -> None:
 
 
 def _keep_names(folder: Path) -> None:
-    """Sync the folder. Some file systems do so by themselves and refuse the call."""
+    """Sync the folder. Some file systems do so themselves and refuse the call."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -224,7 +224,7 @@ def _profile_text(qos: Qos) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes lists below their key, as rosbag2 does, and never an anchor."""
+    """Writes lists below their key, like rosbag2, and never anchors."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

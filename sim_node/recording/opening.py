@@ -26,18 +26,18 @@ def open_bag(path: str | Path, max_bytes: int = MAX_BYTES) -> SplitBag:
 
     Args:
         path: A folder, or one .mcap or .db3 file.
-        max_bytes: Memory limit of a chunk, or of a message that is compressed by itself.
+        max_bytes: Memory limit of a chunk, or of an individually compressed message.
 
     Returns:
         The open bag.
 
     Raises:
-        BagError: The bag cannot be opened; the message names the file, the reason and a remedy.
+        BagError: The bag cannot be opened. The message gives the file, the reason and a remedy.
     """
     path = Path(path)
     try:
         return _opened_at(path, max_bytes)
-    except OSError as error:  # also for names that no file system accepts
+    except OSError as error:  # also raised for names that no file system accepts
         raise BagError(f"{quoted_path(str(path))}: cannot be read: {error.strerror}") from None
 
 
@@ -66,9 +66,9 @@ def _opened_at(path: Path, max_bytes: int) -> SplitBag:
 
 
 def open_to_repair(path: Path, max_bytes: int = MAX_BYTES) -> SplitBag:
-    """Open a bag as `open_bag` does; without its metadata.yaml, which is then in its damage, if that is unreadable.
+    """Open a bag like `open_bag`. If its metadata.yaml is unreadable, ignore it and list it as damage.
 
-    Messages that are compressed one by one are recognised then: CDR does not begin as zstd does.
+    Individually compressed messages are then recognised by their first bytes, since CDR does not begin like zstd.
     """
     try:
         return open_bag(path, max_bytes)
@@ -83,7 +83,7 @@ def open_to_repair(path: Path, max_bytes: int = MAX_BYTES) -> SplitBag:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """Return the files of a bag without metadata.yaml, by their numbers."""
+    """Return the files of a bag without metadata.yaml, ordered by number."""
     files = (file for file in folder.iterdir() if _suffix(file) in suffixes())
     return sorted(files, key=lambda file: (_NUMBERED.sub("", file.name), _number(file), file.name))
 
@@ -94,7 +94,7 @@ def _number(file: Path) -> int:
 
 
 def _later_than(listed: list[Path]) -> list[Path]:
-    """Return the files that continue the numbers of those that metadata.yaml names: its writer was stopped."""
+    """Return files with numbers after those in metadata.yaml, which remain if the writer was killed."""
     last = max(listed, key=_number, default=None)
     if last is None or _number(last) < 0 or not last.parent.is_dir():
         return []
@@ -107,7 +107,7 @@ def _later_than(listed: list[Path]) -> list[Path]:
 
 
 def _fault(file: Path, storage: str, limit: int) -> str:
-    """Return why a file cannot be opened; empty if it can. A writer may be stopped before its first bytes."""
+    """Return why a file cannot be opened; empty if it can. A writer may be killed before its first bytes."""
     try:
         with ExitStack() as owned:
             _opened_file(file, storage, limit, owned)
@@ -117,7 +117,7 @@ def _fault(file: Path, storage: str, limit: int) -> str:
 
 
 def kept_in(path: Path) -> tuple[int, str]:
-    """Return how many messages a reader finds in a bag, and the damage it reports."""
+    """Return the number of messages that a reader finds in a bag, and the damage it reports."""
     try:
         with open_bag(path) as bag:
             return bag.count, "; ".join(bag.damage)
@@ -126,7 +126,7 @@ def kept_in(path: Path) -> tuple[int, str]:
 
 
 def _bag_beside(path: Path) -> str:
-    """Return a question about the bag in the same folder whose name is nearest, or an empty string."""
+    """Return a question that suggests the bag with the nearest name in the same folder, or an empty string."""
     names = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
     bags = (each for name in nearest(path.name, names, 3) if is_bag(each := path.with_name(name)))
     found = next(bags, None)
@@ -134,7 +134,7 @@ def _bag_beside(path: Path) -> str:
 
 
 def is_bag(path: str | Path) -> bool:
-    """Return whether a path looks like a bag, which no world does.
+    """Return whether a path looks like a bag. No world does.
 
     Args:
         path: Any path.
@@ -181,7 +181,7 @@ def _opened_file(file: Path, storage: str, limit: int, owned: ExitStack) -> Bag:
 
 
 def _plain(file: Path, owned: ExitStack, limit: int) -> Path:
-    """Return the file or, if it is compressed as a whole, a decompressed copy that is deleted with the bag."""
+    """Return the file; if it is compressed as a whole, return a decompressed copy that is deleted with the bag."""
     if file.suffix not in _COMPRESSED:
         return file
     folder = owned.enter_context(TemporaryDirectory(prefix="sim_node_bag_"))

@@ -17,7 +17,7 @@ class Playback:
     """Messages of a bag from start_ns to stop_ns (both included, bag time), of the named topics.
 
     Attributes:
-        unmerged: Topics of static transforms that are sent unchanged, and why.
+        unmerged: Topics of static transforms that are sent unchanged, with the reason.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Playback:
             del self._depths[row]
 
     def before(self, time_ns: int) -> list[BagMessage]:
-        """Return what late subscribers would have: static transforms, then the last message of each latched topic."""
+        """Return what late subscribers would receive: static transforms, then the last message per latched topic."""
         found = [(row, statics.after(statics.count_before(time_ns))) for row, statics in self._statics.items()]
         first = [BagMessage(row, time_ns, data) for row, data in found if data is not None]
         newest = {row: deque[BagMessage](maxlen=depth) for row, depth in self._depths.items()}
@@ -49,7 +49,7 @@ class Playback:
     def after(self, time_ns: int) -> Iterator[BagMessage]:
         """Yield the messages from a time on.
 
-        Static transforms that `before` has returned are not repeated; merged ones are sent only when something changes.
+        Static transforms already returned by `before` are not repeated; merged ones are sent only when they change.
         """
         messages = self.bag.messages(self.names, start_ns=time_ns, stop_ns=self.stop_ns + 1)
         return self._with_statics(messages, time_ns) if self._statics else messages
@@ -78,7 +78,7 @@ class Playback:
             topic = self.bag.topics[row]
             if topic.type == TF_MESSAGE:
                 try:
-                    # They are usually at the beginning: do not read a bag without an index to its end for them.
+                    # They are usually at the beginning, so a bag without an index need not be read to its end.
                     found[row] = Statics(islice(self.bag.messages([topic.name]), topic.count or None))
                 except ValueError as error:
                     self.unmerged[topic.name] = str(error)

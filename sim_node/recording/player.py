@@ -1,4 +1,4 @@
-"""Play a bag in a thread of its own, with pause, step, seek, rate and looping."""
+"""Play a bag in a separate thread, with pause, step, seek, rate and looping."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sim_node.simulation.pacing import Pace, Pacer
 from sim_node.simulation.worker import Refused, Worker
 
 T = TypeVar("T")
-# Gap between loops and after seeks backwards, so that stamps later than the recording times of their messages stay
-# before what follows.
+# Gap between loops and after backward seeks, so that stamps later than the recording times of their messages do not
+# overlap what follows.
 GAP_NS = 100_000_000
-# When playing as fast as possible, calls are served after this many messages.
+# When playing as fast as possible, calls are served after this number of messages.
 BURST = 250
-# How often the time is published while paused, for late subscribers.
+# Period at which the time is published while paused, for late subscribers.
 STANDING_CLOCK_S = 1.0
-# A stamp of zero means "no time" or "the latest" for markers and goals, and is kept. In these messages, and in those
+# In markers and goals, a stamp of zero means "no time" or "the latest" and is kept. In these messages, and in those
 # recorded when a clock started at zero, it is an ordinary time.
 ZERO_IS_A_TIME = ("rosgraph_msgs/msg/Clock", "tf2_msgs/msg/TFMessage")
 BEGINNING_NS = 1_000_000_000
@@ -37,17 +37,17 @@ class PlaybackTarget(Protocol):
 
     @property
     def sends(self) -> Mapping[int, Callable[[bytes], None]]:
-        """The senders of the topics to play, by their index in the bag."""
+        """Send functions of the topics to play, by topic index in the bag."""
 
     def clock(self, time_ns: int) -> None:
         """Publish the time."""
 
     def ready(self) -> bool:
-        """Return whether the expected subscribers are there; by default True: they may come later."""
+        """Return whether the expected subscribers exist; by default True, since they may come later."""
         return True
 
     def delivered(self) -> bool:
-        """Return whether everything sent reliably has arrived; by default True: nobody is waited for.
+        """Return whether everything sent reliably has arrived; by default True, without waiting.
 
         May block for well below a second.
         """
@@ -58,20 +58,20 @@ class PlaybackTarget(Protocol):
 
 
 class Player:
-    """Plays a bag on a target. All methods may be called from any thread except the target's own in `sends`.
+    """Plays a bag on a target. Methods may be called from any thread, except by the target itself in `sends`.
 
-    Positions are nanoseconds from the start of the bag. Requests that do not fit the state raise Refused.
+    Positions are nanoseconds from the start of the bag. Requests that are invalid in the present state raise Refused.
 
     Args:
         playback: The messages.
-        target: Receives them.
-        rate: Seconds of the bag per wall second, 0 for as fast as possible.
-        loop: Whether to start again at the end.
+        target: Receives the messages.
+        rate: Bag seconds per wall second; 0 for as fast as possible.
+        loop: Whether to restart at the end.
         paused: Whether to start paused.
-        clock_rate: How often the time is published (per wall second), 0 for never.
-        step_ns: Length of a step, 0 for up to the next message.
-        continuous: Whether stamps and clock never go back: after a loop or a seek backwards they continue from where
-            they were, and all stamps inside messages are shifted. Otherwise everything is as recorded, and time jumps
+        clock_rate: Rate at which the time is published, per wall second; 0 for never.
+        step_ns: Length of a step; 0 for up to the next message.
+        continuous: Whether stamps and clock never go back. After a loop or a backward seek they continue, and all
+            stamps inside messages are shifted. If False, everything is as recorded, and time jumps back.
             back.
     """
 
@@ -101,7 +101,7 @@ class Player:
         self._pacer = Pacer(rate)
         if paused:
             self._pacer.stop()
-        # Position in bag time, and the offset of published time.
+        # Position in bag time, and the offset of the published time
         self._now_ns = playback.start_ns
         self._ahead_ns = 0
         self._shifts: dict[int, Shift | None] = {}
@@ -109,27 +109,27 @@ class Player:
         self._messages: Iterator[BagMessage] = iter(())
         self._next: BagMessage | None = None
         self._sending = False
-        # Whether there is nothing to play, so that looping would never end.
+        # Whether there is nothing to play, so that looping would never end
         self._empty = False
-        # The message, or end, for which a long wait was reported.
+        # The message, or end, for which a long wait was reported
         self._awaited_ns: int | None = None
         self._worker = Worker("replay", self._work)
 
     # For any thread
 
     def start(self, *, ended: Callable[[], None] = lambda: None) -> None:
-        """Start the thread; `ended` is called from it when everything is played, or it ends for another reason."""
+        """Start the thread. `ended` is called from it after the last message, or when it ends for another reason."""
         self._worker.start(ended)
 
     def stop(self) -> None:
-        """End after the current message, and wait. The error that ended it, if any, is raised."""
+        """Stop after the current message, and wait. Raises the error that ended the thread, if any."""
         self._worker.end()
         self._worker.join()
 
     def call(self, function: Callable[[], T]) -> T:
         """Run a function between two messages and return its result, like Loop.call.
 
-        Raises Refused after the end, and for a call by the target while it is sent to.
+        Raises Refused after the end, and for calls by the target while it is being sent to.
         """
         if self._sending and self._worker.is_current:
             raise Refused("the playback target cannot do this while it is sent to; call from another thread")
@@ -140,7 +140,7 @@ class Player:
         return self._worker.submit(function)
 
     def end(self) -> None:
-        """End as if everything were played: the last messages may still arrive."""
+        """End as if everything had been played. The last messages may still arrive."""
         self.call(self._end)
 
     def pause(self) -> None:
@@ -156,11 +156,11 @@ class Player:
         self.call(lambda: self._resume() if self.paused else self._pause())
 
     def step(self) -> None:
-        """Send the next message, or those of the next `step_ns`. Raises Refused while it runs and at the end."""
+        """Send the next message, or those of the next `step_ns`. Raises Refused while running and at the end."""
         self.call(self._step)
 
     def seek(self, position_ns: int) -> None:
-        """Go to a position; stays running or paused. Raises Refused outside of the range that is played."""
+        """Seek to a position, staying running or paused. Raises Refused outside of the played range."""
         self.call(lambda: self._seek(position_ns))
 
     def set_rate(self, rate: float) -> None:
@@ -186,10 +186,10 @@ class Player:
         return f"{state} at {self.position_ns / 1e9:.9g} s"
 
     def pace(self) -> Pace:
-        """Return how well it keeps up with the wall clock."""
+        """Return how well playback keeps up with the wall clock."""
         return self._pacer.pace()
 
-    # In the thread
+    # In the player's thread
 
     def _work(self) -> None:
         while not self.stopping and not self._target.ready():
@@ -201,7 +201,7 @@ class Player:
             self._turn()
 
     def _turn(self) -> None:
-        """Process what is due: messages, the time, the end; otherwise wait for whatever is first."""
+        """Process what is due (messages, the time, the end), or wait for the next event."""
         self._publish_time()
         if self.paused:
             self._worker.serve(STANDING_CLOCK_S)
@@ -220,7 +220,7 @@ class Player:
         self._worker.serve()
 
     def _play(self, until_ns: int | None, limit: int = BURST) -> None:
-        """Send the messages up to a time (just the next one if None), at most `limit` of them."""
+        """Send the messages up to a time (only the next one for None), at most `limit` of them."""
         message, messages, sends, ahead_ns = self._next, self._messages, self._target.sends, self._ahead_ns
         self._sending = True
         try:
@@ -254,7 +254,7 @@ class Player:
         self._worker.end()
 
     def _await_delivery(self) -> None:
-        """Wait until the last messages have arrived, or a call is requested."""
+        """Wait until the last messages have arrived or a call is requested."""
         deadline = time.monotonic() + DELIVERY_TIMEOUT_S
         while not self.stopping and not self._worker.requests and not self._target.delivered():
             if time.monotonic() > deadline:
@@ -262,7 +262,7 @@ class Player:
                 break
 
     def _cue(self, time_ns: int) -> None:
-        """Go to a time: send latched messages at once, the others from there on, after a gap if needed."""
+        """Go to a time: send latched messages at once and the others from there on, after a gap if needed."""
         published_ns = self._now_ns + self._ahead_ns
         gap_ns = GAP_NS if self.began and time_ns <= self._now_ns else 0
         if self._continuous:
@@ -344,7 +344,7 @@ class Player:
         elif self._pacer.free:
             self._publish_clock(self._now_ns if self._next is None else self._next.time_ns)
         else:
-            # Not ahead of what is yet to be sent: after a long delay the next message sets time back.
+            # Not ahead of messages that are still to be sent: after a long delay, the next message sets the time back.
             next_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
             self._publish_clock(min(self._pacer.now_ns(), next_ns))
 
@@ -354,7 +354,7 @@ class Player:
             return False
         period = STANDING_CLOCK_S if self.paused else self._clock_period_s
         assert period is not None
-        # On a grid, unless it is late by more than a period.
+        # On a regular grid, unless it is late by more than a period
         self._next_clock = max(self._next_clock + period, now)
         return True
 
@@ -363,7 +363,7 @@ class Player:
             self._target.clock(time_ns + self._ahead_ns)
 
     def _moved(self, message: BagMessage) -> bytes:
-        """Return a message with its stamps shifted; unchanged, with one warning, if they cannot be located."""
+        """Shift the stamps of a message. If they cannot be located, return it unchanged and warn once."""
         topic = self.playback.bag.topics[message.topic]
         try:
             if message.topic not in self._shifts:
@@ -379,7 +379,7 @@ class Player:
             return message.data
 
     def _report_wait(self, due_ns: int) -> None:
-        """Report a gap in the bag, such as between messages that were recorded by different clocks."""
+        """Report a gap in the bag, for example between messages recorded by different clocks."""
         self._awaited_ns = due_ns
         begin, end = ((time_ns - self.playback.bag.start_ns) / 1e9 for time_ns in (self._now_ns, due_ns))
         self._target.warn(

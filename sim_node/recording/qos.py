@@ -1,4 +1,4 @@
-"""Quality of service in bags: offered_qos_profiles from Humble to Kilted, and what a replay offers."""
+"""Quality of service in bags: offered_qos_profiles from Humble to Kilted, and the QoS that a replay offers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sim_node.messages.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, 
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.yaml_text import loaded
 
-# Maximum length of the profiles of a topic, and of their number: some hundred publishers.
+# Maximum length of a topic's profiles, and their maximum number: some hundred publishers.
 MAX_TEXT, MAX_PROFILES = 65_536, 1000
-# Name of metadata records in our MCAP files: the publishers of topics, if they are others than a channel states.
+# Name of metadata records in our MCAP files with publishers of topics that differ from those in a channel.
 OFFERED = "sim_node/offered_qos_profiles"
-# rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
+# See rmw/types.h. Other values leave the policy to the system; rosbag2 then plays with the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
 _DURABILITY = {1: "transient_local", 2: "volatile"}
@@ -30,13 +30,13 @@ def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
 
 
 def is_readable(text: object) -> bool:
-    """Return whether a text contains profiles, or nothing: others are not passed to slower parsers."""
+    """Return whether a text contains profiles, or nothing. Other text is not passed to slower parsers."""
     return text == "" or (isinstance(text, str) and _in_text(text) is not None)
 
 
 @lru_cache(maxsize=64)
 def _in_text(text: str) -> tuple[Qos, ...] | None:
-    """Return the profiles in a text. Cached: the topics of a bag have few texts, and a hostile one takes seconds."""
+    """Parse profiles. Cached, since the topics of a bag have few distinct texts, and a hostile one takes seconds."""
     if len(text) > MAX_TEXT:
         return None
     try:
@@ -75,7 +75,7 @@ def _word(given: Any, words: Mapping[int, str], default: str) -> str:
 
 
 def _duration(given: Any) -> int:
-    """Return nanoseconds. Zero means unspecified in rmw; middlewares have several values for infinite."""
+    """Convert to nanoseconds. Zero means unspecified in rmw; middlewares use several values for infinite."""
     if not isinstance(given, dict):
         return INFINITE_NS
     seconds, nanoseconds = given.get("sec", 0), given.get("nsec", 0)
@@ -87,14 +87,14 @@ def _duration(given: Any) -> int:
 
 # Profiles by the last part of a topic's name, for bags without them.
 DEFAULTS = {"tf": TF, "tf_static": TF_STATIC, "clock": CLOCK, "robot_description": LATCHED}
-# Depth for readers that fall behind. History does not take part in matching.
+# Depth for slow readers. History does not affect matching.
 DEPTH = 1000
-# Depth of latched topics for which the bag has none; rosbag2 leaves it out.
+# Depth of latched topics if the bag does not contain it; rosbag2 leaves it out.
 LATCHED_DEPTH = 10
 
 
 def all_profiles(one: tuple[Qos, ...], other: tuple[Qos, ...]) -> tuple[Qos, ...]:
-    """Return the profiles of both; of equal ones, as many as the longer list has: each is of another publisher."""
+    """Merge profiles. Equal ones occur as often as in the list with more of them: each is a separate publisher."""
     if not other or one == other:
         return one
     more = Counter(other) - Counter(one)
@@ -102,10 +102,10 @@ def all_profiles(one: tuple[Qos, ...], other: tuple[Qos, ...]) -> tuple[Qos, ...
 
 
 def offer(topic: BagTopic) -> Qos:
-    """Return the strictest combination of what the topic's publishers offered: each of their subscribers still matches.
+    """Return the strictest combination of what a topic's publishers offered, which still matches all subscribers.
 
-    Reliability, durability, deadline and liveliness are the strictest. The depth of latched topics is the sum of their
-    publishers', since each of them kept its own messages.
+    Reliability, durability, deadline and liveliness are the strictest. The depth of latched topics is the sum over
+    publishers, since each of them kept its own messages.
     """
     recorded = topic.qos or (DEFAULTS.get(topic.name.rpartition("/")[2], Qos()),)
     latched = any(qos.latched for qos in recorded)
@@ -127,5 +127,5 @@ def _latched_depth(recorded: tuple[Qos, ...]) -> int:
 
 
 def _given(duration_ns: int) -> int:
-    """Return a duration; zero means none in rmw."""
+    """Return a duration. Zero means none in rmw."""
     return duration_ns if duration_ns > 0 else INFINITE_NS

@@ -24,11 +24,11 @@ from sim_node.world import World
 
 
 class RecentBatches:
-    """Keeps batches for a while, and the latched messages before them.
+    """Keeps recent batches for snapshots, and the latched messages before them.
 
     Args:
-        topics: The topics of the bag, which count from 1.
-        duration_ns: Bag time that is kept.
+        topics: The topics of the bag, numbered from 1.
+        duration_ns: Bag time to keep.
     """
 
     def __init__(self, topics: Sequence[RecordedTopic], duration_ns: int) -> None:
@@ -37,7 +37,7 @@ class RecentBatches:
         self._latched = LatchedMessages(topics)
 
     def keep(self, batch: WriteBatch) -> None:
-        """Keep a batch and drop those that are too old, except for latched messages."""
+        """Add a batch and drop batches that are too old, except for latched messages."""
         batches = self._batches
         went_back = bool(batches) and batch.time_ns < batches[-1].time_ns
         while batches and (went_back or batches[0].time_ns < batch.time_ns - self._duration_ns):
@@ -46,11 +46,11 @@ class RecentBatches:
             batches.append(batch)
 
     def end_topics(self, numbers: Sequence[int]) -> None:
-        """End topics: what they latched is dropped."""
+        """End topics and drop their latched messages."""
         self._latched.end(numbers)
 
     def write(self, writer: BagWriter) -> int:
-        """Write all of them to a file of its own, and drop them.
+        """Write all batches to a separate file, and drop them.
 
         Args:
             writer: The bag.
@@ -59,7 +59,7 @@ class RecentBatches:
             The number of messages.
 
         Raises:
-            BagFull, BagError, OSError: As `BagWriter.write` does.
+            BagFull, BagError, OSError: As in `BagWriter.write`.
         """
         if not self._batches:
             return 0
@@ -76,9 +76,9 @@ class RecentBatches:
         return writer.count - before
 
 
-# Maximum number of bytes waiting for the disk.
+# Maximum number of bytes waiting for the disk
 MAX_WAITING = 64 * 1024 * 1024
-# Maximum bag time that may be lost if the process dies, ns.
+# Maximum bag time that may be lost if the process dies, ns
 MAX_BEHIND_NS = 1_000_000_000
 
 
@@ -93,22 +93,22 @@ def _among(names: Collection[str]) -> str:
 class Recorder:
     """Records the messages of its topics: `open`, then messages and `commit`s, then `close`.
 
-    Messages and commits come from one thread; the messages before a commit form a batch.
+    Messages and commits come from one thread. The messages before a commit form a batch.
 
     Args:
         folder: The new folder of the bag.
         settings: How to record.
         attached: Files to store in the bag.
         custom: Custom data for metadata.yaml.
-        warn: Called from any thread with the reason why a recording stopped, once when messages are dropped, and for
-            each pattern of the settings that no topic matches.
+        warn: Called from any thread with the reason why a recording stopped, once if messages are dropped, and for each
+            pattern of the settings without a matching topic.
         resolve: Makes topic names absolute.
-        patient: Whether commits wait for a slow disk, so that all but the last second is always with the operating
-            system; otherwise batches are dropped and counted when too many bytes wait.
+        patient: Whether commits wait for a slow disk, so that at most the last second is not yet with the operating
+            system. Otherwise, batches are dropped and counted when too many bytes are waiting.
 
     Attributes:
-        kept: After `close`, how many messages a reader finds in the bag.
-        dropped: How many messages were dropped.
+        kept: After `close`, the number of messages that a reader finds in the bag.
+        dropped: Number of dropped messages.
     """
 
     def __init__(
@@ -130,10 +130,10 @@ class Recorder:
         self._warn, self._resolve, self._patient = warn, resolve, patient
         self._topics = self._writer.topics
         self._numbers = TopicNumbers(self._topics)
-        # Names of all topics, recorded or not; and what was reported of patterns without a match.
+        # Names of all topics, recorded or not, and the patterns that were reported as unmatched.
         self._seen: set[str] = set()
         self._reported: set[tuple[str, str]] = set()
-        # For the next batch: topics that have ended, and the world that has changed.
+        # For the next batch: ended topics, and a changed world.
         self._ending: list[int] = []
         self._changed_world: World | None = None
         self._changes = WorldChanges()
@@ -142,21 +142,21 @@ class Recorder:
         self._waiting: deque[WriteBatch | Callable[[], None]] = deque()
         self._waiting_bytes = 0
         self._closing = False
-        # Elapsed time: by commits, up to the last message, and up to what the operating system has.
+        # Elapsed time: of commits, of the last message, and of what the operating system has.
         self._last_ns: int | None = None
         self._progress_ns = 0
         self._sent_ns: int | None = None
         self._safe_ns: int | None = None
         self._stopped = ""
         self._fault: Exception | None = None
-        # In snapshot mode.
+        # For snapshot mode
         self._recent = RecentBatches(self._topics, self.settings.snapshot_ns)
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
 
     def advertise(
         self, topic: Topic, definition: MessageDefinition | None = None, offered: tuple[Qos, ...] | None = None
     ) -> Send:
-        """Return a function that records messages of a topic, or discards them if settings exclude it.
+        """Return a function that records messages of a topic, or drops them if the settings exclude it.
 
         Advertising a topic again, with the same type, adds a publisher.
 
@@ -166,11 +166,11 @@ class Recorder:
             offered: QoS of all its publishers, if there are others.
 
         Returns:
-            Records one message: its time (ns) and its CDR.
+            A function that records one message, given its time (ns) and CDR.
 
         Raises:
             UnknownMessageType: The definition of the type is not known.
-            ValueError: The topic has another type already.
+            ValueError: The topic already has another type.
         """
         name = self._resolve(topic.name)
         self._seen.add(name)
@@ -182,7 +182,7 @@ class Recorder:
         def send(time_ns: int, data: bytes) -> None:
             self._pending.append((number, time_ns, data))
 
-        if self._patient:  # a run: its ticks go back as a whole
+        if self._patient:  # a run, whose ticks go back as a whole
             return send
         newest_ns = -1
 
@@ -196,7 +196,7 @@ class Recorder:
         return send_forward
 
     def see(self, name: str) -> None:
-        """Note a topic that may never be advertised: a pattern that it matches is not misspelt.
+        """Note a topic that may never be advertised, so that a pattern that matches it is not reported.
 
         Args:
             name: Absolute name.
@@ -204,12 +204,12 @@ class Recorder:
         self._seen.add(name)
 
     def refuse_unmatched(self) -> None:
-        """Refuse to begin a bag without what was asked for, once the topics of a run are known.
+        """Reject settings that cannot be satisfied, once the topics of a run are known.
 
-        A pattern with wildcards may match topics that come later if another topic is recorded: it gives a warning.
+        A pattern with wildcards may match later topics. If another topic is recorded, it only causes a warning.
 
         Raises:
-            BagError: A name in `topics` is not that of a topic, or no topic at all is recorded.
+            BagError: A name in `topics` is not a topic, or no topic at all is recorded.
         """
         settings, seen = self.settings, sorted(self._seen)
         missing = unmatched(settings.topics, seen)
@@ -224,7 +224,7 @@ class Recorder:
         self.report_unmatched()
 
     def report_unmatched(self) -> None:
-        """Warn of each pattern of the settings that has matched no topic so far, once."""
+        """Warn about each pattern of the settings that has matched no topic so far, once."""
         seen = sorted(self._seen)  # a copy: other threads may advertise topics meanwhile
         for what, patterns in (
             ("recording: no topic matches", unmatched(self.settings.topics, seen)),
@@ -236,7 +236,7 @@ class Recorder:
                     self._warn(f"{what} {_shown_near(pattern, seen)}")
 
     def withdraw(self, topic: Topic) -> None:
-        """End a publisher of a topic. Later files do not begin with its latched messages.
+        """End a publisher of a topic. Its latched messages are not repeated in later files.
 
         Args:
             topic: The topic, as it was advertised.
@@ -252,13 +252,13 @@ class Recorder:
             topic: The topic.
 
         Returns:
-            That it has another type in the bag already; None otherwise.
+            An error if it already has another type in the bag; None otherwise.
         """
         reason = self._numbers.refuses(self._resolve(topic.name), topic.type)
         return reason and f"the recording cannot follow: {reason}"
 
     def change(self, world: World) -> None:
-        """Store the world of a run that has changed, with the time of the next batch.
+        """Store the changed world of a run, with the time of the next batch.
 
         Args:
             world: The assembled world.
@@ -266,7 +266,7 @@ class Recorder:
         self._changed_world = world
 
     def _end_batch(self) -> None:
-        """End the batch after a clock was set back: later messages go into another batch, and thus another file."""
+        """End the batch after a clock was set back. Later messages go into another batch, and thus another file."""
         if self._pending:
             with suppress(RecordingStopped):  # raised again by the next commit
                 self.commit(max(time_ns for _, time_ns, _ in self._pending))
@@ -318,7 +318,7 @@ class Recorder:
                 self._changed.wait_for(lambda: self._keeps_up() or bool(self._stopped))
 
     def _note_changes(self, time_ns: int) -> None:
-        """Let the thread store a changed world, and end topics, before the batch that follows."""
+        """Schedule storing a changed world and ending topics before the next batch."""
         if self._changed_world is not None:
             self._waiting.append(partial(self._store, self._changed_world, time_ns))
             self._changed_world = None
@@ -327,7 +327,7 @@ class Recorder:
             self._ending = []
 
     def snapshot(self) -> int:
-        """Write the messages that are kept in memory. May be called from any thread.
+        """Write the messages kept in memory. May be called from any thread.
 
         Returns:
             The number of messages.
@@ -359,7 +359,7 @@ class Recorder:
         return written
 
     def close(self) -> None:
-        """Write what is pending, complete the bag, and report patterns without a match.
+        """Write pending messages, complete the bag, and report unmatched patterns.
 
         Raises:
             RecordingStopped: A reader finds fewer messages in the bag than were written, or a pattern of `topics` has
@@ -382,7 +382,7 @@ class Recorder:
             raise RecordingStopped(lacking)
 
     def _count_kept(self) -> None:
-        """Count by reading the bag: writes may fail late, and files may have been deleted."""
+        """Count messages by reading the bag, because writes may fail late, and files may have been deleted."""
         self.kept, why = kept_in(self.folder)
         if self.kept < self._writer.count:
             lost = f"{self.folder}: {self.kept} of {self._writer.count} messages are in the bag"
@@ -397,7 +397,7 @@ class Recorder:
             return True
         return self._safe_ns is not None and self._progress_ns - self._safe_ns <= MAX_BEHIND_NS
 
-    # In the thread
+    # In the writer thread
 
     def _store(self, world: World, time_ns: int) -> None:
         if self._stopped:
@@ -445,7 +445,7 @@ class Recorder:
             self._end(str(error), self._writer.close)
         except OSError as error:
             self._end(f"{self.folder}: {error.strerror}", self._writer.abandon)
-        except Exception as fault:  # internal errors: a run that waits for this thread must continue
+        except Exception as fault:  # internal errors, so that a run waiting for this thread continues
             self._fault = fault
             self._end(f"{self.folder}: {fault!r}", self._writer.abandon)
 

@@ -1,4 +1,4 @@
-"""The ticks of a run as batches of a recording."""
+"""Record the ticks of a run as batches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sim_node.world import FrameTable, World
 
 
 class RecordingSink:
-    """Opens a recording with a run, commits each tick, and closes it: the last of the sinks that send to it.
+    """Opens a recording with a run, commits each tick, and closes it. It must be the last sink of the recording.
 
     Args:
         recorder: The recording.
-        recorded: The assembled world that the recording has already; None for the first one that is opened.
+        recorded: The assembled world that the recording already contains; None for the first one that is opened.
     """
 
     def __init__(self, recorder: Recorder, recorded: World | None = None) -> None:
@@ -20,13 +20,13 @@ class RecordingSink:
         self._is_open = False
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Create the bag, or store the world that has changed.
+        """Create the bag, or store the changed world.
 
         Raises:
-            BagError: The bag cannot be created, or would not have the topics that its settings name.
+            BagError: The bag cannot be created, or would lack topics that its settings name.
         """
         if not self._is_open:
-            # All other sinks are open: the topics are known, unless the world changes.
+            # All other sinks are open, so the topics are known, unless the world changes.
             self._recorder.refuse_unmatched()
             self._recorder.open()
             self._is_open = True
@@ -36,7 +36,7 @@ class RecordingSink:
         self._recorded = world
 
     def write(self, snapshot: Snapshot) -> None:
-        """Commit the tick. Raises RecordingStopped if the run is to end with its recording."""
+        """Commit the tick. Raises RecordingStopped if the run should end with its recording."""
         self._recorder.commit(snapshot.time_ns)
 
     def close(self) -> None:

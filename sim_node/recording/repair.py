@@ -27,16 +27,16 @@ from sim_node.recording.qos import OFFERED, all_profiles, profiles
 # Called with the number of messages written so far.
 Progress = Callable[[int], object]
 _PROGRESS_EVERY = 1000
-# Decompresses a message of a topic and time; None if it is broken.
+# Decompresses a message, given its topic and time; returns None if it is broken.
 Plain = Callable[[str, int, bytes], "bytes | None"]
-# What the bag states of each topic: by name and type, the same in all files.
+# Information about each topic, by name and type, the same for all files.
 _Topics = dict[tuple[str, str], TopicInformation]
 _COMPRESSIONS = {b"zstd": CompressionType.ZSTD, b"lz4": CompressionType.LZ4}
 
 
 @dataclass
 class Repaired:
-    """The result. damage: of the source, one line each; counts: messages kept, by topic; attachments: number kept."""
+    """The result. damage: of the source, one line each; counts: kept messages by topic; attachments: number kept."""
 
     folder: Path
     damage: list[str] = field(default_factory=list)
@@ -45,22 +45,22 @@ class Repaired:
 
 
 def repair(source: Path, folder: Path, progress: Progress = lambda count: None, max_bytes: int = MAX_BYTES) -> Repaired:
-    """Write what `source` still contains to a new `folder`, as an MCAP bag; the source is not changed.
+    """Write the recoverable content of `source` to a new `folder`, as an MCAP bag. The source is not changed.
 
-    Channels, schemas, sequence numbers, both times of each message, attachments, metadata records and the order of the
+    Channels, schemas, sequence numbers, both times of each message, attachments, metadata records and the file order
     file are preserved.
 
     Args:
         source: The damaged bag.
         folder: The new folder.
         progress: Called with the number of messages written so far.
-        max_bytes: Limit of a chunk in memory, as for open_bag.
+        max_bytes: Limit of a chunk in memory, as in open_bag.
 
     Returns:
         What was recovered.
 
     Raises:
-        BagError: Nothing can be read, or the folder exists; then nothing is left behind.
+        BagError: Nothing can be read, or the folder exists. Nothing is left behind.
     """
     if folder.exists():
         raise BagError(f"{folder}: exists and is not overwritten; give another folder with -o")
@@ -101,7 +101,7 @@ def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes
 
 
 class _File:
-    """One file being written."""
+    """A file being written."""
 
     def __init__(self, name: str, topics: _Topics, done: Repaired, progress: Progress) -> None:
         self.name = name
@@ -109,13 +109,13 @@ class _File:
         self.counts: Counter[TopicInformation] = Counter()
         self.start_ns, self.end_ns = 2**63 - 1, 0
         self._topics = topics
-        # By name, schema and encoding of a topic; and its publishers in this file.
+        # By name, schema and encoding of a topic; and the topics' publishers in this file.
         self._channels: dict[tuple[str, int, str], int] = {}
         self._offered: dict[str, tuple[Qos, ...]] = {}
         self._done, self._progress = done, progress
 
     def copy_records(self, bag: McapBag, topics: Sequence[BagTopic], stream: BinaryIO, plain: Plain) -> None:
-        """Copy all records of an MCAP file, messages in file order. topics: those of the whole bag."""
+        """Copy all records of an MCAP file, messages in file order. topics: topics of the whole bag."""
         layout = bag.layout
         writer = Writer(stream, compression=_compression(bag))
         writer.start(layout.profile or "ros2")
@@ -185,9 +185,9 @@ class _File:
     def _channel(
         self, writer: Writer, about: TopicInformation, encoding: str, schema: int, metadata: Mapping[str, str]
     ) -> tuple[int, TopicInformation]:
-        """Return the channel of a topic, and what the bag states of it: what its first channel did.
+        """Return the channel of a topic, and its topic information, which comes from its first channel.
 
-        Other channels of a topic become one with it if they differ in nothing but their publishers.
+        Other channels of the topic are merged with it if they only differ in their publishers.
         """
         stated = self._topics.setdefault((about.name, about.type), about)
         self._offered[about.name] = all_profiles(self._offered.get(about.name, stated.qos), about.qos)
@@ -198,7 +198,7 @@ class _File:
         return self._channels[key], stated
 
     def _note_offers(self, writer: Writer) -> None:
-        """Note the publishers that the channels do not state."""
+        """Note the publishers that are not in the channels."""
         stated = {name: topic.qos for (name, _), topic in self._topics.items()}
         further = {name: qos_text(offered) for name, offered in self._offered.items() if offered != stated[name]}
         if further:

@@ -16,7 +16,7 @@ from sim_node.recording.bag import Bag, BagError, BagMessage, no_topic
 from sim_node.recording.decoding import Decoder, decoded, steps, value_at
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Returns the messages of these topics in a time range.
+# Returns the messages of topics in a time range.
 Read = Callable[[Collection[str]], Iterable[BagMessage]]
 
 
@@ -33,7 +33,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Series:
-    """times_s: (N,) times of recording, s; values: (N,)."""
+    """times_s: recording times (N,), s; values: (N,)."""
 
     signal: Signal
     times_s: FloatArray
@@ -41,9 +41,9 @@ class Series:
 
 
 def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
-    """Return the signals for texts like /imu/data.angular_velocity.x; * and ? in topics match any.
+    """Parse signals such as /imu/data.angular_velocity.x; * and ? in topics are wildcards.
 
-    Raises BagError for an unknown topic, naming the nearest.
+    Raises BagError for an unknown topic, with the nearest name.
     """
     names = [topic.name for topic in bag.topics]
     found: list[Signal] = []
@@ -59,7 +59,7 @@ def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
 
 
 def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unreadable) -> list[Series]:
-    """Return one series per signal. unreadable: counts the messages that are skipped.
+    """Return one series per signal. unreadable: counts skipped messages.
 
     Raises BagError for fields that do not exist or are not numbers.
     """
@@ -92,8 +92,8 @@ def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unre
 def thinned(times_s: FloatArray, values: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
     """Return at most about `limit` of the samples (N,): first, minimum, maximum and last of each interval.
 
-    A line through them covers the same pixels as one through all samples, as long as an interval is at most one pixel
-    wide (Jugel and others, M4: a visualization-oriented time series data aggregation, VLDB 2014). Gaps (NaN) are kept.
+    A line through them covers the same pixels as one through all samples if an interval is at most one pixel wide
+    (Jugel and others, M4: a visualization-oriented time series data aggregation, VLDB 2014). Gaps (NaN) are kept.
     """
     count = len(values)
     if count <= limit:
@@ -102,7 +102,7 @@ def thinned(times_s: FloatArray, values: FloatArray, limit: int) -> tuple[FloatA
     starts = bounds[:-1]
     lengths = np.diff(bounds)
     stretch = np.repeat(np.arange(len(starts)), lengths)
-    # Sorted by value within each interval; NaN is last, so the maximum is the last number.
+    # Sorted by value within each interval. NaN comes last, so the maximum is the last number.
     order = np.lexsort((values, stretch))
     numbers = np.add.reduceat(~np.isnan(values), starts)
     least = order[starts]
@@ -112,12 +112,12 @@ def thinned(times_s: FloatArray, values: FloatArray, limit: int) -> tuple[FloatA
     return times_s[kept], values[kept]
 
 
-# Samples of a line: about four per pixel.
+# Maximum number of samples of a line, about four per pixel.
 _MAX_SAMPLES = 8000
 _SIZE_INCHES = (11.0, 3.0)
 _DOTS_PER_INCH = 110
 
-# Units of the fields of REP 103 messages (SI), by the end of their paths; the first that fits.
+# Units of fields in REP 103 messages (SI), by path suffix. The first match is used.
 _UNITS = (
     (r"(linear_acceleration|accel\.linear)\.[xyz]", "m/s²"),
     (r"(angular_acceleration|accel\.angular)\.[xyz]", "rad/s²"),
@@ -141,7 +141,7 @@ _UNITS = (
 
 
 def unit(signal: Signal) -> str:
-    """Return the unit of a field by its name; empty if it is not known."""
+    """Return the unit of a field, from its name; empty if unknown."""
     return next((name for pattern, name in _UNITS if re.search(rf"(^|\.){pattern}$", signal.field)), "")
 
 

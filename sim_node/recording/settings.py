@@ -13,14 +13,14 @@ WHEN_FULL = ("go_on", "end")
 # A name starts with a slash and has letters, digits and underscores; globs also have * ? [ ] ! -.
 _TOPICS = re.compile(r"[/*?\[][\w/*?!\[\]-]*", re.ASCII)
 _WILD = re.compile(r"[*?\[]")
-# Disk space that a recording leaves free for other programs.
+# Disk space that a recording leaves free for other programs
 SPARE_BYTES = 256 * 1024 * 1024
 # A smaller bag could hold little more than its metadata.
 MIN_BYTES = 100_000
 
 
 class SettingsFault(Exception):
-    """Invalid settings; the message names the setting. A user error."""
+    """Invalid settings. The message names the setting. A user error."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class RecordingSettings:
         topics: Patterns of the topics to record; empty for all. A pattern is a name, a glob (/drone/*) or, after `re:`,
             a regular expression; it must match the whole name.
         exclude: Patterns of topics to leave out.
-        compression: Of chunks: none, lz4 or zstd.
+        compression: Compression of chunks: none, lz4 or zstd.
         split_bytes: Size above which a new file is started; 0 for never.
         split_ns: Time after which a new file is started; 0 for never.
-        snapshot_ns: Time kept in memory, and written on request; 0 writes everything.
+        snapshot_ns: Time kept in memory and written on request; 0 writes everything.
         max_bytes: Maximum size of the bag; 0 for no limit.
         spare_bytes: Disk space kept free.
         when_full: Whether the run continues without its recording, or ends.
-        durable: Whether each chunk is synced to disk, instead of each file when it is closed.
+        durable: Whether to sync each chunk to disk, instead of each file when it is closed.
 
     Raises:
         SettingsFault: A setting is invalid.
@@ -98,7 +98,7 @@ def _nanoseconds(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
-# The options of users: the setting of each, and how it is read.
+# User options: the setting of each, and how it is parsed.
 OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "topics": ("topics", _words),
     "exclude": ("exclude", _words),
@@ -114,7 +114,7 @@ OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def from_options(options: Mapping[str, Any]) -> RecordingSettings:
-    """Return settings from user options: times in seconds, sizes in MB, topics in one text separated by spaces.
+    """Return settings from user options: times in seconds, sizes in MB, topics in one string separated by spaces.
 
     Options that are missing or None keep the defaults. Raises SettingsFault.
     """
@@ -123,10 +123,10 @@ def from_options(options: Mapping[str, Any]) -> RecordingSettings:
 
 
 def unmatched(patterns: Collection[str], names: Collection[str]) -> list[str]:
-    """Return the patterns that match none of the names, in their order.
+    """Return the patterns that match none of the names, in order.
 
     Args:
-        patterns: `topics` or `exclude` of Settings. Topics that `exclude` leaves out count for those of `topics`.
+        patterns: `topics` or `exclude` of Settings. For `topics`, excluded topics also count as matches.
         names: Absolute names of topics.
 
     Returns:

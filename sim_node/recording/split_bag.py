@@ -1,4 +1,4 @@
-"""The files of one bag, read as one: few of them are open at a time, however many there are."""
+"""The files of one bag, read as one. Only a few of them are open at a time."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 # Maximum number of skipped messages listed one by one.
 _MAX_REPORTED = 100
-# Files that stay open between two uses. Those that are being read stay open, too.
+# Maximum number of files that stay open between uses, in addition to those being read.
 MAX_OPEN = 32
 # Raises BrokenContent.
 Decompress = Callable[[bytes], bytes]
-# Opens a file; what is to be closed with it goes to the stack. Raises BagError.
+# Opens a file, and registers on the stack what must be closed with it. Raises BagError.
 OpenFile = Callable[[ExitStack], Bag]
 
 
 class _File(NamedTuple):
-    """What is known of a file while it is closed. places: its topics, as indices of the bag's topics."""
+    """Information about a closed file. places: its topics, as indices of the bag's topics."""
 
     open: OpenFile
     start_ns: int
@@ -44,17 +44,17 @@ class _File(NamedTuple):
 
 
 class SplitBag:
-    """The files of a bag in the order of time; where some overlap, their messages are merged.
+    """The files of a bag in time order. Messages of overlapping files are merged.
 
     Args:
         files: Open the files.
-        metadata: Completes what the files do not contain.
+        metadata: Provides what the files lack.
         decompress: Applied to each message's bytes.
         damage: Damage found while opening.
-        max_bytes: Bytes that overlapping files may hold at once.
+        max_bytes: Maximum bytes that overlapping files may hold at once.
 
     Attributes:
-        verified: Whether all messages were read when the files were opened: their damage is known.
+        verified: Whether all messages were read when the files were opened, so that all damage is known.
 
     Raises:
         BagError: A file cannot be read.
@@ -77,7 +77,7 @@ class SplitBag:
         self._in_use: Counter[OpenFile] = Counter()
         topics: dict[TopicKey, BagTopic] = {}
         found: list[tuple[OpenFile, tuple[int, int, int, int], tuple[TopicKey, ...]]] = []
-        # The same for most files.
+        # Shared by most files
         known: dict[tuple[TopicKey, ...], tuple[TopicKey, ...]] = {}
         try:
             for open_file in files:
@@ -112,7 +112,7 @@ class SplitBag:
         return list(self._damage)
 
     def files(self) -> Iterator[Bag]:
-        """Yield each file, open until the next one is asked for."""
+        """Yield each file, which stays open until the next one is requested."""
         for file in self._files:
             with self._opened(file.open) as bag:
                 yield bag
@@ -120,7 +120,7 @@ class SplitBag:
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """Yield messages in the order of time; a file is read when its first message is due.
+        """Yield messages in time order. A file is read when its first message is due.
 
         Args:
             topics: Names of topics; None for all.
@@ -131,7 +131,7 @@ class SplitBag:
             Each message, as CDR.
 
         Raises:
-            TypeError: `topics` is a single name, whose letters would be taken for names.
+            TypeError: `topics` is a single string, whose letters would be taken for names.
         """
         if isinstance(topics, str):
             raise TypeError(f"messages() needs a list of topics; read({topics!r}) decodes the messages of one")
@@ -154,9 +154,9 @@ class SplitBag:
         return merged(sources, 2 * self._max_bytes, lambda: self.note(UNORDERED.format("files")))
 
     def read(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> Iterator[DecodedMessage]:
-        """Decode the messages of a topic, in the order of time, by the definition in the bag.
+        """Decode the messages of a topic, in time order, using the definition in the bag.
 
-        Messages whose bytes are not of their type are skipped, with a line in `damage`.
+        Messages with invalid bytes are skipped, with a line in `damage`.
 
         Args:
             topic: Its name.
@@ -167,7 +167,7 @@ class SplitBag:
             An iterator of times and messages.
 
         Raises:
-            BagError: There is no such topic, or the bag has no definition of its type.
+            BagError: The topic does not exist, or the bag has no definition of its type.
         """
         decoders = {row: Decoder(each) for row, each in enumerate(self.topics) if each.name == topic}
         if not decoders:
@@ -192,16 +192,16 @@ class SplitBag:
             stop_ns: Time before which to stop; None for the end.
 
         Returns:
-            `time_ns`, the times of recording (N,), and each field under its path, such as angular_velocity.x: numbers
-            (N,), arrays of a fixed length K of numbers (N, K), and else N objects: texts, arrays of any length, lists.
+            `time_ns`, the recording times (N,), and each field by its path, such as angular_velocity.x: numbers (N,),
+            fixed-length numeric arrays (N, K), or else N objects: strings, arrays of any length, lists.
 
         Raises:
-            BagError: There is no such topic, or it has several types, or the bag has no definition.
+            BagError: The topic does not exist or has several types, or the bag has no definition.
         """
         return message_fields.columns(self, topic, self.read(topic, start_ns, stop_ns))
 
     def frame(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> polars.DataFrame:
-        """Read a topic into a DataFrame of polars, with the columns of `export --parquet`.
+        """Read a topic into a polars DataFrame, with the same columns as `export --parquet`.
 
         Args:
             topic: Its name.
@@ -209,15 +209,15 @@ class SplitBag:
             stop_ns: Time before which to stop; None for the end.
 
         Returns:
-            A row for each message: `time_ns`, and each field under its path.
+            A row for each message: `time_ns`, and each field by its path.
 
         Raises:
-            BagError: As `columns`, or polars is not installed.
+            BagError: As in `columns`, or polars is not installed.
         """
         return message_fields.frame(self, topic, self.read(topic, start_ns, stop_ns))
 
     def attachments(self) -> Iterator[BagAttachment]:
-        """Yield those of all files, without duplicates."""
+        """Yield the attachments of all files, without duplicates."""
         seen: set[tuple[str, str, int, bytes]] = set()
         for file in self.files():
             for attachment in file.attachments():
@@ -239,7 +239,7 @@ class SplitBag:
 
     @contextmanager
     def _opened(self, open_file: OpenFile) -> Iterator[Bag]:
-        """Yield a file that stays open as long as it is used, and then until others need its place."""
+        """Yield a file that stays open while it is used, and afterwards until its place is needed."""
         if open_file not in self._open:
             with ExitStack() as owned:
                 self._open[open_file] = open_file(owned), owned.pop_all()
@@ -271,11 +271,11 @@ class SplitBag:
                     yield BagMessage(places[topic], time_ns, plain)
 
     def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
-        """Decompress a message of a bag whose messages are compressed one by one.
+        """Decompress a message of a bag with individually compressed messages.
 
         Args:
             topic: Name of its topic, for `damage`.
-            time_ns: When it was recorded, for `damage`.
+            time_ns: Its recording time, for `damage`.
             data: Its bytes in the file.
 
         Returns:

@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
     from rosbags.rosbag2 import Reader
 
-# Suffixes of SQLite's logs of a database that is being written.
+# Suffixes of SQLite's logs for a database being written.
 _LOGS = ("-wal", "-journal")
-# Errors of reading a damaged database: one of SQLite may quote bytes that are not text.
+# Errors when reading a damaged database. An SQLite message may quote bytes that are not text.
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _SMALL_TABLES = ("schema", "metadata", "message_definitions")
 
 
 def unfinished(path: Path) -> bool:
-    """Return whether a log beside the file contains data that is not in it yet."""
+    """Return whether a log beside the file contains data that the file lacks."""
     logs = (path.with_name(path.name + suffix) for suffix in _LOGS)
     return any(log.is_file() and log.stat().st_size for log in logs)
 
 
 def lenient(text: bytes) -> str:
-    """Decode text of a database, which need not be UTF-8."""
+    """Decode text from a database, which may not be valid UTF-8."""
     return text.decode(errors="replace")
 
 
 def check_tables(path: Path, database: sqlite3.Connection) -> None:
-    """Refuse a database with computed tables: a query in a file can run forever.
+    """Reject a database with computed tables, since a query stored in a file could run forever.
 
     Raises BagError for views, virtual tables and generated columns; sqlite3.DatabaseError for a damaged file.
     """
@@ -66,7 +66,7 @@ def unreadable_profiles(database: sqlite3.Connection) -> list[Any]:
 
 
 def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
-    """Copy all readable rows to a new file in `folder`; return it, and the damage.
+    """Copy all readable rows to a new file in `folder`. Return it, and the damage.
 
     Raises BagError if not even the topics can be read.
     """
@@ -110,12 +110,12 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
 
 
 def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
-    """Return how many message ids are missing between the first and the last."""
+    """Copy messages. Return the number of message ids missing between the first and the last."""
     target.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)")
     (last,) = source.execute("SELECT max(id) FROM messages").fetchone()
     copied = 0
     first = next_id = 0
-    # Skip further and further after a damaged page until a row can be read.
+    # After a damaged page, skip in growing steps until a row can be read.
     step = 1
     while next_id <= (last or 0):
         for row in _readable(source, next_id):
@@ -129,9 +129,9 @@ def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> in
 
 
 def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """Yield rows from an id on, up to the first that cannot be read.
+    """Yield rows from an id on, up to the first unreadable one.
 
-    That is also one whose id is not beyond those before it: pages that lead to earlier ones would be read for ever.
+    This includes rows with ids that do not increase: pages that lead back to earlier ones would be read forever.
     """
     with suppress(*UNREADABLE):
         for row in source.execute(
@@ -147,10 +147,10 @@ _SIGNATURE = b"SQLite format 3\0"
 
 
 class SqliteBag:
-    """Reads messages in the order of time; topics of one name and type are merged.
+    """Reads messages in time order. Topics with the same name and type are merged.
 
-    A file that was not closed or has damaged pages is read from a copy of what can be read, which is deleted on
-    closing. Only whole messages can be compressed; they are decompressed elsewhere.
+    A file that was not closed or has damaged pages is read from a copy of its readable content, which is deleted on
+    closing. Only individual messages can be compressed; they are decompressed elsewhere.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -218,10 +218,10 @@ class SqliteBag:
                 yielded += 1
             return
         except Exception as error:
-            # apsw has a class for each of SQLite's error codes. Text in place of bytes need not be UTF-8.
+            # apsw has a class for each SQLite error code. Text in place of bytes may not be valid UTF-8.
             if not type(error).__module__.startswith("apsw") and not isinstance(error, UnicodeDecodeError):
                 raise
-        # The index of times was damaged, which opening does not check.
+        # The index of times was damaged, which is not checked on opening.
         self._reader.close()
         self._reader = self._rescued()
         yield from islice(self._read(names, start_ns, stop_ns), yielded, None)
@@ -230,7 +230,7 @@ class SqliteBag:
         wanted = [one for one in self._reader.connections if one.topic in names]
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
-            # A column of SQLite may contain values of any type.
+            # An SQLite column may contain values of any type.
             if isinstance(data, bytes) and isinstance(time_ns, int) and time_ns >= 0:
                 yield BagMessage(places[connection.id], time_ns, data)
             else:
@@ -272,7 +272,7 @@ def _topic(connection: Connection) -> BagTopic:
 
 
 def _fields(profile: Any) -> dict[str, Any]:
-    """Return a profile that rosbags has parsed, as metadata has it."""
+    """Convert a profile parsed by rosbags to the form used in metadata."""
     fields: dict[str, Any] = {}
     for key, value in profile._asdict().items():
         fields[key] = value.name if isinstance(value, Enum) else value._asdict() if hasattr(value, "_asdict") else value

@@ -1,4 +1,4 @@
-"""Stamps inside serialised messages: located by the message's definition and shifted in place."""
+"""Stamps inside serialized messages: located by the message definition and shifted in place."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sim_node.spatial.geometry.arrays import IntArray
 TIME = "builtin_interfaces/msg/Time"
 MAX_LAYOUTS = 64
 
-# A type's fields in order, as rosbags parses them: (name, (node type, what of)).
+# A type's fields in order, as parsed by rosbags: (name, (node type, details)).
 Fields = list[tuple[str, Any]]
-# Returns a message with its stamps shifted by so many nanoseconds, with or without those that are zero. Raises
+# Returns a message with its stamps shifted by a number of nanoseconds, including or excluding zero stamps. Raises
 # ValueError for bytes that are not of the type.
 Shift = Callable[[bytes, int, bool], bytes]
 
@@ -34,11 +34,11 @@ class NoDefinition(Exception):
 def shift_of(kind: str, definition: str) -> Shift | None:
     """Return a function that shifts the stamps of a type (package/msg/Name); None if it has no stamps.
 
-    Stamps are all fields of type builtin_interfaces/Time, wherever they are. Raises NoDefinition.
+    All fields of type builtin_interfaces/Time count as stamps, at any depth. Raises NoDefinition.
 
     Args:
         kind: The type.
-        definition: ros2msg text or IDL with all that it refers to; if empty, only ROS 2's standard types are known.
+        definition: ros2msg text or IDL with all types that it refers to; if empty, only standard ROS 2 types are known.
     """
     types = _types(kind, definition)
     if not _holds_stamps(normalize_msgtype(kind), types):
@@ -48,9 +48,10 @@ def shift_of(kind: str, definition: str) -> Shift | None:
 
 
 def value_counter(kind: str, types: Mapping[str, Fields]) -> Callable[[bytes, int], None]:
-    """Return a function that raises TooManyValues if a message has more numbers, texts and arrays than a number.
+    """Return a function that raises TooManyValues if a message has more than a number of numbers, strings and arrays.
 
-    It takes no more memory for large messages. An array of numbers counts once. It raises ValueError for bytes that are
+    A numeric array counts once. Large messages take no more memory. The function raises ValueError for bytes that are
+    not of the type. Raises NoDefinition.
     not of the type. Raises NoDefinition.
     """
     steps = _steps(normalize_msgtype(kind), types, whole=True)
@@ -65,7 +66,7 @@ def value_counter(kind: str, types: Mapping[str, Fields]) -> Callable[[bytes, in
 
 
 def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
-    """Shift the only stamp, which comes first: that of a Header or a Clock."""
+    """Shift the only stamp, at the beginning: that of a Header or a Clock."""
     stamp_ns = first_stamp(data)
     if not (stamp_ns or zeros):
         return data
@@ -76,8 +77,8 @@ def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
 class _Shifter:
     """Shifts stamps anywhere in a message.
 
-    Positions depend only on the lengths of strings and sequences: messages that agree in these have their stamps at the
-    same positions, which are computed once and then shifted by numpy.
+    Positions depend only on the lengths of strings and sequences. For messages with the same lengths, they are computed
+    once, and the stamps are then shifted by numpy.
     """
 
     def __init__(self, steps: list[_Step]) -> None:
@@ -151,16 +152,16 @@ class _Walk:
         return found
 
 
-# Walks over one item.
+# Walks over one item
 _Step = Callable[[_Walk], None]
 
 
 class TooManyValues(Exception):
-    """A message has more numbers, texts and arrays than are allowed."""
+    """A message has too many numbers, strings and arrays."""
 
 
 class _CountedWalk(_Walk):
-    """A walk that ends with TooManyValues."""
+    """A walk that raises TooManyValues."""
 
     left = 0
 
@@ -182,7 +183,7 @@ def _text(walk: _Walk) -> None:
 
 
 def _numbers(size: int, count: int | None) -> _Step:
-    """Return a step over consecutive numbers of one size; as many as a sequence's length if count is None."""
+    """Return a step over consecutive numbers of one size; if count is None, their number is a sequence's length."""
 
     def step(walk: _Walk) -> None:
         found = walk.length() if count is None else count
@@ -231,7 +232,7 @@ def _steps(kind: str, types: Mapping[str, Fields], whole: bool = False) -> list[
             steps.append(_numbers(_SIZES[element[1][0]], count))
         else:
             steps.append(_many(_element(element, types, True), count))
-    # rosidl gives a message without fields one byte.
+    # rosidl serializes a message without fields as one byte.
     return steps or [_numbers(1, 1)]
 
 

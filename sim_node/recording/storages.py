@@ -1,4 +1,4 @@
-"""The shipped storages: registered without their libraries, which commands for worlds do not need."""
+"""The shipped storages, registered without importing their libraries, which commands for worlds do not need."""
 
 from __future__ import annotations
 

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from sim_node.spatial.tree import TransformTree
 
 TYPE = "tf2_msgs/msg/TFMessage"
-# Seconds of transforms kept: how long a lookup waits for slow frames.
+# Seconds of transforms to keep: how long a lookup waits for slow frames.
 _KEPT_S = 30.0
-# Later stamps are wall clock times (2001-09-09); times given by users then count from the first stamp.
+# Later stamps are wall clock times (2001-09-09). Times given by users then count from the first stamp.
 WALL_CLOCK_NS = 10**18
 _GIVEN_UP_NS = round(_KEPT_S / 2 * 1e9)
 
-# Returns the messages of these topics in the order of time.
+# Returns the messages of topics in time order.
 Read = Callable[[Collection[str]], Iterable[BagMessage]]
 
 
 class Found(NamedTuple):
-    """A result. stamp_ns: the time; pose: (7,) of source in target, or why there is none."""
+    """A lookup result. stamp_ns: the time; pose: pose (7,) of source in target, or the reason why there is none."""
 
     stamp_ns: int
     pose: FloatArray | TransformError
@@ -38,13 +38,13 @@ class BagTransforms:
 
     Args:
         bag: The bag.
-        read: Returns the messages of topics in the order of time.
+        read: Returns the messages of topics in time order.
 
     Attributes:
         first_ns: Stamp of the first moving transform; without any, the time of the first message.
         newest_ns: Latest stamp so far; without any, the time of the last message.
-        refused: Transforms that the tree refused.
-        is_read: Whether the end was reached.
+        refused: Transforms rejected by the tree.
+        is_read: Whether the end has been reached.
 
     Raises:
         BagError: The bag has no transforms.
@@ -74,7 +74,7 @@ class BagTransforms:
             until_ns: Last stamp; None for the end of the bag.
 
         Returns:
-            The tree with the transforms up to that time; of moving frames the last half minute is kept.
+            The tree with the transforms up to that time. For moving frames, the last half minute is kept.
         """
         for message in self._messages():
             if until_ns is not None and _stamp(self._reader, message) > until_ns:
@@ -83,12 +83,12 @@ class BagTransforms:
         return self.tree
 
     def lookups(self, target: str, source: str, stamps: Iterator[int]) -> Iterator[Found]:
-        """Yield the pose of source in target at each stamp, as soon as transforms on both sides of it are read.
+        """Yield the pose of source in target at each stamp, once transforms on both sides of it have been read.
 
         Args:
             target: The frame to express the pose in.
-            source: The frame whose pose is sought.
-            stamps: Times in ns, ascending.
+            source: The frame whose pose is looked up.
+            stamps: Ascending times, ns.
 
         Yields:
             The result at each stamp.
@@ -98,21 +98,20 @@ class BagTransforms:
     def poses(self, pairs: Sequence[tuple[str, str]], stamps: Iterator[int]) -> Iterator[FloatArray]:
         """Yield the poses of frames in their parents at each stamp.
 
-        Poses are interpolated between transforms before and after a stamp; after the last one they are held; before the
-        first one they are NaN.
+        Poses are interpolated between transforms, held constant after the last one, and NaN before the first one.
 
         Args:
             pairs: Parent and child of each frame.
-            stamps: Times in ns, ascending.
+            stamps: Ascending times, ns.
 
         Yields:
-            (F, 7) [x y z qx qy qz qw], m, at each stamp.
+            Poses (F, 7) [x y z qx qy qz qw], m, at each stamp.
         """
         for stamp in self._readable(pairs, stamps):
             yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
 
     def _readable(self, pairs: Sequence[tuple[str, str]], stamps: Iterator[int]) -> Iterator[int]:
-        """Yield each stamp as soon as the tree has all pairs on both sides of it, or has them no more by then."""
+        """Yield each stamp once the tree has transforms of all pairs on both sides of it, or no longer has them."""
         stamp, waiting = next(stamps, None), list(pairs)
         for message in self._messages():
             self._store(message, static=False)
@@ -167,16 +166,16 @@ class BagTransforms:
 
 
 def moving_topics(bag: Bag) -> list[str]:
-    """Return the topics with transforms of moving frames in a bag."""
+    """Return the topics of a bag that contain transforms of moving frames."""
     return [topic.name for topic in bag.topics if topic.type == TYPE and not topic.name.endswith("tf_static")]
 
 
 def first_stamp(bag: Bag, from_ns: int | None = None) -> int | None:
-    """Return the first stamp, ns, of moving frames.
+    """Return the first stamp of moving frames, ns.
 
     Args:
         bag: The bag.
-        from_ns: The time of the bag from which on it was recorded; None for its start.
+        from_ns: Earliest recording time, in bag time; None for the start of the bag.
 
     Returns:
         The stamp; None if there is none.
@@ -187,7 +186,7 @@ def first_stamp(bag: Bag, from_ns: int | None = None) -> int | None:
 
 
 def _stamp(reader: TfMessageReader, message: BagMessage) -> int:
-    """Return the first stamp in a message, -1 if it has none."""
+    """Return the first stamp in a message; -1 if it has none."""
     try:
         stamps = reader.read(message.data).stamps_ns
     except ValueError:

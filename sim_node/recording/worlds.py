@@ -1,4 +1,4 @@
-"""The world in a bag: store the run's world, and load it again."""
+"""The world in a bag: store a run's world, and load it again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sim_node.world.writers.yaml import to_yaml
 # Packages whose versions affect the result of a run.
 PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "jax", "jaxlib", "mcap", "zstandard", "lz4")
 RUN = "run.json"
-# Larger files of a world (meshes, clouds) are left out; only name and hash are stored.
+# Larger files of a world (meshes, clouds) are left out; only their name and hash are stored.
 MAX_BYTES = 16 * 1024 * 1024
 _TEXTS = {
     ".yaml": "application/yaml",
@@ -42,7 +42,7 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class Attached:
-    """A file stored in a bag: in its first file, or in every file."""
+    """A file stored in a bag: in its first file only, or in every file."""
 
     name: str
     media_type: str
@@ -59,7 +59,7 @@ def library() -> str:
 def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached, ...]:
     """Return run.json (world, seed, versions, files with their SHA-256), and the world's files below world/.
 
-    A world that was not read from a file is written as YAML: pass it as it was before assembly. If it cannot be
+    A world that was not read from a file is written as YAML, so pass it as it was before assembly. If it cannot be
     written, run.json gives the reason under `unwritten`, and a WorldWarning is issued.
     """
     unwritten: tuple[str, ...] = ()
@@ -74,12 +74,12 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
 
 
 def run_attachments(name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any]) -> tuple[Attached, ...]:
-    """Return run.json and files.
+    """Return run.json and the files to attach.
 
     Args:
-        name: The world.
-        contents: The files that made it, by path. Those larger than MAX_BYTES are left out.
-        facts: More of run.json.
+        name: Name of the world.
+        contents: The files that define it, by path. Files larger than MAX_BYTES are left out.
+        facts: Additional entries of run.json.
     """
     run = {
         "world": name,
@@ -98,7 +98,7 @@ def custom_data(world: World, seed: int) -> dict[str, str]:
 
 
 def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
-    """Return a world made in Python as a YAML file with the files that it refers to; or why that is impossible.
+    """Return a world made in Python as a YAML file with the files that it refers to, or why that is impossible.
 
     Referenced files keep their folder structure, so that the files of a model still find each other.
     """
@@ -125,14 +125,14 @@ def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
 
 
 def is_secret(path: Path, world: World) -> bool:
-    """Return whether a file to which a world refers is a key: it is referred to, and never recorded."""
+    """Return whether a file that a world refers to is a key, which must never be recorded."""
     return any(each.signing_key.resolve() == path for _, each in autopiloted(world) if each.signing_key)
 
 
 def files_below(files: tuple[Path, ...]) -> list[tuple[str, Path]]:
-    """Return files, the first one first, each by its path below the folder of the first, or by its name alone.
+    """Return files, the first one first, each with its path relative to the first one's folder, or with its name.
 
-    What was fetched goes by its name, by which it is found beside a world.
+    Fetched files use their name, by which they are found beside a world.
     """
     named: dict[str, Path] = {}
     root, cache = files[0].resolve().parent, cache_folder().resolve()
@@ -158,14 +158,14 @@ def _version(package: str) -> str:
         return "unknown"
 
 
-# Prefix of a world's files; the loaded one is first.
+# Prefix of a world's files; the main file comes first.
 _FOLDER = "world/"
 
 
 def first_world(bag: Bag, folder: Path) -> World | None:
     """Write the files of a bag's first world to a folder, read them, and assemble it; None for a bag without one.
 
-    A world in Python is not loaded, because it would run. Raises WorldError if they no longer make a world.
+    A world in Python is not loaded, because that would execute it. Raises WorldError if the files are invalid.
     """
     first: Path | None = None
     seed: int | None = None
@@ -182,7 +182,7 @@ def first_world(bag: Bag, folder: Path) -> World | None:
 
 
 def unpacked(attachment: BagAttachment, folder: Path, below: str) -> Path:
-    """Write an attachment to its file. Raises WorldError if it is invalid or not below a folder of this folder."""
+    """Write an attachment to its file. Raises WorldError if it is invalid or outside of the subfolder `below`."""
     path = Path(os.path.normpath(folder / attachment.name))
     if not path.is_relative_to(folder / below) or path == folder / below:
         raise _fault(attachment.name, f"is not a file below {below}")
@@ -195,7 +195,7 @@ def unpacked(attachment: BagAttachment, folder: Path, below: str) -> Path:
 
 
 def _seed(data: bytes) -> int | None:
-    """Return the seed that a run's ranges were drawn with; None if they were not drawn. Raises WorldError."""
+    """Return the seed of a run's randomised values; None if there are none. Raises WorldError."""
     try:
         run = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -19,7 +19,7 @@ from sim_node.recording.metadata import BagInformation, FileInformation, TopicIn
 from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.worlds import Attached, library
 
-# Approximate memory overhead of a message.
+# Approximate memory overhead of a message, bytes.
 _OVERHEAD = 120
 
 
@@ -29,7 +29,7 @@ class WriteBatch(NamedTuple):
     Attributes:
         time_ns: Time of the commit.
         entries: The messages.
-        progress_ns: Elapsed time by then, without resets.
+        progress_ns: Elapsed time up to then, not counting resets.
         size: Approximate memory use, bytes.
     """
 
@@ -46,22 +46,23 @@ def size_of(entries: list[Entry]) -> int:
 
 # Bag time after which everything is flushed, ns.
 FLUSH_NS = 500_000_000
-# Size of metadata.yaml: per topic, per file.
+# Size of metadata.yaml per topic and per file, bytes.
 _METADATA_BYTES = 1500
-# Maximum file overhead of a message.
+# Maximum file overhead of a message, bytes.
 _ENTRY_BYTES = 50
 
 
 class BagFull(Exception):
-    """The bag has reached its size limit; the message gives the reason."""
+    """The bag has reached its size limit. The message gives the reason."""
 
 
 class BagWriter:
-    """Writes one bag in batches of one instant each; `topics` count from 1.
+    """Writes a bag in batches, each of a single instant. `topics` are numbered from 1.
 
-    Topics may be added and replaced at any time, from any thread; their names and types stay. A batch earlier than the
-    last one starts a new file, as settings may too; each file starts with the latched messages so far. `compression` is
-    one of McapFile's, by default that of the settings. Raises BagError if the folder exists or cannot be created.
+    Topics may be added and replaced at any time, from any thread; their names and types are fixed. A batch earlier than
+    the previous one starts a new file, as settings may also do. Each file starts with the latched messages so far.
+    `compression` is one of McapFile's; by default that of the settings. Raises BagError if the folder exists or cannot
+    be created.
     """
 
     def __init__(
@@ -78,17 +79,17 @@ class BagWriter:
         self._settings = settings
         self._compression = compression or settings.compression
         self._attached = attached
-        # Later ones, with their time (ns), that wait for a file of the bag.
+        # Later attachments, with their time (ns), waiting for a file of the bag
         self._waiting: list[tuple[Attached, int]] = []
         self._custom = custom or {}
         self._latched = LatchedMessages(self.topics)
         self._done: list[FileInformation] = []
         self._done_bytes = 0
-        # Files that metadata.yaml names.
+        # Number of files in metadata.yaml
         self._listed = 0
-        # Of each topic, with the publishers that it had first: the same in all files, and in metadata.yaml.
+        # Information about each topic with its initial publishers, the same in all files and in metadata.yaml
         self._stated: list[TopicInformation] = []
-        # Messages by the number of their topic.
+        # Number of messages by topic number
         self._totals: Counter[int] = Counter()
         self._file: McapFile | None = None
         self._channels: RecordingChannels | None = None
@@ -112,7 +113,7 @@ class BagWriter:
         self._write_metadata()
 
     def write(self, time_ns: int, entries: list[Entry]) -> bool:
-        """Write one batch, and start a new file or flush if due. Return whether the operating system has everything.
+        """Write a batch, and start a new file or flush if due. Return whether the operating system has all data.
 
         Raises BagFull, BagError, OSError.
         """
@@ -143,14 +144,14 @@ class BagWriter:
             self._put(entries)
 
     def attach(self, attached: Sequence[Attached], time_ns: int) -> None:
-        """Store further files in the bag.
+        """Store additional files in the bag.
 
         Args:
             attached: The files.
             time_ns: Their time, ns.
 
         Raises:
-            BagFull: There is no room for them.
+            BagFull: There is not enough room.
             OSError: The disk failed.
         """
         self._waiting += [(each, time_ns) for each in attached]
@@ -158,13 +159,13 @@ class BagWriter:
             self._attach_waiting(self._file)
 
     def end_topics(self, numbers: Sequence[int]) -> None:
-        """End topics: their latched messages are not repeated in later files."""
+        """End topics, whose latched messages are then not repeated in later files."""
         self._latched.end(numbers)
 
     def write_chunk(self, records: MessageRecords) -> None:
-        """Write messages of topics with one publisher as one chunk, which the operating system has at once.
+        """Write messages of topics with one publisher as one chunk, passed to the operating system at once.
 
-        Their channels are the numbers of the topics. Times may go back. Raises BagFull, OSError.
+        Their channels are the topic numbers. Times may go back. Raises BagFull, OSError.
         """
         if self._file is None:
             self._begin(int(records.times[0]), [])
@@ -174,7 +175,7 @@ class BagWriter:
         self._check_disk()
 
     def discard(self) -> None:
-        """Delete all files of the bag. What is written next begins it anew. Raises OSError."""
+        """Delete all files of the bag. The next write starts it again. Raises OSError."""
         if self._file is not None:
             self._file.abandon()
             self._file.path.unlink()
@@ -193,14 +194,14 @@ class BagWriter:
             self._note_file()
 
     def close(self) -> None:
-        """Complete the bag, which has a file even without messages."""
+        """Complete the bag, which then has at least one file."""
         if self._file is None and not self._done:
             self._begin(0, [])
         self.split()
         self._write_metadata()
 
     def abandon(self) -> None:
-        """End the bag after a disk error: as much of it as fits."""
+        """End the bag after a disk error, writing as much as fits."""
         file, self._file = self._file, None
         if file is None:
             return
@@ -226,7 +227,7 @@ class BagWriter:
         self._attach_waiting(file)
         self._declare(self._channels)
         self._note_file()
-        # A reader of the file gets the latched messages before any other.
+        # A reader of the file receives the latched messages before any others.
         rest = sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)
         self._put([*self._latched.entries(start_ns), *rest])
 
@@ -262,7 +263,7 @@ class BagWriter:
             self._stated.append(about)
 
     def _fitting(self, file: McapFile, entries: list[Entry]) -> list[Entry]:
-        """Return the first messages that fit."""
+        """Return the leading messages that fit."""
         room = self._room(file)
         for place, (_, _, data) in enumerate(entries):
             room -= len(data) + _ENTRY_BYTES
@@ -271,7 +272,7 @@ class BagWriter:
         return entries
 
     def _room(self, file: McapFile) -> int:
-        """Return the bytes that the bag may still have, without its end."""
+        """Return the bytes that the bag may still take, excluding its end."""
         descriptions = _METADATA_BYTES * (len(self.topics) + len(self._done) + 1)
         return self._settings.max_bytes - (self._done_bytes + file.size + file.closing_bytes + 2 * descriptions)
 
@@ -291,7 +292,7 @@ class BagWriter:
         self._totals.update(file.counts)
 
     def _note_file(self) -> None:
-        """Write metadata.yaml if it lacks more than a small part of the files: all of it is written each time."""
+        """Write metadata.yaml if it lacks more than a small fraction of the files, since it is fully rewritten."""
         if len(self._done) + 1 >= self._listed + max(self._listed // 32, 1):
             self._write_metadata()
 
@@ -302,13 +303,13 @@ class BagWriter:
         metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))
 
     def _topics_with(self, counts: Mapping[int, int]) -> list[tuple[TopicInformation, int]]:
-        """Return an entry for each topic. Readers list a topic once for each entry."""
+        """Return one entry per topic, because readers list a topic once per entry."""
         self._state_topics()
         return [(about, counts.get(number, 0)) for number, about in enumerate(self._stated, 1)]
 
 
 def refuse_existing(folder: Path) -> None:
-    """Raise BagError if the folder exists."""
+    """Raise BagError if the folder already exists."""
     if folder.exists() or folder.is_symlink():
         raise BagError(f"{folder}: exists; a recording needs a new folder")
 

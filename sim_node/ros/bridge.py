@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 # How often messages are committed to a recording.
 COMMIT_S = 0.1
-# While callbacks run, the bridge's thread waits at most this long for the interpreter each time that it has read a
-# datagram. Python's own 5 ms add up to 30 ms in a turn of the loop.
+# Maximum time that the bridge's thread waits for the interpreter after each datagram while callbacks run. Python's
+# default of 5 ms would add up to 30 ms per cycle of the loop.
 SWITCH_S = 0.0005
 
 
@@ -49,7 +49,7 @@ class BridgeNode(LoopNode):
 
     Args:
         parameters: Overrides of the parameters in sim_node.ros.bridge_parameters.SPECS.
-        beside: Its name if the arguments of the command line, such as the node's name, belong to another node.
+        beside: The node's name if the command-line arguments, such as a node name, belong to another node.
         keys: Files with the signing keys of individual links, by URL, instead of the parameter signing_key.
 
     Raises:
@@ -86,14 +86,14 @@ class BridgeNode(LoopNode):
             graph_ns=self._graph_ns,
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
-        # Not in the loop, which must never wait for a disk.
+        # Not in the loop, which must never wait for disk access.
         prepare()
         load_type_support(message_class(type) for type in (TF.type, *(topic.type for topic in TOPICS.values())))
         load_type_support(SERVICE_TYPES)
         self._dialects: list[DialectVehicles] = [
             dialect(name)(self, self.bridge, self.naming) for name in self._names if name != ENU
         ]
-        # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.
+        # The first line that rclpy logs looks up the files of all modules, which takes 0.4 s. inspect caches them.
         inspect.getmodule(inspect.currentframe())
         graph = LatePublishers(self)
         recorder = recorder_of(self, values) if values["record"] else None
@@ -104,17 +104,17 @@ class BridgeNode(LoopNode):
         self._tf_parent = values["tf_parent"]
         self._topics: dict[int, VehiclePublishers] = {}
         self._tf: dict[int, VehicleTf] = {}
-        # Services and subscriptions are created in the executor's thread, which may be waiting on the others; so are
-        # publishers, for the loop must not be silent meanwhile.
+        # Services and subscriptions are created in the executor's thread, which may be waiting on the existing ones. So
+        # are publishers, because creating them would delay the loop.
         self._orders = Orders(self)
         self._setpoints: list[VehicleSetpoints] = []
         self._missions: list[VehicleMissions] = []
         self._diagnostics = BridgeDiagnostics(self, self.bridge)
 
-    # Called by the bridge, in its own thread
+    # Called by the bridge, in its thread
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
-        """Order topics and frames of a vehicle, and its services, which the executor's thread creates.
+        """Schedule the creation of a vehicle's topics, frames and services in the executor's thread.
 
         Args:
             vehicle: The vehicle.
@@ -143,7 +143,7 @@ class BridgeNode(LoopNode):
         self._topics[system].send(topic, data)
 
     def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
-        """Publish a frame that is fixed to a vehicle's.
+        """Publish a frame that is fixed to a vehicle's frame.
 
         Args:
             system: The vehicle's system id.
@@ -177,11 +177,11 @@ class BridgeNode(LoopNode):
     def _clock_ns(self) -> int:
         return int(self.get_clock().now().nanoseconds)
 
-    # In the executor's thread
+    # Called in the executor's thread
 
     def _serve(self, vehicle: Vehicle) -> None:
         name = self.naming.name(vehicle.system)
-        # Not in the loop: rclpy takes milliseconds to find out which line logs.
+        # Not in the loop, because rclpy takes milliseconds to find the line that logs.
         self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
         commands = VehicleCommandServices(self, self.bridge, vehicle, name, self._graph_ns)
         for names in self._dialects:
@@ -194,7 +194,7 @@ class BridgeNode(LoopNode):
 
 
 class _Thread:
-    """Runs a bridge, and its recording if there is one, in a thread."""
+    """Runs a bridge, and its recording if any, in a thread."""
 
     def __init__(self, bridge: Bridge, recorder: Recorder | None) -> None:
         self._bridge, self._recorder = bridge, recorder
@@ -203,15 +203,15 @@ class _Thread:
         self._failure: Exception | None = None
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Start the thread. `ended` is called at the end of a log or if the bridge fails."""
+        """Start the thread. `ended` is called at the end of a log, or if the bridge fails."""
         self._ended = ended
         sys.setswitchinterval(SWITCH_S)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread. Raises the exception that made it fail."""
+        """Stop the thread. Raises the exception that made it fail, if any."""
         if self._thread.is_alive():
-            self._ended = lambda: None  # it does not end by itself
+            self._ended = lambda: None  # a requested stop does not count as ending by itself
             self._bridge.stop()
             self._thread.join()
         if self._failure is not None:

@@ -1,4 +1,4 @@
-"""Bridges in the process of a simulation: topics of the built-in autopilots without a separate node."""
+"""Bridges in the simulation's process: topics of built-in autopilots without a separate program."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ FIRST_PORT = 14540
 
 
 def bridges_for(world: World, prefix: str, *, use_sim_time: bool, name: str = "bridge") -> tuple[BridgeNode, ...]:
-    """Return a bridge node for all vehicles of a world with a built-in autopilot; none if there are none.
+    """Return a bridge node for all vehicles of a world that have a built-in autopilot; none if there are none.
 
-    Topics are below the vehicles' names. Frames are those of the world, which the simulation publishes. prefix: goes
-    before the names of frames. name: of the node.
+    Topics are below the vehicles' names. Frames are those of the world, which the simulation publishes. prefix: prefix
+    of frame names. name: name of the node.
     """
     flown = flown_by_builtin(world)
     if not flown:
         return ()
-    # Imported here, so that worlds without autopilots run without pymavlink.
+    # Imported here so that worlds without autopilots run without pymavlink.
     from sim_node.ros.bridge import BridgeNode
 
     names = {instance + 1: name for instance, name in flown.items() if is_namespace(name)}
@@ -46,33 +46,33 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool, name: str = "b
         "sensor_namespace": BESIDE_SIMULATION,
         "tf_parent": "none",
         "use_sim_time": use_sim_time,
-        # Recording arguments of the process are for the simulation.
+        # The process's recording arguments are for the simulation.
         "record": "",
     }
     return (BridgeNode(parameters, beside=name, keys=keys_of(world)),)
 
 
 class LaterBridges(Sink):
-    """A sink that bridges the vehicles which changes of the world add, each by a node of its own.
+    """A sink that bridges vehicles added by changes of the world, each with its own node.
 
-    The first bridge, of `bridges_for`, ends when all of its vehicles are gone.
+    The initial bridge, from `bridges_for`, is stopped when all of its vehicles are gone.
 
     Args:
-        node: The simulation, beside which they run.
-        prefix: Goes before the names of frames.
-        use_sim_time: Whether their clock is that of the simulation.
+        node: The simulation node that the bridges run beside.
+        prefix: Prefix of frame names.
+        use_sim_time: Whether the bridges use simulation time.
     """
 
     def __init__(self, node: LoopNode, prefix: str, *, use_sim_time: bool) -> None:
         self._node, self._prefix, self._use_sim_time = node, prefix, use_sim_time
         self._orders = Orders(node)
-        # The instances of the vehicles that are bridged, with their names: all of them, and those of the first bridge.
+        # Instances and names of the bridged vehicles: all of them, and those of the initial bridge.
         self._flown: set[tuple[int, str]] | None = None
         self._first: set[tuple[int, str]] = set()
         self._running: dict[tuple[int, str], BridgeNode] = {}
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Begin to bridge what has been added, and end the bridges of what has been removed."""
+        """Bridge vehicles that have been added, and stop the bridges of vehicles that have been removed."""
         was, now = self._flown, set(flown_by_builtin(world).items())
         self._flown = now
         if was is None:
@@ -81,12 +81,12 @@ class LaterBridges(Sink):
             self._orders.add(lambda: self._change(world, now - was, was - now))
 
     def stop(self) -> None:
-        """Stop their threads."""
+        """Stop the bridges' threads."""
         for bridge in self._running.values():
             bridge.loop.stop()
 
     def _change(self, world: World, added: Collection[tuple[int, str]], removed: Collection[tuple[int, str]]) -> None:
-        """Run in the executor's thread."""
+        """Apply a change. Called in the executor's thread."""
         executor = self._node.executor
         assert executor is not None, "it calls this"
         ended: list[LoopNode] = [self._running.pop(each) for each in self._running.keys() & removed]
@@ -124,7 +124,7 @@ def parameters_beside(world: World) -> tuple[str, ...]:
 
 
 def keys_of(world: World) -> dict[str, Path]:
-    """Return the signing keys of the built-in autopilots that have one, by the bridge's URL for them."""
+    """Return the signing keys of built-in autopilots, by the URL that the bridge uses for each."""
     return {
         _url(autopilot.instance): autopilot.signing_key
         for _, autopilot in autopiloted(world)

@@ -1,4 +1,4 @@
-"""The state of links and vehicles, on /diagnostics once a second."""
+"""Status of links and vehicles, published on /diagnostics once per second."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sim_node.mavlink.translation.health import reports
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.ros.statuses import ERROR, OK, WARN, Status, publish_statuses
 
-# Fraction of the messages of the last second whose loss is a warning.
+# Fraction of lost messages in the last second above which the status is a warning.
 MAX_LOSS = 0.02
 
 
 class BridgeDiagnostics:
-    """Publishes a status of each link, each vehicle, and each report of its health."""
+    """Publishes the status of each link, of each vehicle, and of each of its health reports."""
 
     def __init__(self, node: Node, bridge: Bridge) -> None:
         self._clock, self._bridge = node.get_clock(), bridge

@@ -1,4 +1,4 @@
-"""The bridge node's parameters, and the objects result from them: connections, a log to play, names, limits."""
+"""The bridge node's parameters, and the objects created from them: connections, log playback, names, limits."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ DEVIATIONS = ("orientation_stdev", "angular_velocity_stdev", "linear_acceleratio
 
 
 def names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names under which vehicles are published. Raises ParameterFault for an unknown one."""
+    """Return the naming schemes under which vehicles are published. Raises ParameterFault for an unknown one."""
     words = tuple(dict.fromkeys(word.strip() for word in values["names"].split(",") if word.strip()))
     for word in words:
         if word not in NAMES:
@@ -106,7 +106,7 @@ def names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Naming:
-    """The names of vehicles and their frames, from the parameters."""
+    """Names of vehicles and their frames, from the parameters."""
 
     vehicle: str
     map: str
@@ -121,13 +121,13 @@ class Naming:
         return self.special.get(system) or self.vehicle.replace("{id}", str(system))
 
     def dialect_namespace(self, dialect: str, system: int) -> str:
-        """Return the namespace of a vehicle under names of DIALECTS; empty for none."""
-        if (found := self.dialects[dialect]) == "auto":  # as PX4's simulation has it: none, px4_1, px4_2
+        """Return the namespace of a vehicle in a naming scheme of DIALECTS; empty for none."""
+        if (found := self.dialects[dialect]) == "auto":  # as in PX4's simulation: none, px4_1, px4_2
             return f"{dialect}_{system - 1}" if system > 1 else ""
         return found.replace("{id}", str(system)).replace("{name}", self.name(system))
 
     def dialect_frames(self, dialect: str, system: int) -> FrameNames:
-        """Return the frames of a vehicle by these names: base_link and odom, or uas1/base_link and uas1/odom."""
+        """Return the frames of a vehicle in a naming scheme: base_link and odom, or uas1/base_link and uas1/odom."""
         before, slash, _ = self.dialect_namespace(dialect, system).rpartition("/")
         return FrameNames(self.frames(system).map, f"{before}{slash}odom", f"{before}{slash}base_link")
 
@@ -143,7 +143,7 @@ _NAMES = ("vehicle_name", "map_frame", "odom_frame", "base_frame", "sensor_names
 
 
 def naming(values: Mapping[str, Any]) -> Naming:
-    """Make the names from the parameters. Raises ParameterFault for invalid ones."""
+    """Create the names from the parameters. Raises ParameterFault if one is invalid."""
     special = _special(values["vehicle_names"])
     vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
     dialects = {word: values[f"{word}_namespace"].strip("/") for word in DIALECTS}
@@ -165,7 +165,7 @@ def naming(values: Mapping[str, Any]) -> Naming:
 
 
 def _special(text: str) -> dict[int, str]:
-    """Read ID=NAME,ID=NAME. Raises ParameterFault."""
+    """Parse ID=NAME,ID=NAME. Raises ParameterFault."""
     found: dict[int, str] = {}
     for part in text.split(",") if text else ():
         system, equals, name = (each.strip() for each in part.partition("="))
@@ -176,7 +176,7 @@ def _special(text: str) -> dict[int, str]:
 
 
 def connections(values: Mapping[str, Any], keys: Mapping[str, Path]) -> list[Connection]:
-    """Make the links; none if a log is played.
+    """Create the connections; none if a log is played.
 
     Args:
         values: The parameters.
@@ -215,7 +215,7 @@ def playback(values: Mapping[str, Any]) -> TlogPlayback | None:
 
 
 def limits_of(node: Node) -> SetpointLimits:
-    """Return the limits of setpoints from the present values of the node's parameters."""
+    """Return the setpoint limits from the present values of the node's parameters."""
     return SetpointLimits(
         **{what.name: node.get_parameter(f"limit_{what.name}").value for what in fields(SetpointLimits)}
     )

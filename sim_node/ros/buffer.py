@@ -1,4 +1,4 @@
-"""`Buffer`, with the methods and return types of tf2_ros.Buffer, on a transform tree."""
+"""`Buffer`: the methods and return types of tf2_ros.Buffer, on top of a transform tree."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 class BufferCore:
-    """Stores and looks up transforms without waiting, as tf2::BufferCore does.
+    """Stores and looks up transforms without waiting, like tf2::BufferCore.
 
     Args:
-        tree: Where the transforms are.
+        tree: The tree that holds the transforms.
     """
 
     def __init__(self, tree: TransformTree) -> None:
@@ -59,7 +59,7 @@ class BufferCore:
         self._set(transform, authority, static=True)
 
     def clear(self) -> None:
-        """Drop all but static transforms."""
+        """Drop all dynamic transforms."""
         self.tree.clear()
 
     # Looking up
@@ -70,7 +70,7 @@ class BufferCore:
         Args:
             target_frame: The frame to transform into.
             source_frame: The frame of the data.
-            time: When; zero for the latest.
+            time: The time of the transform; zero for the latest.
 
         Returns:
             A TransformStamped.
@@ -119,7 +119,7 @@ class BufferCore:
         Args:
             target_frame: The frame to transform into.
             source_frame: The frame of the data.
-            time: When; zero for the latest.
+            time: The time of the transform; zero for the latest.
 
         Returns:
             (bool, reason).
@@ -237,13 +237,13 @@ _AT_ONCE = Duration()
 class Buffer(BufferCore):
     """Stores and looks up transforms. A drop-in replacement for tf2_ros.Buffer.
 
-    Times are rclpy.time.Time or builtin_interfaces/Time, zero for the latest. Invalid transforms raise
-    InvalidArgumentException, where tf2 logs an error and drops them. Waits end when the transform is received, not at
-    the next poll.
+    Times are rclpy.time.Time or builtin_interfaces/Time; zero means the latest. Invalid transforms raise
+    InvalidArgumentException, where tf2 logs an error and drops them. Waits end as soon as the transform is received,
+    not at the next poll.
 
     Args:
         cache_time: How long transforms are kept; 10 s by default.
-        node: Offers the service tf2_frames if tf2_msgs has it. The buffer is cleared when its clock jumps back.
+        node: Offers the service tf2_frames if tf2_msgs has it. The buffer is cleared when the node's clock jumps back.
         tolerance: How far outside the history a lookup may be; zero by default, as in tf2.
         static_patterns: As in TransformTree; none by default.
         tree: A tree to use instead of a new one.
@@ -268,7 +268,7 @@ class Buffer(BufferCore):
             self._serve_frames(node)
 
     def follow(self, node: Node) -> None:
-        """Drop later transforms when a node's clock jumps back, and wake its executor when a future is done.
+        """Drop later transforms when a node's clock jumps back, and wake its executor when a future completes.
 
         Args:
             node: The node. Only the first one is followed.
@@ -295,7 +295,7 @@ class Buffer(BufferCore):
         Args:
             target_frame: The frame to transform into.
             source_frame: The frame of the data.
-            time: When; zero for the latest.
+            time: The time of the transform; zero for the latest.
             timeout: How long to wait for it.
 
         Returns:
@@ -353,9 +353,9 @@ class Buffer(BufferCore):
         Args:
             target_frame: The frame to transform into.
             source_frame: The frame of the data.
-            time: When; zero for the latest.
+            time: The time of the transform; zero for the latest.
             timeout: How long to wait for it.
-            return_debug_tuple: Whether to return a reason, too.
+            return_debug_tuple: Whether to also return a reason.
 
         Returns:
             A bool; with return_debug_tuple, (bool, reason).
@@ -383,7 +383,7 @@ class Buffer(BufferCore):
             source_time: The time of the data.
             fixed_frame: A frame that does not move between the two times.
             timeout: How long to wait for it.
-            return_debug_tuple: Whether to return a reason, too.
+            return_debug_tuple: Whether to also return a reason.
 
         Returns:
             A bool; with return_debug_tuple, (bool, reason).
@@ -396,12 +396,12 @@ class Buffer(BufferCore):
     # Asynchronous lookups
 
     async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
-        """Return the transform as soon as it is available. For coroutines that an rclpy executor runs.
+        """Return the transform as soon as it is available. For coroutines run by an rclpy executor.
 
         Args:
             target_frame: The frame to transform into.
             source_frame: The frame of the data.
-            time: When; zero for the latest.
+            time: The time of the transform; zero for the latest.
 
         Returns:
             A TransformStamped.
@@ -434,7 +434,7 @@ class Buffer(BufferCore):
         Args:
             target_frame: The frame to transform into.
             source_frame: The frame of the data.
-            time: When; zero for the latest.
+            time: The time of the transform; zero for the latest.
 
         Returns:
             A Future of rclpy whose result is a TransformStamped.

@@ -1,4 +1,4 @@
-"""Calls between threads: ordered from the executor's, made between two ticks of a loop, or carried out beside both."""
+"""Calls between threads: queued for the executor, made between two ticks of a loop, or made in a worker thread."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rclpy.task import Future
 
 from sim_node.simulation import Refused
 
-# The executor makes calls for this long before it does other things, or stops: each wake-up visits all of its entities.
+# Maximum time the executor makes calls before it does other work: every wake-up visits all of its entities.
 ORDERS_S = 0.01
 
 
 class Orders:
-    """Makes calls in the executor's thread, in order, and lets it do other things in between.
+    """Makes queued calls in the executor's thread, in order, interleaved with its other work.
 
     Args:
-        node: Whose executor makes them.
+        node: The node whose executor makes them.
     """
 
     def __init__(self, node: Node) -> None:
@@ -31,7 +31,7 @@ class Orders:
         self._guard = node.create_guard_condition(self._serve)
 
     def add(self, call: Callable[[], object]) -> None:
-        """Order a call. May be called from any thread."""
+        """Queue a call. May be called from any thread."""
         self._waiting.append(call)
         self._guard.trigger()
 
@@ -49,35 +49,35 @@ T = TypeVar("T")
 
 
 def settle(node: Node, future: Future, function: Callable[[], object]) -> None:
-    """Give a future what a function returns or raises, and wake a node's executor, which may sleep, to go on with it.
+    """Complete a future with what a function returns or raises, and wake the node's executor to continue.
 
     May be called from any thread.
     """
     try:
         future.set_result(function())
-    except BaseException as error:  # raised where it is awaited
+    except BaseException as error:  # raised where the future is awaited
         future.set_exception(error)
     if node.executor is not None:
         node.executor.wake()
 
 
 class Submits(Protocol):
-    """What runs functions between two ticks."""
+    """Runs functions between two ticks."""
 
     def submit(self, function: Callable[[], T]) -> futures.Future[T]:
-        """Return the future of its result. Raises Refused after the end."""
+        """Return a future of the function's result. Raises Refused after the end of the loop."""
 
 
 def in_loop(node: Node, loop: Submits, function: Callable[[], T]) -> Awaitable[T]:
     """Run a function between two ticks.
 
     Args:
-        node: Whose executor awaits it.
-        loop: Runs it.
+        node: The node whose executor awaits the result.
+        loop: The loop that runs the function.
         function: Called without arguments in the loop's thread.
 
     Returns:
-        What awaits its result.
+        An awaitable of the result.
 
     Raises:
         Refused: The loop has ended.
@@ -89,18 +89,18 @@ def in_loop(node: Node, loop: Submits, function: Callable[[], T]) -> Awaitable[T
     return awaited
 
 
-# Most requests that wait. Each may hold a text of 16 MB.
+# Maximum number of waiting requests. Each may hold a text of 16 MB.
 MAX_WAITING = 16
 
 
 class Preparing:
-    """Carries out requests in a thread of its own, so that the executor serves others meanwhile.
+    """Carries out requests in a separate thread, so that the executor can serve others meanwhile.
 
     Args:
-        node: Whose requests they are.
+        node: The node that receives the requests.
 
     Attributes:
-        closed: Whether no other request begins.
+        closed: Whether no further request is started.
     """
 
     def __init__(self, node: Node) -> None:
@@ -110,16 +110,16 @@ class Preparing:
         self._thread: threading.Thread | None = None
 
     def run(self, function: Callable[[], T]) -> Awaitable[T]:
-        """Carry out a request after those before it.
+        """Carry out a request after the pending ones.
 
         Args:
-            function: Does it.
+            function: Carries out the request.
 
         Returns:
-            What awaits its result.
+            An awaitable of the result.
 
         Raises:
-            Refused: Too many requests wait.
+            Refused: Too many requests are waiting.
         """
         future = Future()
 
@@ -138,7 +138,7 @@ class Preparing:
         return awaited
 
     def close(self) -> None:
-        """Wait for the request under way, and begin no other: Python must not end while one builds a world."""
+        """Wait for the active request and start no other. Python must not exit while one is building a world."""
         self.closed = True
         if self._thread is not None:
             self._waiting.put(None)

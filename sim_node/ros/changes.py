@@ -1,7 +1,8 @@
-"""The service ~/change, by which commands and tools make any request of the table `sim_node.simulation.requests`.
+"""The service ~/change, through which commands and tools make any request of `sim_node.simulation.requests`.
 
-Its type is rcl_interfaces/srv/SetParametersAtomically, which is wherever rclpy is: names with texts, numbers and arrays
-go in, a success and a text come back. The services of simulation_interfaces need messages that have to be built first.
+Its type is rcl_interfaces/srv/SetParametersAtomically, which every rclpy installation has: the request consists of
+named strings, numbers and arrays; the response is a success flag and a text. The services of simulation_interfaces
+need messages that have to be built first.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ def serve_changes(node: Node, context: RequestContext, preparing: Preparing, at_
     """Offer ~/change.
 
     Args:
-        node: Whose service it is.
-        context: What requests act on.
-        preparing: Where requests are carried out that may take long: they read files, or change parts of the world.
-        at_once: Where those are that are Trigger services, too, and do not wait for these: pause, resume, step, reset.
+        node: The node that offers the service.
+        context: What the requests operate on.
+        preparing: Runs requests that may take long, because they read files or change parts of the world.
+        at_once: Runs the requests that are also Trigger services, without waiting for the others: pause, resume, step,
+            reset.
     """
 
     async def serve(request: Any, response: Any) -> Any:
@@ -48,7 +50,7 @@ def serve_changes(node: Node, context: RequestContext, preparing: Preparing, at_
             response.result.successful = True
         except (Rejected, Refused, WorldError, ValueError, KeyError) as error:
             text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
-        except Exception as error:  # an answer, and not the end of the node
+        except Exception as error:  # becomes the reply, and must not end the node
             node.get_logger().error(f"~/{SERVICE}: {shown(repr(error), MAX_LINE)}")
             text = str(blamed(error) or error)
         response.result.reason = shown(text, MAX_LINE)

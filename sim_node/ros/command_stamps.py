@@ -1,4 +1,4 @@
-"""The age of commands: which ones are so old, or so far in the future, that the command is refused."""
+"""The age of commands: which stamps are too old, or too far in the future, to be accepted."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from rclpy.subscription import Subscription
 
 from sim_node.ros.graph_clock import nanoseconds
 
-# Limit (s) for commands that hold for ever.
+# Limit for commands that never expire, s.
 MAX_OFF_S = 10.0
 
 
 def stamp_fault(message: Any, now_ns: int, limit_s: float) -> str | None:
-    """Return why the stamp of a message is refused, or None.
+    """Return why the stamp of a message is rejected, or None.
 
-    A stamp of zero means now, as in ros2_controllers; so does a message without a header.
+    A stamp of zero means now, as in ros2_controllers. So does a message without a header.
 
     Args:
         message: The message.
-        now_ns: The time of the clock by which the node stamps its own messages (ns).
-        limit_s: Most that a stamp may be off, in both directions: how long the command holds; 0 for MAX_OFF_S.
+        now_ns: Time of the clock that the node uses for its own stamps, ns.
+        limit_s: Maximum offset of the stamp in both directions, s: how long the command is valid; 0 for MAX_OFF_S.
 
     Returns:
         The reason, or None.
@@ -37,17 +37,17 @@ def stamp_fault(message: Any, now_ns: int, limit_s: float) -> str | None:
 
 
 def stamp_age_ns(message: Any, now_ns: int) -> int:
-    """Return how old the stamp of a message is (ns): 0 if it has none, negative in the future."""
+    """Return the age of a message's stamp, ns; 0 if it has none, negative if it is in the future."""
     header = getattr(message, "header", None)
     stamp_ns = nanoseconds(header.stamp) if header is not None else 0
     return now_ns - stamp_ns if stamp_ns else 0
 
 
 def with_wait(receive: Callable[[Any, int], None]) -> Callable[..., None]:
-    """Return the callback of a subscription, which also says how long a message waited for the executor.
+    """Return a subscription callback that also reports how long a message waited for the executor.
 
     Args:
-        receive: Called with each message and how long it waited (ns): 0 where rclpy does not say (before ROS 2 Iron).
+        receive: Called with each message and its waiting time, ns; 0 if rclpy does not report it (before Iron).
 
     Returns:
         The callback.
@@ -56,7 +56,7 @@ def with_wait(receive: Callable[[Any, int], None]) -> Callable[..., None]:
         return lambda message: receive(message, 0)
 
     def callback(message: Any, info: Any) -> None:
-        # By the clock of this machine, unlike the time at which it was sent.
+        # Measured by this machine's clock, unlike the source timestamp.
         received_ns = info["received_timestamp"]
         receive(message, max(0, time.time_ns() - received_ns) if received_ns else 0)
 
@@ -64,11 +64,11 @@ def with_wait(receive: Callable[[Any, int], None]) -> Callable[..., None]:
 
 
 def wait_fault(waited_ns: int, limit_s: float) -> str | None:
-    """Return why a message that waited for the executor is refused, or None.
+    """Return why a message that waited for the executor is rejected, or None.
 
     Args:
-        waited_ns: How long it waited (ns).
-        limit_s: How long it may (s).
+        waited_ns: How long it waited, ns.
+        limit_s: Maximum waiting time, s.
 
     Returns:
         The reason, or None.

@@ -1,4 +1,4 @@
-"""Topics whose messages are commands for a loop: refused with a warning, or applied before its next step."""
+"""Command topics of a loop. A command is rejected with a warning, or applied before the next step."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sim_node.text import MAX_LINE, shown
 
 
 class CommandSubscriptions:
-    """Topics of commands. Belongs to the executor's thread.
+    """Command topics. Use it in the executor's thread only.
 
     Args:
-        node: Whose topics they are.
-        loop: The run. A command acts before its next step.
-        drain: Applies the commands received. Called from the loop's thread.
-        clock_ns: Returns the time by which the run stamps its messages (ns).
+        node: The node that subscribes.
+        loop: The run loop. A command takes effect before its next step.
+        drain: Applies the received commands. Called from the loop's thread.
+        clock_ns: Returns the time that the run uses for message stamps, ns.
     """
 
     def __init__(self, node: Node, loop: Loop, drain: Callable[[], None], clock_ns: Callable[[], int]) -> None:
@@ -37,14 +37,14 @@ class CommandSubscriptions:
 
     @property
     def topics(self) -> list[str]:
-        """The names of the topics, and of the actions."""
+        """The names of the topics and actions."""
         return [name for name, _ in self._ends]
 
     def renew(self, subscribe: Callable[[], None]) -> None:
-        """Keep what a function subscribes to and serves, and end the rest.
+        """Keep only what a function subscribes to and serves, and end the rest.
 
         Args:
-            subscribe: Calls `subscribe` and `keep` for everything from now on. What is there already stays as it is.
+            subscribe: Calls `subscribe` and `keep` for everything needed from now on. Existing entries are unchanged.
         """
         self._wanted = set()
         subscribe()
@@ -52,27 +52,27 @@ class CommandSubscriptions:
             self._ends.pop(gone)()
 
     def keep(self, name: str, kind: Any, begin: Callable[[], Callable[[], object]]) -> None:
-        """Begin to serve something, unless it is there already.
+        """Start serving something, unless it is being served already.
 
         Args:
             name: Its name.
-            kind: Its type and what else it depends on.
-            begin: Begins it. Returns what ends it.
+            kind: Its type and everything else that it depends on.
+            begin: Starts it. Returns a function that ends it.
         """
         self._wanted.add((name, kind))
         if (name, kind) not in self._ends:
             self._ends[name, kind] = begin()
 
     def subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos, holds_s: float) -> None:
-        """Pass on the messages of a topic, unless that is done already.
+        """Pass on the messages of a topic, unless it is subscribed to already.
 
         Args:
-            kind: Class of the messages.
-            topic: Its name.
-            act: Passes on the command of a message; raises CommandRefused.
-            qos: Its quality of service.
-            holds_s: How long a command holds (s), 0 for ever. A message whose stamp is further off is refused; infinite
-                if stamps do not say when a message was sent.
+            kind: Message class.
+            topic: Name of the topic.
+            act: Passes on the command in a message. Raises CommandRefused.
+            qos: Quality of service.
+            holds_s: How long a command is valid, s; 0 for no limit. A message whose stamp is further off is rejected.
+                Use infinity if stamps do not state when a message was sent.
         """
 
         def receive(message: Any) -> None:
@@ -92,13 +92,13 @@ class CommandSubscriptions:
         self.keep(topic, (kind, holds_s), begin)
 
     def wake(self) -> None:
-        """Let the loop apply the commands received before its next step."""
+        """Make the loop apply the received commands before its next step."""
         if not self._woken:
             self._woken = True
             self._loop.post(self._apply)
 
     def refuse(self, topic: str, reason: str) -> None:
-        """Warn about a command that was refused, once in a while for each topic and its publishers."""
+        """Warn about a rejected command, rate-limited for each topic and its publishers."""
         publishers = publishers_of(self._node, topic)
         self._warn(topic + publishers, f"{topic}: a command is refused: {shown(reason, MAX_LINE)}{publishers}")
 

@@ -1,4 +1,4 @@
-"""What commands a run, and the table of command topics: type, name, QoS, what they command, conversion and action."""
+"""Commanders of a run, and the table of command topics: type, name, QoS, targets, conversion and action."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from sim_node.world.signals import NamedSignal
 
 
 class Commanders:
-    """Commands of a run. Those of a kind are made when the first is needed.
+    """Commanders of a run. Each kind is created when it is first needed.
 
     Args:
         prefix: Prefix of topics and frames.
         loop: The run.
-        undone: Called with what was commanded and why, where the next step would not have survived it.
+        undone: Called with the target and the reason if a command is undone because the next step would have failed.
 
     Attributes:
-        undone: As given.
+        undone: As passed to the constructor.
         newest: The newest command of each base and each signal.
     """
 
@@ -50,14 +50,14 @@ class Commanders:
 
     @cached_property
     def bodies(self) -> Commander:
-        """What commands bodies and multirotors. Raises WorldError."""
+        """The commander of bodies and multirotors. Raises WorldError."""
         commander = Commander(self.loop.simulation, self.undone)
         self.loop.simulation.connect(commander)
         return commander
 
     @cached_property
     def joints(self) -> JointCommander:
-        """What commands joints."""
+        """The commander of joints."""
         simulation = self.loop.simulation
         commander = JointCommander(simulation, simulation.world.joint_commands, self.undone)
         simulation.connect(commander)
@@ -65,7 +65,7 @@ class Commanders:
 
     @cached_property
     def trials(self) -> Trials:
-        """What tries commands of bases and signals."""
+        """Tries commands of bases and signals, and undoes those that fail."""
         return Trials(self.loop.simulation, self.undone)
 
     def pair_of(self, vehicle: str) -> NewestPair[FloatArray, float]:
@@ -76,30 +76,30 @@ class Commanders:
         return self._pairs[vehicle]
 
     def of(self, world: World) -> tuple[JointCommander | Commander, ...]:
-        """Return those that command joints, bodies and vehicles of a world. Raises WorldError."""
+        """Return the commanders of a world's joints, bodies and vehicles. Raises WorldError."""
         return (
             *([self.joints] if world.joint_commands else []),
             *([self.bodies] if world.body_commands or world.vehicle_commands else []),
         )
 
 
-# None of a few commands may be lost. Setpoints are streams, for which publishers may be best effort or reliable.
+# QoS for single commands, none of which may be lost, and for setpoint streams, whose publishers may be best effort.
 ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA
 
 
-# A topic, what its messages command as the functions of the row know it, and how long a command holds (s, 0 for ever).
+# A topic, its target as the functions of the row expect it, and how long a command is valid (s, 0 for no limit).
 Target = tuple[str, Any, float]
 
 
 class CommandTopic(NamedTuple):
-    """A row of the table.
+    """A row of the table of command topics.
 
     Attributes:
-        type: package/msg/Name of the messages.
+        type: Message type, as package/msg/Name.
         qos: Quality of service of the subscription.
-        targets: Yields what is commanded in a world.
-        convert: Returns the command of a message for a part. Raises CommandRefused.
-        act: Brings a command for a part. Raises CommandRefused.
+        targets: Yields the targets in a world.
+        convert: Converts a message to a command for a target. Raises CommandRefused.
+        act: Passes a command to a target. Raises CommandRefused.
     """
 
     type: str
@@ -188,7 +188,7 @@ def _attitude(to: Commanders, vehicle: str, message: Any) -> FloatArray:
 
 
 def _frame(to: Commanders, message: Any) -> str:
-    """Return the name in the world of a message's frame."""
+    """Return the name of a message's frame in the world."""
     name: str = message.header.frame_id
     return name if name in to.loop.simulation.frames.names else name.removeprefix(to.prefix)
 
@@ -221,7 +221,7 @@ def _move(to: Commanders, body: str, command: tuple[str, FloatArray]) -> None:
     def act() -> None:
         simulation = to.loop.simulation
         handle = simulation.bodies.get(body)
-        if handle is None or (frame and frame not in simulation.frames.names):  # else a change has removed it
+        if handle is None or (frame and frame not in simulation.frames.names):  # otherwise a change has removed it
             return
         fixed = simulation.world.fixed_frame
         turn = simulation.frames.lookup(simulation.present().poses, fixed, frame or fixed)[3:]
@@ -260,7 +260,7 @@ def _fly(to: Commanders, vehicle: str) -> None:
 def _drive(to: Commanders, base: Base, command: tuple[float, float, float]) -> None:
     def act() -> None:
         handle = to.loop.simulation.vehicles.get(base.name)
-        if handle is not None:  # else a change has removed it
+        if handle is not None:  # otherwise a change has removed it
             to.trials.apply(base.name, max(map(abs, command)), partial(handle.cmd_vel, *command))
 
     to.newest.put(f"base {base.name}", act)
@@ -277,7 +277,7 @@ def _set_signal(to: Commanders, name: str, value: float) -> None:
         if (now := to.loop.simulation.signals.get(name)) is not None:
             try:
                 to.trials.apply(f"the signal {name}", abs(value), lambda: setattr(now, "value", value))
-            except ValueError as error:  # of a body that does not float free
+            except ValueError as error:  # the body does not float free
                 to.undone(f"the signal {name}", str(error))
 
     to.newest.put(f"signal {name}", act)
@@ -295,7 +295,7 @@ COMMAND_TOPICS = (
     CommandTopic(_FLOATS, STREAM, partial(_multirotors, "rotor_speeds", "command/motor_speed"), _data, _spin),
     CommandTopic(_POSE, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/attitude"), _attitude, _turn),
     CommandTopic(_FLOAT, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/thrust"), _data, _lift),
-    # A base takes both types of twists, one of them as cmd_vel.
+    # A base accepts both twist types, one of them as cmd_vel.
     CommandTopic(_TWIST, STREAM, partial(_bases, "twist", "cmd_vel"), _twist, _drive),
     CommandTopic(_STAMPED, STREAM, partial(_bases, "twist", "cmd_vel_stamped"), _stamped_twist, _drive),
     CommandTopic(_STAMPED, STREAM, partial(_bases, "twist_stamped", "cmd_vel"), _stamped_twist, _drive),
@@ -307,12 +307,12 @@ COMMAND_TOPICS = (
 class CommandSink(Sink):
     """Subscribes to the commands of a world's joints, bodies, vehicles, bases and signals.
 
-    It is a sink of the run, so that it follows changes.
+    It is a sink of the run in order to follow changes of the world.
 
     Args:
-        node: Whose topics they are.
+        node: The node that subscribes.
         prefix: Prefix of topics and frames.
-        clock_ns: Returns the time by which the run stamps its messages (ns); None for simulation time.
+        clock_ns: Returns the time that the run uses for message stamps, ns; None for simulation time.
     """
 
     def __init__(self, node: Node, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
@@ -340,21 +340,21 @@ class CommandSink(Sink):
         self._subscriptions.renew(lambda: self._subscribe(loop.simulation.world))
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Follow a change of the world, in the executor's thread."""
+        """Follow a change of the world. Called in the executor's thread."""
         if self._is_open:
             self._followed = self._commanders.of(world)
             self._orders.add(lambda: self._follow(world))
         self._is_open = True
 
     def _drain(self) -> None:
-        """Apply the commands received, in the loop's thread."""
+        """Apply the received commands. Called in the loop's thread."""
         for commander in self._followed:
             commander.drain()
         for act in self._commanders.newest.take().values():
             act()
 
     def _follow(self, world: World) -> None:
-        """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
+        """Update the topics without blocking the executor's thread."""
         try:
             self._subscriptions.renew(lambda: self._subscribe(world))
         except Exception as error:
@@ -367,7 +367,7 @@ class CommandSink(Sink):
                 self._subscriptions.subscribe(kind, topic, act, row.qos, holds_s)
         for group in world.of(JointCommands):
             if "trajectory" in group.accept:
-                # Imported here because few worlds have any.
+                # Imported here because few worlds have trajectories.
                 from sim_node.ros.joint_trajectories import serve_trajectories
 
                 namespace = f"{self._prefix}{group.name}/".lstrip("/")

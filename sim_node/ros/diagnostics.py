@@ -1,4 +1,4 @@
-"""The pace of the simulation, and the state of its autopilots and programs, on /diagnostics once a second."""
+"""Pace of the simulation, and status of its autopilots and programs, on /diagnostics once per second."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sim_node.ros.statuses import ERROR, OK, WARN, Status, publish_statuses
 from sim_node.session import Session
 from sim_node.simulation.programs.supervisor import Running
 
-# A warning is published above this lateness at the 99th percentile, or below this fraction of the requested speed.
+# Thresholds of a warning: lateness at the 99th percentile, s, and fraction of the requested speed.
 LATE_S, SLOW = 0.005, 0.95
 
 
 class Diagnostics:
-    """Publishes a status of a run's rate, lateness and real-time factor, and of each autopilot and program.
+    """Publishes the rate, lateness and real-time factor of a run, and the status of each autopilot and program.
 
-    stamp: stamps of the messages, as those of everything that the simulation publishes.
+    stamp: stamps the messages, like all others of the simulation.
     """
 
     def __init__(self, node: Node, session: Session, stamp: Stamp) -> None:
@@ -67,7 +67,7 @@ class Diagnostics:
 
 
 def _autopilot(vehicle: VehicleCoSimulator) -> Status:
-    """Return the state of an autopilot: a warning before it connects, an error if the connection was lost."""
+    """Return the status of an autopilot: a warning before it connects, an error if the connection was lost."""
     wait = vehicle.wait
     level = OK
     if not wait.peer or wait.since is not None:
@@ -77,6 +77,6 @@ def _autopilot(vehicle: VehicleCoSimulator) -> Status:
 
 
 def _program(running: Running) -> Status:
-    """Return the state of a program: a warning if it has ended."""
+    """Return the status of a program: a warning if it has ended."""
     level = WARN if running.ended.is_set() else OK
     return Status(level, f"program {running.program.name}", running.status(), [("starts", running.starts)])

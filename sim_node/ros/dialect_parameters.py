@@ -1,4 +1,4 @@
-"""Parameters of autopilots as rcl_interfaces has them, for services under names of others."""
+"""Autopilot parameters as rcl_interfaces messages, for services of other naming schemes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sim_node.ros.dialect_vehicles import ServedVehicle
 
 
 def pull_parameters(serving: ServedVehicle[Any]) -> None:
-    """Request all parameters of an autopilot, unless it is a recording."""
+    """Request all parameters of an autopilot, unless a log is being played."""
     if serving.vehicle.route.accepts_commands:
         serving.commands.begin(ParamList, engages=True)
 
 
 def parameter_value(found: ParamValue | None) -> ParameterValue:
-    """Return a parameter as ROS has it; not set, if there is none."""
+    """Convert a parameter to a ROS value; not set for None."""
     if found is None:
         return ParameterValue()
     if isinstance(found.value, int):
@@ -41,11 +41,11 @@ async def put_parameter(serving: ServedVehicle[Any], name: str, value: Parameter
     Args:
         serving: The vehicle.
         name: The parameter.
-        value: Its value: a whole number, a number or a boolean.
-        known: Whether it has to be one that the autopilot has sent.
+        value: Its value: an integer, a double or a boolean.
+        known: Whether the autopilot must have reported the parameter before.
 
     Returns:
-        Whether it is set; its value is a ParamValue.
+        Whether it was set. The value of the result is a ParamValue.
     """
     number, found = _number(value), serving.names.parameters.get(name)
     autopilot = serving.vehicle.telemetry.autopilot

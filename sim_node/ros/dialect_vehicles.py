@@ -1,4 +1,4 @@
-"""The vehicles of a bridge under names of others, each in a namespace of its own."""
+"""Vehicles of a bridge in another naming scheme, such as MAVROS', each in its own namespace."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _UNTURNED = (0.0, 0.0, 0.0, 1.0)
 
 
 class ServedVehicle(Generic[V]):
-    """What a vehicle's subscriptions and services under names of others share. Belongs to the executor's thread.
+    """Common parts of a vehicle's subscriptions and services in another naming scheme. Executor thread only.
 
     Args:
-        node: Whose they are.
-        bridge: Its bridge.
+        node: The node that subscribes and serves.
+        bridge: The node's bridge.
         vehicle: The vehicle.
-        prefix: What stands before the names: nothing, or a namespace with a slash behind it.
-        names: The vehicle under these names.
-        commands: Begins transactions.
+        prefix: Prefix of the names: empty, or a namespace with a trailing slash.
+        names: The vehicle in this naming scheme.
+        commands: Starts transactions.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class ServedVehicle(Generic[V]):
     def subscribe(
         self, name: str, type: str, receive: Callable[[Any], None], *topics: str, is_input: bool = False
     ) -> None:
-        """Subscribe to what becomes messages of MAVLink. What is refused is logged and reported; other faults as well.
+        """Subscribe to messages that are forwarded over MAVLink. Rejections and other errors are logged and reported.
 
         Args:
-            name: The name of the topic behind the prefix.
-            type: package/Name.
-            receive: Called with each message; may raise SetpointRefused.
-            topics: The topics' full names; by default the name behind the prefix.
-            is_input: Whether it is only valid at present: what waited longer than the timeout of setpoints is
-                refused.
+            name: Name of the topic, without the prefix.
+            type: Message type, as package/Name.
+            receive: Called with each message. May raise SetpointRefused.
+            topics: Full names of the topics; by default the prefix and the name.
+            is_input: Whether a message is only valid at present. It is then rejected if it waited longer than the
+                setpoint timeout.
         """
         limit_s = self._timeout_s if is_input else math.inf
 
@@ -76,19 +76,19 @@ class ServedVehicle(Generic[V]):
                 self.bridge.failed(self.prefix + name, error)
 
         for topic in topics or (self.prefix + name,):
-            # A best-effort subscription is compatible with reliable publishers, too.
+            # A best-effort subscription is also compatible with reliable publishers.
             quality = profile(Profile.SENSOR.value)
             self.node.create_subscription(message_class(type), topic, with_wait(callback), quality)
 
     def forward(self, row: Input, by: str = "") -> Callable[[Any], None]:
-        """Return what sends the messages of a topic that is read.
+        """Return a function that forwards the messages of an input topic.
 
         Args:
             row: The topic.
-            by: What moves the vehicle by them; by default, the topic.
+            by: Name of the source that moves the vehicle; by default the topic.
 
         Returns:
-            What receives a message; raises SetpointRefused.
+            A function that receives a message. It raises SetpointRefused.
         """
 
         def receive(message: Any) -> None:
@@ -101,12 +101,12 @@ class ServedVehicle(Generic[V]):
         return receive
 
     def serve(self, kind: Any, name: str, answer: Callable[[Any, Any], Awaitable[Any]]) -> None:
-        """Offer a service. An exception is reported, and the response is as it was.
+        """Offer a service. If an exception occurs, it is reported and the response is left unchanged.
 
         Args:
-            kind: The service's class.
-            name: Its name behind the prefix.
-            answer: Fills the response of a request.
+            kind: Class of the service.
+            name: Its name, without the prefix.
+            answer: Fills the response to a request.
         """
 
         async def guarded(request: Any, response: Any) -> Any:
@@ -123,7 +123,7 @@ class ServedVehicle(Generic[V]):
 
         Args:
             messages: Their names and fields.
-            moved_by: What moves the vehicle by them, and ends a goto and a stream of our own names; empty for none.
+            moved_by: Source that now moves the vehicle. It ends a goto or setpoint stream of our own; empty for none.
         """
         vehicle = self.vehicle
 
@@ -137,31 +137,31 @@ class ServedVehicle(Generic[V]):
         self.bridge.post(act)
 
     def refuse(self, topic: str, why: str) -> None:
-        """Log, once in a while, and report why something is refused."""
+        """Report why something is rejected, and log it, rate-limited."""
         self.warn(topic, why)
         self.commands.report(topic, Result(False, why))
 
     def warn(self, topic: str, what: str) -> None:
-        """Log something of a topic, once in a while, with who publishes it."""
+        """Log a message about a topic and its publishers, rate-limited."""
         line = f"{self.prefix}{topic}: {what}{publishers_of(self.node, self.prefix + topic)}"
         if line := self._logged.admit(topic, line, time.monotonic_ns()):
             self.node.get_logger().warning(line)
 
 
 class DialectVehicles(ABC):
-    """Publishes and serves vehicles under names of others.
+    """Publishes and serves vehicles in another naming scheme.
 
-    What the first messages need is imported and compiled when this is made, not in the bridge's loop.
+    Everything needed for the first messages is imported and compiled in the constructor, not in the bridge's loop.
 
     Args:
-        node: Whose topics they are.
-        bridge: Its bridge.
+        node: The node that publishes and serves.
+        bridge: The node's bridge.
         naming: The namespaces and frames.
-        topics: All topics of these names.
+        topics: All topics of the naming scheme.
 
     Attributes:
-        word: The key of these names in DIALECTS.
-        example: A value of the parameter that gives each vehicle a namespace of its own.
+        word: Key of the naming scheme in DIALECTS.
+        example: A value of the namespace parameter that gives each vehicle its own namespace.
 
     Raises:
         ImportError: The package of the messages is not installed.
@@ -171,7 +171,7 @@ class DialectVehicles(ABC):
 
     def __init__(self, node: Node, bridge: Bridge, naming: Naming, topics: Sequence[VehicleTopic]) -> None:
         self.node, self.bridge, self.naming = node, bridge, naming
-        # The system ids by their namespaces.
+        # System ids by namespace.
         self._namespaces: dict[str, int] = {}
         self._vehicles: dict[int, VehicleNames] = {}
         self._served: list[object] = []
@@ -180,12 +180,12 @@ class DialectVehicles(ABC):
             encode(topic.type.replace("/", "/msg/"), {})
 
     def prefix(self, system: int) -> str:
-        """Return what stands before the names of a vehicle: nothing, or its namespace with a slash behind it."""
+        """Return the prefix of a vehicle's names: empty, or its namespace with a trailing slash."""
         namespace = self.naming.dialect_namespace(self.word, system)
         return f"{namespace}/" if namespace else ""
 
     def frames_of(self, vehicle: Vehicle, tf: VehicleTf, now_ns: Callable[[], int]) -> FrameNames:
-        """Return the names of a vehicle's frames in these messages, and fix its frame to that of our names."""
+        """Return a vehicle's frames in this naming scheme, and publish how its frame is fixed to ours."""
         frames = self.naming.dialect_frames(self.word, vehicle.system)
         if frames.base != vehicle.telemetry.frames.base:
             tf.publish_fixed(frames.base, _UNTURNED, now_ns())
@@ -195,14 +195,14 @@ class DialectVehicles(ABC):
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> VehicleNames:
-        """Return what publishes a vehicle's messages; called in the bridge's thread."""
+        """Return the publisher of a vehicle's messages. Called in the bridge's thread."""
 
     @abstractmethod
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> object:
-        """Offer a vehicle's services and subscriptions, and return what has to be kept for them."""
+        """Offer a vehicle's services and subscriptions. Return the object to keep alive for them."""
 
     def found(self, vehicle: Vehicle, outlet: Outlet, tf: VehicleTf, now_ns: Callable[[], int]) -> None:
-        """Publish a vehicle; called in the bridge's thread.
+        """Publish a vehicle. Called in the bridge's thread.
 
         Args:
             vehicle: The vehicle.
@@ -222,11 +222,11 @@ class DialectVehicles(ABC):
         vehicle.names.append(made)
 
     def serve(self, vehicle: Vehicle, commands: VehicleCommandServices) -> None:
-        """Offer the services and subscriptions of a vehicle; called in the executor's thread.
+        """Offer the services and subscriptions of a vehicle. Called in the executor's thread.
 
         Args:
             vehicle: The vehicle.
-            commands: Begins its transactions.
+            commands: Starts its transactions.
         """
         made = self._vehicles.get(vehicle.system)
         if made is not None:

@@ -1,4 +1,4 @@
-"""Other names under which a bridge publishes and serves its vehicles: MAVROS', PX4's and ArduPilot's."""
+"""Other naming schemes in which a bridge publishes and serves its vehicles: those of MAVROS, PX4 and ArduPilot."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any
 
 ENU = "enu"
-# The class of each, by the word of the parameter `names`; imported only if it is asked for, as it needs messages of
-# others.
+# Class of each naming scheme, by its word in the parameter `names`. Imported only on demand, because each needs
+# additional message packages.
 DIALECTS = {
     "mavros": "sim_node.ros.mavros.vehicles:MavrosVehicles",
     "px4": "sim_node.ros.px4.vehicles:Px4Vehicles",
@@ -17,6 +17,6 @@ NAMES = (ENU, *DIALECTS)
 
 
 def dialect(name: str) -> Any:
-    """Return the class of a name of DIALECTS. Raises ImportError without the package of its messages."""
+    """Return the class of a naming scheme in DIALECTS. Raises ImportError if its message package is missing."""
     module, _, attribute = DIALECTS[name].partition(":")
     return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""Transformation of messages into another frame: points, vectors, poses, covariances, point clouds."""
+"""Transform messages into another frame: points, vectors, poses, covariances and point clouds."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def cloud(message: Any, transform: Any) -> Any:
     found = poses.apply(_pose(transform), np.stack(columns, axis=-1).astype(np.float64))
     for axis, column in enumerate(columns):
         column[...] = found[..., axis]
-    # Only for this type does the setter accept bytes directly.
+    # The setter accepts bytes directly only for this type.
     moved.data.frombytes(data.tobytes())
     return moved
 
@@ -88,7 +88,7 @@ TRANSFORMS: dict[Any, Callable[[Any, Any], Any]] = {
 def transformer(kind: Any) -> Callable[[Any, Any], Any]:
     """Return the function that transforms messages of a type, including types registered with tf2_ros.
 
-    Raises TypeError with the types that can be transformed.
+    Raises TypeError, listing the types that can be transformed.
     """
     if kind in TRANSFORMS:
         return TRANSFORMS[kind]

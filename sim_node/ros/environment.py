@@ -1,4 +1,4 @@
-"""The ROS 2 installation, and the environment of DDS and rclpy's logs."""
+"""The ROS 2 installation, and environment variables for DDS and rclpy's logs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sim_node.world.locate import PACKAGE, share
 
 
 def distro() -> str:
-    """Return the distribution: that of the sourced setup, else that of the wheels."""
+    """Return the ROS distribution of the sourced setup, or else of the wheels."""
     sourced = os.environ.get("ROS_DISTRO")
     if sourced:
         return f"{sourced} (sourced)"
-    from importlib import metadata  # not at the top: nodes do without it
+    from importlib import metadata  # not at the top, because nodes do not need it
 
     try:
         return f"{_BY_RCLPY.get(metadata.version('ros-rclpy').split('.')[0], 'unknown')} (rclpy from PyPI)"
@@ -44,7 +44,7 @@ VARIABLE = "ROS_LOG_DIR"
 def provide_log_folder() -> None:
     """Set ROS_LOG_DIR to a new temporary folder if it is not set and its default is not writable.
 
-    The default is $ROS_HOME/log, else ~/.ros/log (REP 136). A read-only or missing home is common in containers.
+    The default is $ROS_HOME/log, or else ~/.ros/log (REP 136). A read-only or missing home is common in containers.
     """
     if os.environ.get(VARIABLE):
         return
@@ -55,7 +55,7 @@ def provide_log_folder() -> None:
             return
     except OSError:
         pass
-    import tempfile  # not at the top: it is seldom needed
+    import tempfile  # not at the top, because it is rarely needed
 
     try:
         os.environ[VARIABLE] = tempfile.mkdtemp(prefix="sim_node-ros-log-")
@@ -64,7 +64,7 @@ def provide_log_folder() -> None:
     print(f"sim_node: {default} is not writable; ROS logs go to {os.environ[VARIABLE]}", file=sys.stderr)
 
 
-# If any of these is set, the user has configured ROS, and it is not changed.
+# If any of these is set, the user has configured ROS, and the discovery range is left unchanged.
 _REACH_SET_BY_USERS = (
     "ROS_AUTOMATIC_DISCOVERY_RANGE",
     "ROS_LOCALHOST_ONLY",
@@ -72,35 +72,36 @@ _REACH_SET_BY_USERS = (
     "ROS_DISCOVERY_SERVER",
     "AMENT_PREFIX_PATH",
 )
-# Fast DDS 2 (Humble to Jazzy) reads the first, Fast DDS 3 (Kilted) the second; both may name a user's own file.
+# Fast DDS 2 (Humble to Jazzy) reads the first, Fast DDS 3 (Kilted) the second. The user may have set either of them.
 PROFILE_FILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 _PROFILE_IN_FOLDER = "DEFAULT_FASTRTPS_PROFILES.xml"
 SHARED_MEMORY = Path("/dev/shm")
-# Bytes that are free in shared memory, and the profiles for that much or more: every participant takes a segment of its
-# own, whose size (MB) is in the name. Where there is less, Fast DDS keeps to the 0.5 MB that it takes by itself.
+# Minimum free bytes of shared memory, and the suffix of the profiles to use: every participant allocates a segment of
+# the size (MB) in the name. With less free space, Fast DDS uses its default segment of 0.5 MB.
 _ROOM = ((1 << 30, "_64mb"), (32 << 20, "_8mb"))
-# For discovery on this machine only, the profiles that receive UDP on the loopback interface.
+# Suffix of the profiles that receive UDP on the loopback interface only, for discovery on this machine.
 _LOCAL = "_local"
 _LOOPBACK_FLAGS = Path("/sys/class/net/lo/flags")
 _IFF_UP = 1
-# Distributions without ROS_AUTOMATIC_DISCOVERY_RANGE: there, discovery goes by multicast on all interfaces.
+# Distributions without ROS_AUTOMATIC_DISCOVERY_RANGE, where discovery uses multicast on all interfaces.
 _WITHOUT_RANGE = ("foxy", "galactic", "humble")
-# A segment of Fast DDS has a lock file beside it, which its process holds locked (flock) as long as it lives.
+# Lock file of a Fast DDS segment, which the owning process holds locked (flock) as long as it lives.
 _SEGMENT_LOCK = re.compile(r"((?:fastrtps|fastdds)_[0-9a-f]{16})_el")
 # A process that has just created a lock file may not have locked it yet.
 _SETTLED_S = 10.0
 
 
 def prepare(profiles: str = "fastdds") -> None:
-    """Set what rclpy and DDS read from the environment, where the user (or an earlier call) has not. Call before init.
+    """Set environment variables for rclpy and DDS that neither the user nor an earlier call has set. Call before init.
 
-    Logs get a folder that can be written. Shared memory of processes that were killed is removed. Without a ROS 2 set
-    up, discovery keeps to this machine. Fast DDS announces this process often and has room for pictures (see
-    config/dds), and receives on the loopback interface only where discovery keeps to this machine; other middlewares do
-    not read that.
+    Logs get a writable folder. Shared memory left behind by killed processes is removed. If no ROS 2 is set up,
+    discovery is limited to this machine. Fast DDS gets profiles (config/dds) with frequent announcements and room for
+    images. If discovery is limited to this machine, it receives on the loopback interface only. Other middlewares
+    ignore the profiles.
 
     Args:
-        profiles: Which files in config/dds Fast DDS 2 reads; Fast DDS 3 has other names for what the other files set.
+        profiles: Base name of the files in config/dds for Fast DDS 2. Fast DDS 3 always uses `fastdds`, because it has
+            other names for the settings in the other files.
     """
     provide_log_folder()
     remove_stale_segments()
@@ -118,13 +119,13 @@ _GENERATOR = "rosidl_generator_py"
 
 
 def _leave_out_generator() -> None:
-    """Import the support of message types without the generator of their code, which no node needs.
+    """Import message type support without the code generator, which nodes do not need.
 
-    The generator's parser of IDL takes 0.04 s to import. The package is prepared for an installation without it.
+    The generator's IDL parser takes 0.04 s to import. The package supports installations without it.
     """
     if _GENERATOR not in sys.modules:
         implementation = f"{_GENERATOR}.generate_py_impl"
-        sys.modules[implementation] = None  # type: ignore[assignment]  # this makes its import an ImportError
+        sys.modules[implementation] = None  # type: ignore[assignment]  # makes importing it raise ImportError
         try:
             importlib.import_module(_GENERATOR)
         finally:
@@ -132,7 +133,7 @@ def _leave_out_generator() -> None:
 
 
 def _stays_here() -> bool:
-    """Return whether discovery finds peers on this machine only, and the loopback interface is there for them."""
+    """Return whether discovery is limited to this machine and can use the loopback interface."""
     elsewhere = ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
     if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").upper() != "LOCALHOST":
         return False
@@ -145,12 +146,12 @@ def _stays_here() -> bool:
 
 
 def remove_stale_segments(folder: Path = SHARED_MEMORY) -> int:
-    """Remove Fast DDS's shared memory of this user's processes that were killed, as `fastdds shm clean` does.
+    """Remove Fast DDS shared memory left behind by this user's killed processes, like `fastdds shm clean`.
 
-    A process that is killed cannot remove its segment, which keeps its full size of memory until the next boot.
+    A killed process cannot remove its segment, which keeps occupying memory until the next boot.
 
     Args:
-        folder: Where segments are.
+        folder: Folder of the segments.
 
     Returns:
         The number of segments removed.
@@ -174,13 +175,13 @@ def remove_stale_segments(folder: Path = SHARED_MEMORY) -> int:
                 (folder / match[1]).unlink(missing_ok=True)
                 lock.unlink(missing_ok=True)
         except OSError:
-            continue  # in use, or another process was faster
+            continue  # in use, or already removed by another process
         removed += 1
     return removed
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free space of a folder's file system; 0 if there is none."""
+    """Return the free space of a folder's file system, bytes; 0 if it does not exist."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:

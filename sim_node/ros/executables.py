@@ -1,4 +1,4 @@
-"""The executables that `ros2 run` and launch files start. All settings are parameters."""
+"""The executables for `ros2 run` and launch files. All settings are parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def simulation(arguments: list[str] | None = None) -> int:
     """Run `ros2 run sim_node simulation`. Return the exit code. See run_node for the arguments."""
-    # Entered before rclpy is loaded, so that Ctrl-C during the import is handled, too.
+    # Entered before rclpy is loaded, so that Ctrl-C during the import is handled as well.
     with ExitInterrupt() as interrupt, _starting(interrupt):
         from sim_node.ros.simulation import SimulationNode, headline
         from sim_node.ros.spin import run_node
@@ -49,8 +49,8 @@ def replay(arguments: list[str] | None = None) -> int:
 
 @contextmanager
 def _starting(interrupt: Interrupt) -> Iterator[None]:
-    """Exit with code 1 and one line if a package is not installed, with 0 at a Ctrl-C while kernels are compiled."""
-    # Nothing that is imported or made goes until the node runs: searches for cycles in it would take 0.04 s.
+    """Exit with code 1 and one line if a package is not installed, and with 0 on Ctrl-C while kernels compile."""
+    # No garbage arises until the node runs, and searching for cycles would take 0.04 s.
     gc.disable()
     try:
         yield

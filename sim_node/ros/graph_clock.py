@@ -16,7 +16,7 @@ from sim_node.ros.publishers import publishers_of
 
 
 def nanoseconds(time: Any) -> int:
-    """Return nanoseconds of a Time or Duration, of rclpy or of a message. Raises TypeError for anything else."""
+    """Convert a Time or Duration of rclpy or of a message to nanoseconds. Raises TypeError for other types."""
     found = getattr(time, "nanoseconds", None)
     if found is not None:
         return int(found)
@@ -27,9 +27,9 @@ def nanoseconds(time: Any) -> int:
 
 
 class GraphClock:
-    """Follows /clock if there is one, for nodes that observe any graph.
+    """Follows /clock if it has a publisher, for nodes that observe an arbitrary graph.
 
-    node: has to be spun by the caller; found: called once, when /clock is first received.
+    node: must be spun by the caller. found: called once, when /clock is first received.
     """
 
     def __init__(self, node: Node, found: Callable[[], None] = lambda: None) -> None:
@@ -41,7 +41,7 @@ class GraphClock:
         self._subscription = node.create_subscription(Clock, "/clock", self._receive, best_effort, raw=True)
 
     def now_ns(self) -> int | None:
-        """Return the time, or None while /clock has a publisher but no message has been received."""
+        """Return the time, ns; None if /clock has a publisher but no message has been received yet."""
         if self._latest_ns is not None:
             return self._latest_ns
         return None if self._node.count_publishers("/clock") else time.time_ns()

@@ -1,4 +1,4 @@
-"""Trajectories of joints: the topic trajectory_msgs/JointTrajectory and the action FollowJointTrajectory."""
+"""Joint trajectories: the topic trajectory_msgs/JointTrajectory and the action FollowJointTrajectory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from sim_node.world import JointCommands
 from sim_node.world.problems import quoted
 
 TOPIC, ACTION = "joint_trajectory", "follow_joint_trajectory"
-# How far ahead a trajectory may start (s).
+# Maximum time until the start of a trajectory, s.
 MAX_WAIT_S = 3600.0
-# Feedback of an action, per simulated second at most (s).
+# Minimum simulated time between feedback messages, s.
 FEEDBACK_PERIOD = 0.05
-# How long an action that ends stays for clients that are about to ask for the result of a goal (s).
+# How long a closing action stays for clients that are about to request the result of a goal, s.
 GRACE_S = 1.0
 
 
@@ -41,15 +41,15 @@ def serve_trajectories(
     subscriptions: CommandSubscriptions,
     run_time_ns: Callable[[int], int],
 ) -> None:
-    """Offer the topic and the action of a group, as far as their messages are installed.
+    """Offer the topic and the action of a group, if their message types are installed.
 
     Args:
-        node: Whose topic and action they are.
+        node: The node that offers them.
         commander: Follows the trajectories.
         group: The joints.
-        namespace: Comes before the names; empty, or with a slash at its end.
-        subscriptions: Those of the commander; gets the names of the topic and the action.
-        run_time_ns: Returns the simulation time of a stamp (ns).
+        namespace: Prefix of the names; empty, or with a trailing slash.
+        subscriptions: The command subscriptions, which the topic and the action are added to.
+        run_time_ns: Returns the simulation time of a stamp, ns.
     """
     try:
         kind = message_class("trajectory_msgs/msg/JointTrajectory")
@@ -67,7 +67,7 @@ def serve_trajectories(
         following.ended = ended
         commander.follow(following)
 
-    # A stamp says when to start, not when the message was sent.
+    # A stamp gives the start time, not the time when the message was sent.
     subscriptions.subscribe(kind, topic, follow, Qos(), math.inf)
     try:
         action = importlib.import_module("control_msgs.action").FollowJointTrajectory
@@ -84,7 +84,7 @@ def serve_trajectories(
 
 
 class FollowJointTrajectoryServer:
-    """The action FollowJointTrajectory of a group. One goal is active at a time; a new one replaces it."""
+    """FollowJointTrajectory action of a group. One goal is active at a time; a new goal replaces it."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class FollowJointTrajectoryServer:
         )
 
     def close(self) -> None:
-        """Accept no more goals, and end the action once the goals have their results."""
+        """Accept no further goals, and end the action once all goals have their results."""
         self._is_closing = True
         if self._following:
             self._timer = self._node.create_timer(GRACE_S, self._end, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -172,7 +172,7 @@ class FollowJointTrajectoryServer:
         return result
 
     def _feedback(self, handle: Any, following: Following) -> Callable[[float, FloatArray], None]:
-        """Return what publishes the desired and actual state, and the error, at most FEEDBACK_PERIOD apart."""
+        """Return a function that publishes desired and actual state and error, at most once per FEEDBACK_PERIOD."""
         last = -math.inf
 
         def progress(time: float, states: FloatArray) -> None:
@@ -222,7 +222,7 @@ def _following(
             raise JointCommandRefused(f"it starts in {wait_s:.3g} s; allowed: up to {MAX_WAIT_S:g} s; {hint}")
     tolerances = Tolerances.of(group, len(names))
     if goal is not None:
-        # Fields of later versions of the action.
+        # Fields of later versions of the action
         for field in ("multi_dof_trajectory.points", "component_path_tolerance", "component_goal_tolerance"):
             if _given(goal, field):
                 raise JointCommandRefused(f"{field.partition('.')[0]} is not supported; a goal has joints only")
@@ -231,14 +231,14 @@ def _following(
 
 
 def _given(goal: Any, field: str) -> bool:
-    """Return whether a goal has a field, and something in it."""
+    """Return whether a goal has a field that is not empty."""
     for name in field.split("."):
         goal = getattr(goal, name, ())
     return len(goal) > 0
 
 
 def _tolerances(goal: Any, names: tuple[str, ...], default: Tolerances) -> Tolerances:
-    """Return the tolerances of a goal: 0 is the default, a negative one none. Raises JointCommandRefused."""
+    """Return the tolerances of a goal: 0 for the default, negative for none. Raises JointCommandRefused."""
     found: list[FloatArray] = []
     for given, own in ((goal.path_tolerance, default.path), (goal.goal_tolerance, default.goal)):
         limits = np.array(own)

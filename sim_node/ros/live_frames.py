@@ -18,11 +18,11 @@ class LiveFrames:
     """The frames of a transform tree.
 
     Args:
-        tree: What has been received.
+        tree: The received transforms.
 
     Attributes:
-        table: The frames; at first, a root alone.
-        poses: (N, 7) each frame in its parent, m. Frames without a transform stay where they were.
+        table: The frames; initially a root alone.
+        poses: (N, 7) each frame in its parent, m. Frames without a transform keep their last pose.
     """
 
     def __init__(self, tree: TransformTree) -> None:
@@ -31,7 +31,7 @@ class LiveFrames:
         self.poses: FloatArray = np.array([pose_math.IDENTITY])
 
     def edges(self) -> tuple[dict[str, str], frozenset[str]]:
-        """Return the newest parents of frames, by name, and the frames that move."""
+        """Return the newest parent of each frame by name, and the names of the moving frames."""
         described = self._tree.describe()
         parents = {frame.name: frame.parent for frame in described if frame.parent is not None}
         return parents, frozenset(frame.name for frame in described if frame.kind == "dynamic")
@@ -40,11 +40,11 @@ class LiveFrames:
         """Replace the table.
 
         Args:
-            parents: The parents of frames, by name.
-            dynamic: The frames that move.
+            parents: Parent of each frame, by name.
+            dynamic: The moving frames.
 
         Raises:
-            ValueError: The newest parents of frames, which are of different times, form a loop.
+            ValueError: The newest parents, which may be from different times, form a loop.
         """
         self.table = table_of(parents, dynamic)
         self.poses = np.tile(pose_math.IDENTITY, (len(self.table), 1))

@@ -1,4 +1,4 @@
-"""The running graph as a ghost: where its transforms have the bodies of a page."""
+"""The running graph as a ghost: bodies of a page at the poses of the graph's transforms."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sim_node.world import FrameTable
 
 
 class LiveGhost:
-    """The frames of the graph, with the shapes that the page has on frames of the same names.
+    """The frames of the graph, drawn with the page's shapes for frames of the same names.
 
-    They are where the graph has them now, whatever the time of the page: its clock is another one, or it was recorded.
+    They are always drawn at their present poses, because the page's clock may differ or its content be recorded.
 
     Args:
         report: Called with messages for the user.
@@ -39,7 +39,7 @@ class LiveGhost:
 
     @property
     def stale(self) -> bool:
-        """Whether the graph has other frames than those of the scene; looks once in a while."""
+        """Whether the frames of the graph differ from the scene's. Checked every POLL_S."""
         now = time.monotonic()
         if now < self._due:
             return False
@@ -48,7 +48,7 @@ class LiveGhost:
         return self._frames.edges() != self._shown
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
-        """Return the frames that the graph has so far."""
+        """Return the frames of the graph so far."""
         self._page = frames.names[1:]
         self._shown = parents, dynamic = self._frames.edges()
         if parents:
@@ -69,7 +69,7 @@ class LiveGhost:
         self._opened.close()
 
     def _tell_missing(self) -> None:
-        """Report once, after a while, that the graph has nothing of what moves on the page."""
+        """Report once, after a grace period, if the graph has none of the moving frames of the page."""
         if not self._grace.ends():
             return
         names = self._frames.edges()[0]

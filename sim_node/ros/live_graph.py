@@ -1,4 +1,4 @@
-"""The transforms of a running graph, received by a separate node, with rates and delays as in tf2_monitor."""
+"""Transforms of a running graph, received by a separate node, with rates and delays as in tf2_monitor."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sim_node.ros.tf2 import Buffer, TransformListener
 from sim_node.spatial.tree import TransformTree
 from sim_node.spatial.tree.errors import EARLIEST_WALL_TIME_NS
 
-# Maximum number of frames, and of messages with different frames: a publisher could send any number of names.
+# Maximum number of frames, and of distinct sets of frames in messages: a publisher could send any number of names.
 MAX_FRAMES, MAX_LAYOUTS = 100_000, 4096
 
-# A delay of decades: the stamps are of another clock.
+# A delay of decades means that the stamps are from another clock.
 ANOTHER_CLOCK_S = EARLIEST_WALL_TIME_NS * 0.5e-9
 
-# A frame: number of messages, arrival of the first and the last (ns, monotonic); number of known delays,
-# and the sum and maximum of these delays (s).
+# Statistics of a frame: number of messages, arrival of the first and the last (ns, monotonic), number of known delays,
+# and their sum and maximum (s).
 _ROW = np.dtype(
     [
         ("count", np.int64),
@@ -39,10 +39,10 @@ _ROW = np.dtype(
 
 
 class FrameTraffic(NamedTuple):
-    """The traffic of a frame.
+    """Traffic statistics of a frame.
 
-    messages: number; rate_hz: mean since the first, None for fewer than two; delays: arrival minus stamp, s, None while
-    the graph's time is unknown; silent_for: time since the last, s.
+    messages: number of messages. rate_hz: mean rate since the first message; None for fewer than two. delays: arrival
+    minus stamp, s; None while the graph's time is unknown. silent_for: time since the last message, s.
     """
 
     messages: int
@@ -53,16 +53,16 @@ class FrameTraffic(NamedTuple):
 
     @property
     def clock(self) -> str:
-        """The clock of its stamps if that is not the graph's: wall clock or simulation time; else empty."""
+        """The clock of the stamps if it differs from the graph's (wall clock or simulation time); otherwise empty."""
         if self.mean_delay is None or abs(self.mean_delay) < ANOTHER_CLOCK_S:
             return ""
         return "wall clock" if self.mean_delay < 0.0 else "simulation time"
 
 
 class TfStatistics:
-    """Counts dynamic transforms. Pass `on_batch` to a TransformListener.
+    """Statistics of dynamic transforms. Pass `on_batch` to a TransformListener.
 
-    graph_ns: the clock of stamps, None while it is unknown; arrival_ns: a monotonic clock, for rates.
+    graph_ns: returns the time for delays; None while it is unknown. arrival_ns: a monotonic clock, for rates.
     """
 
     def __init__(self, graph_ns: Callable[[], int | None], arrival_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -71,11 +71,11 @@ class TfStatistics:
         self._lock = threading.Lock()
         self._rows: dict[str, int] = {}
         self._table = np.zeros(64, _ROW)
-        # For the names of a message: the indices of those that are counted, and their rows.
+        # For the frame names of a message, the indices of those that are counted, and their rows.
         self._rows_of: dict[TransformNames, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = {}
 
     def on_batch(self, batch: TransformBatch, static: bool) -> None:
-        """Count a message. Static ones have no rate."""
+        """Count a message. Static transforms have no rate."""
         if static or not len(batch.stamps_ns):
             return
         arrival, now = self._arrival_ns(), self._graph_ns()
@@ -130,16 +130,16 @@ def _traffic(row: tuple[int, int, int, int, float, float], now: int) -> FrameTra
 
 
 class LiveGraph:
-    """Receives /tf and /tf_static while it is entered, in a thread of its own.
+    """Receives /tf and /tf_static in a separate thread while entered.
 
     Args:
-        name: Name of its node.
-        rosout: Whether the node's log goes to /rosout.
+        name: Name of the node.
+        rosout: Whether the node logs to /rosout.
 
     Attributes:
         tree: The received transforms.
-        node: The node; there once it is entered.
-        clock: The graph's time; there once it is entered.
+        node: The node, once entered.
+        clock: The graph's time, once entered.
     """
 
     def __init__(self, name: str = "sim_node_live", *, rosout: bool = True) -> None:

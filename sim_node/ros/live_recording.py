@@ -1,4 +1,4 @@
-"""Recording of a live graph: any topics, as bytes, with the QoS of their publishers."""
+"""Recording of a running graph: any topics, as serialized bytes, with the QoS of their publishers."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from sim_node.text import MAX_LINE, shown
 
 # How often to look for new topics and publishers, and to commit received messages to the bag.
 POLL_S, COMMIT_S = 0.25, 0.1
-# When to report patterns that have matched no topic so far, s.
+# Time until patterns that have matched no topic are reported, s.
 REPORT_S = 5.0
-# Minimum depth of a subscription, for messages that are received while this process is busy.
+# Minimum depth of a subscription, for messages that arrive while this process is busy.
 MIN_DEPTH = 1000
 
 
 class LiveRecordingNode(LoopNode):
-    """Records the topics of the graph that the settings select, including later ones.
+    """Records the topics of the graph that the settings select, including those that appear later.
 
     Messages are stamped on arrival by the wall clock, or by /clock if `simulated`; messages before the first /clock are
-    then dropped. missed: for each topic, the number of messages that the middleware lost, with one warning. Raises
-    BagError.
+    then dropped. missed: for each topic, the number of messages that the middleware lost; a warning is logged once.
+    Raises BagError.
     """
 
     def __init__(self, folder: Path, settings: RecordingSettings, *, simulated: bool = False) -> None:
@@ -64,7 +64,7 @@ class LiveRecordingNode(LoopNode):
         self.create_timer(REPORT_S, self.recorder.report_unmatched, clock=steady)
 
     def update(self) -> None:
-        """Subscribe to new topics, and add new publishers."""
+        """Subscribe to new topics, and adapt to new publishers."""
         for name, types in self.get_topic_names_and_types():
             self.recorder.see(name)
             if name in self._left_out or not self.recorder.settings.wants(name):
@@ -116,7 +116,7 @@ class LiveRecordingNode(LoopNode):
         return receive
 
     def _lost(self, name: str, number: int) -> None:
-        if not number:  # the event before has counted them
+        if not number:  # already counted by the event before
             return
         if name not in self.missed:
             self.get_logger().warning(
@@ -143,7 +143,7 @@ class LiveRecordingNode(LoopNode):
 
 
 class _Recording:
-    """A recording from start to stop. The executor adds its messages."""
+    """A recording from start to stop. Its messages are added by the executor."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -156,7 +156,7 @@ class _Recording:
         self._recorder.open()
 
     def end(self, why: RecordingStopped) -> None:
-        """End the recording, because the bag accepts no more messages."""
+        """End the recording, because the bag accepts no further messages."""
         self._end = why
         self._ended()
 
@@ -168,7 +168,7 @@ class _Recording:
 
 
 def _with_depth(offered: Qos) -> Qos:
-    """Set the depth, which discovery does not contain. For a latched topic it is 1, for late subscribers of a bag."""
+    """Set the depth, which discovery does not report. It is 1 for latched topics, for late subscribers of a replay."""
     if offered.depth:
         return offered
     return replace(offered, depth=1 if offered.latched else 10, history="keep_last")

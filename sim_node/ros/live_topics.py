@@ -1,4 +1,4 @@
-"""The topics of the running graph in the viewer: drawings and robots, fields that formulas name, messages as text."""
+"""Topics of the running graph in the viewer: drawings, robots, fields for formulas, and messages as text."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.world import FrameTable
 
-# How often to look for topics that others publish, s.
+# How often to look for new topics, s.
 POLL_S = 1.0
 _DEPTH = 10
 Receive = Callable[[Any], None]
 
 
 class TopicSubscriptions:
-    """Subscribes to topics once they have publishers, with a QoS that all of these serve.
+    """Subscribes to topics once they have publishers, with a QoS that is compatible with all of them.
 
     Args:
         node: The node that subscribes.
 
     Attributes:
-        refused: The topics whose type is not installed; they have been warned of.
+        refused: Topics whose type is not installed. A warning was logged for each.
     """
 
     def __init__(self, node: Node) -> None:
@@ -51,13 +51,13 @@ class TopicSubscriptions:
         self.refused: set[str] = set()
 
     def subscribe(self, topic: str, kind: str, receiver: Callable[[], Receive], *, raw: bool = False) -> None:
-        """Subscribe to a topic; again where new publishers latch less or are less reliable.
+        """Subscribe to a topic, or again if new publishers need another QoS.
 
         Args:
             topic: The topic.
             kind: Its type.
-            receiver: Returns what receives the messages. It may raise UnknownType.
-            raw: Whether the messages are received as bytes.
+            receiver: Returns the message callback. May raise UnknownMessageType.
+            raw: Whether to receive serialized messages.
         """
         if topic in self.refused:
             return
@@ -81,7 +81,7 @@ class TopicSubscriptions:
 
 
 def follow_estimates(node: Node, drawings: TopicDrawings) -> None:
-    """Subscribe to topics of ghosts that a run does not publish itself, once others do."""
+    """Subscribe to ghost topics that a run does not publish itself, once other nodes publish them."""
     topics = TopicSubscriptions(node)
 
     def look() -> None:
@@ -94,21 +94,21 @@ def follow_estimates(node: Node, drawings: TopicDrawings) -> None:
 
 # Minimum time between two shown messages of a topic, s.
 APART_S = 0.05
-# How long to wait for the transform of a frame before it is placed without one, and for what a user has named, s.
+# How long to wait for a frame's transform before placing it without one, and for topics that the user has named, s.
 GRACE_S = 3.0
-# Our simulations' markers of robots and of names, which the page has by itself, and of fields of view, which would
-# make all else small.
+# Markers of our simulations that are left out: robots and names, which the page draws itself, and fields of view, which
+# would dwarf everything else.
 _LEFT_OUT = frozenset((ROBOTS, NAMES, FIELDS))
 
 
 class LiveDrawings:
-    """Subscribes to the topics of the graph that can be drawn, and reads their messages.
+    """Subscribes to the drawable topics of the graph, and reads their messages.
 
-    `taken`, `waiting` and the rest are called by the thread that draws; messages come in the thread of the node.
+    `taken`, `waiting` and the other methods are called by the drawing thread; messages arrive in the node's thread.
 
     Args:
         node: The node that subscribes.
-        beside: What other sources of the page have.
+        beside: What the other sources on the page provide.
     """
 
     def __init__(self, node: Node, beside: Beside) -> None:
@@ -127,24 +127,24 @@ class LiveDrawings:
 
     @property
     def types(self) -> dict[str, str]:
-        """Return the types of the topics that have sent something, by name."""
+        """The types of the topics that have received a message, by name."""
         with self._lock:
             return {name: self._types[name] for name in sorted(self._types)}
 
     @property
     def robots_so_far(self) -> int:
-        """Return the number of robot descriptions that have come."""
+        """The number of robot descriptions received so far."""
         return self._descriptions
 
     def subscribe(self) -> None:
-        """Subscribe to topics that can be drawn and were not there before."""
+        """Subscribe to drawable topics that are new."""
         for topic, types in self._node.get_topic_names_and_types():
             kind = types[0]
             if kind in READERS or is_description(topic, kind):
                 self._topics.subscribe(topic, kind, partial(self._receiver, topic, kind))
 
     def taken(self, frames: FrameTable, topics: Collection[str]) -> dict[str, Drawing]:
-        """Return the newest drawings of topics that have all their frames; others wait for these."""
+        """Return and remove the newest drawings whose frames are all in the table; the others keep waiting."""
         with self._lock:
             ready = {
                 topic: drawing
@@ -156,7 +156,7 @@ class LiveDrawings:
         return ready
 
     def waiting(self, parents: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the frames that messages have named for a while, or that other sources have, and no transform."""
+        """Return the frames without transforms that messages have used for a while or that other sources have."""
         known, now = {*parents, *parents.values()}, time.monotonic()
         with self._lock:
             return tuple(
@@ -166,7 +166,7 @@ class LiveDrawings:
             )
 
     def robots(self, frames: FrameTable) -> tuple[DrawnShape, ...]:
-        """Return the shapes of the robots that have been described."""
+        """Return the shapes of the described robots."""
         with self._lock:
             robots = dict(self._robots)
         return robot_shapes(robots, frames)
@@ -211,13 +211,13 @@ class LiveDrawings:
 
 
 class Grace:
-    """The time that a graph has to come up, before it is said what is missing in it."""
+    """Grace period for a graph to come up before missing parts are reported."""
 
     def __init__(self) -> None:
         self._until: float | None = time.monotonic() + GRACE_S
 
     def ends(self) -> bool:
-        """Return whether it has ended since this was asked before."""
+        """Return whether the grace period has ended since the last call."""
         if self._until is None or time.monotonic() < self._until:
             return False
         self._until = None
@@ -225,14 +225,14 @@ class Grace:
 
 
 class LiveFields:
-    """Subscribes to the topics that formulas name, now or when they come.
+    """Subscribes to the topics that formulas refer to, now or once they appear.
 
     Args:
         node: The node that subscribes.
         schematic: The schematic, or None.
 
     Attributes:
-        fields: Their numbers.
+        fields: The numbers of the topics.
     """
 
     def __init__(self, node: Node, schematic: Schematic | None) -> None:
@@ -243,13 +243,13 @@ class LiveFields:
         self._grace = Grace()
 
     def subscribe(self) -> None:
-        """Subscribe to topics that formulas name and that were not there before."""
+        """Subscribe to topics that formulas refer to and that are new."""
         if not self.fields.wanted:
             return
         types = dict(self._node.get_topic_names_and_types())
         for name in self.fields.wanted:
             if name in types:
-                # As bytes: an exception of the middleware's own reading would end the executor.
+                # As bytes: an exception from the middleware's deserialisation would end the executor.
                 self._topics.subscribe(name, types[name][0], partial(self._receiver, name, types[name][0]), raw=True)
 
     def _receiver(self, name: str, kind: str) -> Receive:
@@ -258,7 +258,7 @@ class LiveFields:
         return partial(self.fields.receive, name)
 
     def tell_missing(self, elsewhere: Collection[str]) -> None:
-        """Report once, after a while, which topics are not there yet; those of other sources are not missed."""
+        """Report once, after a grace period, which topics are missing, except those of other sources."""
         if not self._grace.ends():
             return
         known = {*self.fields.types(), *self._topics.refused, *elsewhere}
@@ -270,9 +270,9 @@ class LiveFields:
 
 
 class LiveMessages(MessageTexts):
-    """Subscribes to one topic of the graph at a time: to the one that is chosen.
+    """Subscribes to one selected topic of the graph at a time.
 
-    `subscribe` is called by the thread that draws, `choose` and `text` by those of the page.
+    `subscribe` is called by the drawing thread, `choose` and `text` by the page's threads.
 
     Args:
         node: The node that subscribes.
@@ -284,10 +284,10 @@ class LiveMessages(MessageTexts):
         self._subscribed: tuple[str, Subscription] | None = None
 
     def choose(self, topic: str | None) -> None:
-        """Read the messages of a topic from now on, or of none."""
+        """Select the topic to read from now on, or none."""
         with self._lock:
             self._chosen = topic
-            self._read(None)  # until it is subscribed to
+            self._read(None)  # until the subscription exists
 
     def find(self) -> None:
         """Look for topics."""
@@ -296,7 +296,7 @@ class LiveMessages(MessageTexts):
             self._types = types
 
     def subscribe(self) -> None:
-        """Subscribe to the chosen topic, and to no other."""
+        """Subscribe to the selected topic only."""
         with self._lock:
             chosen, fault = self._chosen, self._fault
         if self._subscribed is not None and self._subscribed[0] != chosen:
@@ -317,7 +317,7 @@ class LiveMessages(MessageTexts):
             return
         with self._lock:
             self._read(BagTopic(chosen, kind, 0, definition=definition.text))
-        # As bytes: an exception of the middleware's own reading would end the executor.
+        # As bytes: an exception from the middleware's deserialisation would end the executor.
         receive = self._node.create_subscription(
             message,
             chosen,

@@ -1,4 +1,4 @@
-"""The running graph in the viewer: its transforms, robots, and topics that can be drawn."""
+"""The running graph in the viewer: its transforms, robots and drawable topics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_node.world.frame_table import table_of
 
 
 class LiveView:
-    """Shows the graph on a viewer's page until it is closed.
+    """Shows the graph on a viewer's page until closed.
 
     The scene is rebuilt when there are new frames, topics or robots.
 
@@ -83,7 +83,7 @@ class LiveView:
             self._viewer.show(Instant(self._clock.now_ns() or 0, poses, measurements))
 
     def _tell_missing(self) -> None:
-        """Report once, after a while, which topics and frames of ghosts are not there yet, or have no pose."""
+        """Report once, after a grace period, which ghost topics and frames are missing or have no pose."""
         if not self._grace.ends():
             return
         types = {name: kinds[0] for name, kinds in sorted(self._node.get_topic_names_and_types())}
@@ -99,7 +99,7 @@ class LiveView:
             self._node.get_logger().warning(stray)
 
     def _update_scene(self) -> None:
-        """Put a new scene on the page if frames, topics or robots have changed."""
+        """Rebuild the scene if frames, topics or robots have changed."""
         parents, dynamic = self._frames.edges()
         named = self._topics.waiting(parents)
         sources = self._topics.types
@@ -113,7 +113,7 @@ class LiveView:
             placed = without_transforms(named, parents, fixed)
             if parents or placed:
                 self._frames.change({**parents, **{name: each.parent for name, each in placed.items()}}, dynamic)
-        except ValueError as fault:  # the newest parents of frames, at different times, may form a loop
+        except ValueError as fault:  # the newest parents, from different times, may form a loop
             text = f"the scene is not updated: {shown(str(fault), MAX_LINE)}"
             if line := self._limit.admit("scene", text, time.monotonic_ns()):
                 self._node.get_logger().warning(line)
@@ -128,6 +128,6 @@ class LiveView:
         self._viewer.placed = tuple(placed)
         try:
             self._viewer.set_scene(table, self._frames.poses, self._topics.robots(table), sources=sources)
-        except WorldError as fault:  # a topic has come whose fields do not fit a formula
+        except WorldError as fault:  # a new topic's fields do not fit a formula
             self._node.get_logger().warning(shown(f"schematic: {fault}", MAX_LINE))
         self._sources = sources

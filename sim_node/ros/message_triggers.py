@@ -1,4 +1,4 @@
-"""Triggers of a world on the graph: subscriptions, matches, and what follows."""
+"""Triggers of a world on the graph: subscriptions, matching, and the resulting actions."""
 
 from __future__ import annotations
 
@@ -22,24 +22,23 @@ from sim_node.world import FrameTable, World
 from sim_node.world.problems import WorldError
 from sim_node.world.triggers import Trigger, TriggerMatch
 
-# Relative difference up to which numbers are the same: that of protobuf's comparison of float, 32 units in the last
-# place of a float.
+# Relative difference up to which numbers are equal: 32 units in the last place of a float, as in protobuf's comparison.
 SAME = 32 * 2.0**-23
 Matches = Callable[[Any], bool]
 
 
 def matcher(kind: Any, match: TriggerMatch) -> Matches:
-    """Return whether a message matches, as Gazebo's TriggeredPublisher compares.
+    """Return a function that tests whether a message matches, comparing like Gazebo's TriggeredPublisher.
 
     Args:
         kind: The class of the messages.
-        match: What a message must have. Of a field that is a list, it must have the elements, in any order.
+        match: What a message must contain. If the field is a list, it must contain the elements, in any order.
 
     Returns:
-        A function of a message.
+        A predicate on messages.
 
     Raises:
-        BadValue: There is no such field, or the value does not fit it.
+        BadValue: The field does not exist, or the value does not fit it.
     """
     path = match.field.split(".") if match.field else []
     check_field(kind, path)
@@ -47,7 +46,7 @@ def matcher(kind: Any, match: TriggerMatch) -> Matches:
     try:
         wanted = _at(filled(kind, _below(path, value)), path)
     except BadValue:
-        # One element stands for a list of it.
+        # A single element stands for a list.
         wanted = _at(filled(kind, _below(path, [value])), path)
     is_set = bool(path) and _is_list(wanted)
 
@@ -63,7 +62,7 @@ def matcher(kind: Any, match: TriggerMatch) -> Matches:
 
 
 def equal(one: Any, other: Any, tolerance: float) -> bool:
-    """Return whether two values of fields are the same, but for `tolerance` between numbers that are no integers."""
+    """Return whether two field values are equal, within `tolerance` for floating-point numbers."""
     if hasattr(one, "SLOT_TYPES"):
         return all(equal(getattr(one, name), getattr(other, name), tolerance) for name in slots(one))
     if _is_list(one):
@@ -91,16 +90,16 @@ class _Due(NamedTuple):
 
 
 class TriggerSink(Sink):
-    """Lets a run follow the triggers of its world, and their changes.
+    """Makes a run follow the triggers of its world, and changes of them.
 
     Args:
-        node: Whose topics they are.
-        prefix: Prefix of the topics of the run.
+        node: The node that subscribes.
+        prefix: Prefix of the run's topics.
     """
 
     def __init__(self, node: Node, prefix: str = "") -> None:
         self._node, self._prefix, self._orders = node, prefix, Orders(node)
-        # By name: the triggers that are followed, and what ends each.
+        # The active triggers by name, and the functions that end each.
         self._followed: dict[str, tuple[Trigger, list[Callable[[], object]]]] = {}
         self._is_open = False
         self._due: list[_Due] = []
@@ -108,18 +107,18 @@ class TriggerSink(Sink):
         self._session: Session | None = None
 
     def begin(self, session: Session) -> None:
-        """Subscribe for the first world of a run that is open. Call it in the executor's thread."""
+        """Subscribe for the first world of an open run. Call it in the executor's thread."""
         self._session = session
         self._follow(session.world)
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Follow a change of the world, in the executor's thread."""
+        """Follow a change of the world. Called in the executor's thread."""
         if self._is_open:
             self._orders.add(lambda: self._follow(world))
         self._is_open = True
 
     def write(self, snapshot: Snapshot) -> None:
-        """Let what is due act, in the executor's thread. Time that goes back drops what waits."""
+        """Run the actions that are due, in the executor's thread. If time goes back, waiting actions are dropped."""
         if snapshot.time_ns < self._last_ns:
             self._due = []
         self._last_ns = now_ns = snapshot.time_ns
@@ -128,7 +127,7 @@ class TriggerSink(Sink):
             self._orders.add(due.act)
 
     def _follow(self, world: World) -> None:
-        """Follow the triggers of a world: those that it still has stay as they are, with what waits of them."""
+        """Follow the triggers of a world. Unchanged triggers are kept, with their waiting actions."""
         wanted = {trigger.name: trigger for trigger in world.of(Trigger)}
         for name, (trigger, ends) in list(self._followed.items()):
             if wanted.get(name) == trigger:
@@ -139,7 +138,7 @@ class TriggerSink(Sink):
                     end()
         measured = {self._node.resolve_topic_name(each.topic.name) for each in sensor_messages(world, self._prefix)}
         for trigger in wanted.values():
-            # Sensors publish best effort, which nobody receives who asks for more.
+            # Sensors publish best effort, which a reliable subscription does not receive.
             is_measured = self._node.resolve_topic_name(self._name(trigger.topic)) in measured
             self._begin(trigger, SENSOR_DATA if is_measured else Qos())
 
@@ -150,7 +149,7 @@ class TriggerSink(Sink):
             self._node.get_logger().error(f"the trigger {trigger.name} is left out: {error}")
 
     def _subscribe(self, trigger: Trigger, qos: Qos) -> list[Callable[[], object]]:
-        """Return what ends it. Raises BadValue."""
+        """Subscribe, and return the functions that end it. Raises BadValue."""
         kind = type_named(trigger.type, "msg")
         matches = [matcher(kind, each) for each in trigger.matches]
         made = [(each, type_named(each.type, "msg")) for each in trigger.outputs]

@@ -1,4 +1,4 @@
-"""Messages of any type: types by name, messages filled from YAML, and messages as YAML or CSV, as ros2cli has them."""
+"""Messages of any type: types by name, messages from YAML, and messages as YAML or CSV, as in ros2cli."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.packages import how_to_install
 from sim_node.text import MAX_LINE, did_you_mean, printable, shown
 
 TYPE_NAME = re.compile(r"[A-Za-z]\w*(/(msg|srv))?/[A-Za-z]\w*", re.ASCII)
-# Types of fields that stand for the current time, by what they are in YAML.
+# Field types that can stand for the current time, and the word for it in YAML.
 _STAMPED = {"std_msgs/msg/Header": "auto", "builtin_interfaces/msg/Time": "now"}
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _INTEGERS = {f"{sign}int{bits}": (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -27,7 +27,7 @@ _ELLIPSIS = "..."
 
 
 class BadValue(ValueError):
-    """A type or a value that a user gave is invalid; the message is one line."""
+    """A type or a value given by the user is invalid. The message is one line."""
 
 
 # Types
@@ -44,7 +44,7 @@ def type_named(name: str, kind: str) -> Any:
         The class, whose type support is loaded.
 
     Raises:
-        BadValue: The name is no such name, or the interface is not installed.
+        BadValue: The name is malformed, or the interface is not installed.
     """
     (package, *middle), last = name.split("/")[:-1] or [""], name.split("/")[-1]
     if not TYPE_NAME.fullmatch(name) or middle not in ([], [kind]):
@@ -60,18 +60,18 @@ def type_named(name: str, kind: str) -> Any:
         raise BadValue(f"{full}: {package} has no such {kind}{did_you_mean(last, known)}")
     try:
         check_for_type_support(found)
-    except Exception as error:  # rosidl has a class for each fault, without a common base
+    except Exception as error:  # rosidl has a class for each error, without a common base
         raise BadValue(f"{full} has no type support: {shown(str(error), MAX_LINE)}") from None
     return found
 
 
 def slots(message: Any) -> dict[str, Any]:
-    """Return the fields of a message or of its class, with their types."""
+    """Return the fields of a message or message class, with their types."""
     return dict(zip(message.get_fields_and_field_types(), message.SLOT_TYPES, strict=True))
 
 
 def check_field(kind: Any, path: Sequence[str]) -> None:
-    """Raise BadValue if a message type has no field at a path."""
+    """Raise BadValue if a message type has no field at the path."""
     for depth, name in enumerate(path):
         known = slots(kind) if hasattr(kind, "SLOT_TYPES") else {}
         if name not in known:
@@ -87,7 +87,7 @@ def _full_name(kind: Any) -> str:
 
 
 def _class_of(slot: Any) -> Any:
-    """Return the class of a field that is a message; None for others."""
+    """Return the class of a field that is a message; None for other fields."""
     if not isinstance(slot, idl.NamespacedType):
         return None
     return getattr(importlib.import_module(".".join(slot.namespaces)), slot.name)
@@ -97,13 +97,13 @@ def _class_of(slot: Any) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """Return YAML as mappings, lists and texts: the types of fields determine what a text means.
+    """Parse YAML to mappings, lists and strings. The field types determine how strings are interpreted.
 
     Args:
         text: A mapping in YAML; empty for no values.
 
     Raises:
-        BadValue: It is no YAML, or a key is given twice.
+        BadValue: The text is not valid YAML, or a key occurs twice.
     """
     try:
         values = yaml.load(text, Loader=_Loader)
@@ -117,7 +117,7 @@ def parsed(text: str) -> Any:
 
 
 class _Loader(yaml.BaseLoader):
-    """Loads texts, lists and mappings, nothing else; refuses a key that is given twice."""
+    """Loads strings, lists and mappings only. Rejects duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -135,7 +135,8 @@ def filled(kind: Any, values: Any, now_ns: int = 0) -> Any:
 
     Args:
         kind: The class of the message.
-        values: A mapping, as of `parsed`. `auto` for a Header is one with the current time, `now` for a Time that time.
+        values: A mapping, as returned by `parsed`. `auto` in place of a Header, and `now` in place of a Time, mean the
+            current time.
         now_ns: The current time (ns).
 
     Raises:
@@ -161,7 +162,7 @@ def _message(kind: Any, values: Any, path: str, now_ns: int) -> Any:
 
 
 def _value(slot: Any, value: Any, path: str, now_ns: int) -> Any:
-    """Return the value of a field of a type."""
+    """Convert a value to the type of a field."""
     if isinstance(slot, idl.AbstractNestedType):
         return _elements(slot, value, path, now_ns)
     if isinstance(slot, idl.NamespacedType):
@@ -209,7 +210,7 @@ def _basic(type: str, text: str, path: str) -> Any:
 
 
 def _number(text: str) -> float | None:
-    """Return a number, which may be spelled .nan or -.inf as in YAML; None for other text."""
+    """Parse a number, which may be spelled .nan or -.inf as in YAML. Return None for other text."""
     try:
         return float(text.replace(".nan", "nan").replace(".inf", "inf"))
     except ValueError:
@@ -232,9 +233,9 @@ def as_yaml(message: Any, *, limit: int | None = 128, arrays: bool = True, flow:
 
     Args:
         message: The message.
-        limit: Elements of an array or characters of a text beyond which they end in `...`; None for all of them.
-        arrays: Whether arrays are shown; if not, their type and length are.
-        flow: Whether arrays are on one line.
+        limit: Maximum length of arrays and strings before they end in `...`; None for no limit.
+        arrays: Whether to show arrays; if not, only their type and length.
+        flow: Whether to write arrays on one line.
     """
     data = _plain(message, limit, arrays)
     return str(
@@ -243,7 +244,7 @@ def as_yaml(message: Any, *, limit: int | None = 128, arrays: bool = True, flow:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes each field of a message on a line of its own, whatever the style of arrays."""
+    """Writes each field of a message on its own line, whatever the style of arrays."""
 
 
 _Dumper.add_representer(
@@ -252,14 +253,14 @@ _Dumper.add_representer(
 
 
 def as_data(message: Any, *, limit: int = 64) -> dict[str, Any]:
-    """Return a message as plain data: numbers, texts, lists and mappings; arrays and texts beyond `limit` are cut."""
+    """Return a message as plain data: numbers, strings, lists, mappings. Arrays and strings are cut at `limit`."""
     data = _plain(message, limit, True)
     assert isinstance(data, dict)
     return data
 
 
 def as_csv(message: Any, *, limit: int | None = 128) -> str:
-    """Return all values of a message on one line, separated by commas; an empty array is an empty value."""
+    """Return all values of a message on one line, separated by commas. An empty array is an empty value."""
     return _joined(_plain(message, limit, True))
 
 
@@ -273,7 +274,7 @@ def _joined(data: Any) -> str:
 
 
 def _plain(value: Any, limit: int | None, arrays: bool) -> Any:
-    """Return a message or a value of a field as data that YAML has."""
+    """Convert a message or a field value to data that YAML can represent."""
     if isinstance(value, bytes):
         value = value.decode("latin-1")
     if isinstance(value, str):

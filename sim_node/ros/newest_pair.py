@@ -1,4 +1,4 @@
-"""A command in two parts that come on topics of their own: the newest of both, once both are there."""
+"""A command in two parts from separate topics: the newest of both, once both are available."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ B = TypeVar("B")
 
 
 class NewestPair(Generic[A, B]):
-    """The newest parts of a command, each for a limited time.
+    """The newest parts of a command, each valid for a limited time.
 
-    A part that has become too old counts as missing: its publisher may be gone, and the other's must not keep it alive.
+    An expired part counts as missing: its publisher may be gone, and the other publisher must not keep it alive.
 
-    names: what the parts are called in messages. lifetime_s: how long a part counts (s); 0 for ever.
+    names: names of the parts, for messages. lifetime_s: how long a part is valid, s; 0 for no limit.
     """
 
     def __init__(self, names: tuple[str, str], lifetime_s: float) -> None:
@@ -34,7 +34,7 @@ class NewestPair(Generic[A, B]):
         self._first = self._second = None
 
     def complete(self, now_ns: int) -> tuple[A, B, float]:
-        """Return both parts, and how old the older one is (s). Raises ValueError with the reason if one is missing."""
+        """Return both parts, and the age of the older one, s. Raises ValueError with the reason if one is missing."""
         if self._first is None or self._second is None:
             have, miss = self._names if self._second is None else self._names[::-1]
             raise ValueError(f"{have} without {miss}: nothing is sent before both are there")

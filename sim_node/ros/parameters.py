@@ -22,11 +22,11 @@ MESSAGES = ("serialised", "typed")
 
 
 class ParameterFault(Exception):
-    """A parameter is invalid, so that the node cannot start. The message names it and the allowed values.
+    """A parameter is invalid, so the node cannot start. The message gives its name and the allowed values.
 
     Args:
         message: The message.
-        name: The name of the parameter, if its given value is invalid.
+        name: Name of the parameter, if its value is invalid.
     """
 
     def __init__(self, message: str, name: str = "") -> None:
@@ -36,7 +36,7 @@ class ParameterFault(Exception):
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """A parameter: its default, its description, its range or words, and whether it is fixed during a run."""
+    """A parameter: its default, description, range or allowed words, and whether it is fixed during a run."""
 
     default: str | float | int | bool | list[str]
     description: str
@@ -141,7 +141,7 @@ def declare(node: Node, specs: Mapping[str, ParameterSpec] = SPECS) -> dict[str,
 
 
 def _accept_whole_numbers(node: Node, specs: Mapping[str, ParameterSpec]) -> None:
-    """Let `publish_rate:=60` mean 60.0, at the start and, from Iron on, when it is set later."""
+    """Accept `publish_rate:=60` as 60.0, at the start and, from Iron on, also when it is set later."""
     doubles = {name for name, spec in specs.items() if isinstance(spec.default, float)}
 
     def as_doubles(parameters: list[Parameter]) -> list[Parameter]:
@@ -161,8 +161,8 @@ def _accept_whole_numbers(node: Node, specs: Mapping[str, ParameterSpec]) -> Non
 def refuse_unknown(node: Node, specs: Mapping[str, ParameterSpec], beside: Iterable[str] = ()) -> None:
     """Raise ParameterFault for parameters in --ros-args that the node has not declared.
 
-    beside: parameters of other nodes in the same process, which receive the same arguments. Parameters that rclpy
-    declares are known, too; it declares qos_overrides with each publisher that has any.
+    beside: parameters of other nodes in the same process, which receive the same arguments. Parameters declared by
+    rclpy are also accepted; it declares qos_overrides with each publisher that has any.
     """
     known = sorted({*specs, *beside})
     for name in node._parameter_overrides:
@@ -172,7 +172,7 @@ def refuse_unknown(node: Node, specs: Mapping[str, ParameterSpec], beside: Itera
 
 
 def applied(parameters: Iterable[Parameter], apply: Mapping[str, Callable[[Any], None]]) -> SetParametersResult:
-    """Apply changed parameters by their names. One that is refused ends it, with the reason."""
+    """Apply changed parameters by name. The first rejection ends it, with the reason."""
     for parameter in parameters:
         if parameter.name in apply:
             try:

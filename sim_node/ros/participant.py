@@ -1,4 +1,4 @@
-"""A participant of the graph for as long as a command runs: rclpy's context, a node and its executor."""
+"""A participant in the graph for as long as a command runs: an rclpy context, a node and its executor."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def participant(name: str, *, rosout: bool = True) -> Iterator[tuple[Node, Singl
 
     Args:
         name: Name of the node.
-        rosout: Whether the node's log goes to /rosout.
+        rosout: Whether the node logs to /rosout.
 
     Yields:
-        The node, and the executor that it is in, which is shut down at the end if it was not before.
+        The node and its executor, which is shut down at the end if it was not before.
 
     Raises:
-        RosNotStarted: ROS 2 does not start, such as with a ROS_DOMAIN_ID that is no number.
+        RosNotStarted: ROS 2 does not start, for example because ROS_DOMAIN_ID is not a number.
     """
     start_ros([])
     try:
@@ -55,7 +55,7 @@ def participant(name: str, *, rosout: bool = True) -> Iterator[tuple[Node, Singl
 
 @contextmanager
 def spinning(executor: SingleThreadedExecutor) -> Iterator[None]:
-    """Run an executor in a thread of its own, and shut it down at the end."""
+    """Run an executor in a separate thread, and shut it down at the end."""
     stop = start_spinning(executor)
     try:
         yield
@@ -64,14 +64,14 @@ def spinning(executor: SingleThreadedExecutor) -> Iterator[None]:
 
 
 def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") -> Callable[[], None]:
-    """Run an executor in a thread of its own.
+    """Run an executor in a separate thread.
 
     Args:
         executor: The executor.
         name: Name of the thread.
 
     Returns:
-        Ends the thread and shuts the executor down; a callback under way has a second to end.
+        A function that ends the thread and shuts the executor down. An active callback has a second to finish.
     """
     ended, limit = threading.Event(), RateLimit()
 
@@ -80,9 +80,9 @@ def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") ->
             while executor.context.ok() and not ended.is_set():
                 try:
                     executor.spin_once()
-                except ExternalShutdownException:  # noqa: PERF203  each on its own
+                except ExternalShutdownException:  # noqa: PERF203  each callback on its own
                     raise
-                except Exception as error:  # of one callback, such as rclpy's own for a parameter of no type
+                except Exception as error:  # of one callback, for example rclpy's own for a parameter without a type
                     line = f"a message or a request is dropped: {type(error).__name__}: {shown(str(error), MAX_LINE)}"
                     if admitted := limit.admit(type(error).__name__, line, time.monotonic_ns()):
                         get_logger("sim_node").error(admitted)
@@ -91,7 +91,7 @@ def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") ->
     thread.start()
 
     def stop() -> None:
-        # Not by `shutdown` alone: that destroys the guard condition that the spinning thread may be about to trigger.
+        # Not with `shutdown` alone, which destroys the guard condition that the thread may be about to trigger.
         executor.create_task(ended.set)
         if thread is not threading.current_thread():
             thread.join(1.0)
@@ -104,26 +104,26 @@ def start_ros(command_line: list[str]) -> None:
     """Prepare the environment and initialise rclpy's default context.
 
     Args:
-        command_line: With the --ros-args, if there are any.
+        command_line: The arguments, including --ros-args if any.
 
     Raises:
-        RosNotStarted: An argument or a variable of the environment is invalid.
+        RosNotStarted: An argument or an environment variable is invalid.
     """
     _refuse_small_limits()
     prepare()
     try:
-        # No signal handlers of rclpy: a context that they shut down would make the current tick fail.
+        # Without rclpy's signal handlers, which shut the context down and would make the current tick fail.
         rclpy.init(args=command_line, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # rclpy has a class for each fault of the command line, without a common base
+    except Exception as error:  # rclpy has a class for each command-line error, without a common base
         raise RosNotStarted(f"ROS 2 does not start: {reason(error)}") from None
 
 
-# What a participant opens and maps beyond what the process has. Fast DDS waits forever, or aborts, where it gets less.
+# Files and addresses that a participant needs beyond what the process has. With less, Fast DDS hangs or aborts.
 _FILES, _ADDRESSES = 24, 448 << 20
 
 
 def _refuse_small_limits() -> None:
-    """Raise RosNotStarted if the limits of this shell leave too few files or addresses."""
+    """Raise RosNotStarted if the limits of this shell leave too few files or too little address space."""
     files, addresses = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
     used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 3
     if files != resource.RLIM_INFINITY and files - used < _FILES:
@@ -135,5 +135,5 @@ def _refuse_small_limits() -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return what is wrong: rclpy adds the text with a mark below it, and rcl places in its source."""
+    """Return the reason of an error, without the marked-up text that rclpy appends and rcl's source locations."""
     return _SOURCE.sub("", str(error).strip().splitlines()[0].rstrip(":"))

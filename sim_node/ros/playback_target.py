@@ -1,4 +1,4 @@
-"""The graph as the target of a player: publishers of raw bytes, and the state of their subscribers."""
+"""The graph as a playback target: publishers of serialized messages, and the state of their subscribers."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from sim_node.ros.publishers import message_class, profile
 from sim_node.text import MAX_LINE, shown
 
 ANY = "*"
-# When playing as fast as possible, at most this much of a reliable topic may be unacknowledged by its subscribers.
+# Maximum unacknowledged bytes of a reliable topic when playing as fast as possible.
 MAX_UNACKNOWLEDGED_BYTES = 32_000_000
-# A subscriber that acknowledges nothing for this long is assumed to hang, and is not waited for any more.
+# A subscriber that acknowledges nothing for this long is assumed to hang, and is no longer waited for.
 PATIENCE_S = 5.0
 SLICE = Duration(nanoseconds=50_000_000)
 
 
 class GraphPlaybackTarget:
-    """Publishes the topics of a bag by their indices, and /clock if requested.
+    """Publishes the topics of a bag by index, and /clock if requested.
 
-    clock_ns: the last time on /clock; None before, and if it is not published.
+    clock_ns: the last time on /clock; None before the first, and if /clock is not published.
     """
 
     def __init__(self, node: Node, *, clock: bool, wait_for: Iterable[str], settle_s: float) -> None:
@@ -51,7 +51,7 @@ class GraphPlaybackTarget:
         self._found, self._found_at = -1, time.monotonic()
 
     def add(self, row: int, topic: BagTopic, qos: Qos) -> str | None:
-        """Publish a topic. Return the reason if that is not possible."""
+        """Publish a topic. Return the reason if it cannot be published."""
         if topic.encoding != "cdr":
             return f"its messages are {topic.encoding}, not cdr"
         package, _, name = topic.type.partition("/msg/")
@@ -79,7 +79,7 @@ class GraphPlaybackTarget:
             self.clock_ns = time_ns
 
     def ready(self) -> bool:
-        """Return whether all awaited subscribers have been found, and no new one for a while."""
+        """Return whether all awaited subscribers have been found, and no new one has appeared for a while."""
         counts = {name: publisher.get_subscription_count() for name, publisher in self._publishers.items()}
         now, found = time.monotonic(), sum(counts.values())
         if found != self._found:
@@ -94,7 +94,7 @@ class GraphPlaybackTarget:
         return [name for name in self._wait_for if not found.get(name, 0)]
 
     def delivered(self) -> bool:
-        """Return whether all reliable messages have been acknowledged, waiting a moment."""
+        """Return whether all reliable messages have been acknowledged, after waiting a moment."""
         return all(publisher.wait_for_all_acked(SLICE) for publisher in self._publishers.values())
 
     def warn(self, text: str) -> None:
@@ -102,7 +102,7 @@ class GraphPlaybackTarget:
         self._node.get_logger().warning(shown(text, MAX_LINE))
 
     def others(self) -> list[str]:
-        """Return topics that another node publishes, too."""
+        """Return the topics that another node also publishes."""
         shared = ("/rosout", "/parameter_events", "/diagnostics")
         names = [publisher.topic_name for publisher in self._publishers.values()]
         return [name for name in names if name not in shared and self._node.count_publishers(name) > 1]
@@ -117,7 +117,7 @@ class GraphPlaybackTarget:
 
 
 class _Reliable:
-    """Sends on a reliable topic. If nothing may be lost, at most the history of its subscribers is unacknowledged."""
+    """Sends on a reliable topic. In lossless mode, at most the subscribers' history depth is unacknowledged."""
 
     def __init__(self, target: GraphPlaybackTarget, publisher: Publisher, qos: Qos) -> None:
         self._target = target
@@ -145,7 +145,7 @@ class _Reliable:
 
 
 def _has_messages(package: str) -> bool:
-    """Return whether a message package exists. A bag may name anything, so that nothing is imported to find out."""
+    """Return whether a message package exists, without importing it, because a bag may contain any name."""
     if not package.isidentifier():
         return False
     found = find_spec(package)

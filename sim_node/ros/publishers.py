@@ -1,4 +1,4 @@
-"""The graph as an outlet: QoS profiles, publishers of serialised messages, and transforms as message objects."""
+"""The graph as an outlet: QoS profiles, publishers of serialized messages, and transforms as message objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 
 @cache
 def profile(wanted: Qos) -> QoSProfile:
-    """Convert to a profile of rclpy. Raises KeyError for an unknown policy."""
+    """Convert to an rclpy profile. Raises KeyError for an unknown policy."""
     return QoSProfile(
         depth=wanted.depth,
         history=HistoryPolicy[wanted.history.upper()],
@@ -42,7 +42,7 @@ def profile(wanted: Qos) -> QoSProfile:
 
 
 def qos_of(found: QoSProfile) -> Qos:
-    """Convert from a profile of rclpy."""
+    """Convert from an rclpy profile."""
     return Qos(
         depth=found.depth,
         history=found.history.name.lower(),
@@ -71,7 +71,7 @@ def subscription_qos(offered: Sequence[Qos], min_depth: int) -> Qos:
 
 
 def _duration(nanoseconds: int) -> Duration:
-    # rclpy's default, which middlewares treat as infinite.
+    # rclpy's default, which middlewares treat as infinite
     return Duration() if nanoseconds == INFINITE_NS else Duration(nanoseconds=nanoseconds)
 
 
@@ -93,7 +93,7 @@ class Publishers:
         self._created: dict[Topic, list[Publisher]] = {}
 
     def advertise(self, topic: Topic) -> Send:
-        """Create a publisher. Raises ImportError and AttributeError for types that are not installed."""
+        """Create a publisher. Raises ImportError or AttributeError for types that are not installed."""
         kind = message_class(topic.type)
         publisher = self._node.create_publisher(kind, topic.name, profile(topic.qos))
         self._created.setdefault(topic, []).append(publisher)
@@ -103,7 +103,7 @@ class Publishers:
         return lambda time_ns, data: publish(data)
 
     def withdraw(self, topic: Topic) -> None:
-        """Destroy a publisher, in the executor's thread, which may be about to use it."""
+        """Destroy a publisher in the executor's thread, which may be about to use it."""
         publishers = self._created[topic]
         publisher = publishers.pop()
         if not publishers:
@@ -111,7 +111,7 @@ class Publishers:
         self._orders.add(lambda: self._node.destroy_publisher(publisher))
 
     def refuses(self, topic: Topic) -> str | None:
-        """Return that the type of a topic is not installed, or that its name is invalid; None otherwise."""
+        """Return why a topic cannot be published (type not installed, or invalid name), or None."""
         try:
             message_class(topic.type)
             self._node.resolve_topic_name(topic.name)
@@ -122,12 +122,12 @@ class Publishers:
         return None
 
 
-# What rcl calls a node until the graph has its name.
+# rcl's name for a node until the graph knows its real name
 _NOT_YET = "_NODE_NAME_UNKNOWN_"
 
 
 def publishers_of(node: Node | None, topic: str) -> str:
-    """Return ` (published by /a, /b)`: rclpy does not give the publisher of a message."""
+    """Return ` (published by /a, /b)` for all publishers, because rclpy does not report a message's publisher."""
     if node is None:
         return ""
     names = sorted(
@@ -148,18 +148,18 @@ def message_class(type: str) -> Any:
 
 
 def load_type_support(types: Iterable[Any]) -> None:
-    """Import the type support of message and service classes, which creating the first publisher of each would do."""
+    """Import the type support of message and service classes, which would otherwise happen at the first publisher."""
     for type in types:
         check_for_type_support(type)
 
 
 def _without_variance(publish: Callable[[bytes], None]) -> Send:
-    """Send a Range without its last float32, which it does not have before ROS 2 Jazzy."""
+    """Send a Range without its last float32 field (variance), which ROS 2 has only since Jazzy."""
     return lambda time_ns, data: publish(data[:-4])
 
 
 def typed(node: Node) -> PoseOutlet:
-    """Send message objects, through tf2_ros' broadcaster for /tf if it is installed."""
+    """Return an outlet that sends message objects, through tf2_ros' broadcaster for /tf if it is installed."""
 
     def advertise(topic: Topic) -> LayOutPoses:
         publish = _publish(node, topic)
@@ -176,7 +176,7 @@ def typed(node: Node) -> PoseOutlet:
 
 
 def _sender(publish: Callable[[list[TransformStamped]], None], transforms: list[TransformStamped]) -> SendPoses:
-    """Return what publishes transforms with new stamps and poses."""
+    """Return a function that publishes transforms with new stamps and poses."""
 
     def send(stamp_ns: int, poses: FloatArray) -> None:
         seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
@@ -206,23 +206,23 @@ def _publish(node: Node, topic: Topic) -> Callable[[list[TransformStamped]], Non
 
 
 class LatePublishers:
-    """Creates publishers in the executor's thread. What is sent before is published then, in order.
+    """Creates publishers in the executor's thread. Messages sent earlier are then published, in order.
 
     Args:
-        node: Whose topics they are.
+        node: The node that publishes.
     """
 
     def __init__(self, node: Node) -> None:
         self._publishers, self._orders = Publishers(node), Orders(node)
 
     def advertise(self, topic: Topic) -> Send:
-        """Order a publisher. May be called from any thread.
+        """Queue the creation of a publisher. May be called from any thread.
 
         Args:
-            topic: The topic, of a type that is installed.
+            topic: The topic. Its type must be installed.
 
         Returns:
-            Sends one message: its time (ns) and its CDR.
+            A function that sends one message, given its time (ns) and CDR bytes.
         """
         late = _Late()
         self._orders.add(lambda: late.open(self._publishers.advertise(topic)))
@@ -230,7 +230,7 @@ class LatePublishers:
 
 
 class _Late:
-    """Holds messages until there is a publisher."""
+    """Buffers messages until the publisher exists."""
 
     def __init__(self) -> None:
         self._held: list[tuple[int, bytes]] = []

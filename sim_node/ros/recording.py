@@ -1,4 +1,4 @@
-"""The recording that a node's parameters configure."""
+"""The recording configured by a node's parameters."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
 
 
-# The service that a node has only while it records in snapshot mode.
+# Service that a node offers only while it records in snapshot mode.
 SNAPSHOT = "~/snapshot"
 
 
 def recording_settings(values: Mapping[str, Any]) -> RecordingSettings:
-    """Return the settings of a recording from parameters. Raises ParameterFault."""
+    """Return recording settings from parameters. Raises ParameterFault."""
     with recording_faults():
         return from_options({name.removeprefix("record_"): values[name] for name in RECORD if name != "record"})
 
 
 @contextmanager
 def recording_faults() -> Iterator[None]:
-    """Convert faults of a recording to ParameterFault."""
+    """Convert errors of a recording to ParameterFault."""
     try:
         yield
     except SettingsFault as fault:
@@ -40,10 +40,10 @@ def recording_faults() -> Iterator[None]:
 
 
 def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
-    """Make a recorder that never blocks, with its service ~/snapshot in snapshot mode. Raises ParameterFault."""
+    """Create a recorder that never blocks, with the service ~/snapshot in snapshot mode. Raises ParameterFault."""
     settings = recording_settings(values)
     with recording_faults():
-        # Imported here, because a node that does not record does not need it.
+        # Imported here because a node that does not record does not need it.
         from sim_node.recording.recorder import Recorder
 
         recorder = Recorder(
@@ -59,7 +59,7 @@ def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
 
 
 def serve_snapshot(node: Node, recorder: Recorder) -> None:
-    """Offer ~/snapshot (std_srvs/Trigger), which writes what a recording in snapshot mode has in memory."""
+    """Offer ~/snapshot (std_srvs/Trigger), which writes the buffer of a recording in snapshot mode."""
 
     def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:

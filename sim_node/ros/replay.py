@@ -1,4 +1,4 @@
-"""The replay node: its parameters, a bag on the graph, and its state on /diagnostics."""
+"""The replay node: its parameters, a bag on the graph, and its status on /diagnostics."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def chosen(bag: Bag, values: Mapping[str, Any]) -> list[int]:
 
 
 def awaited(values: Mapping[str, Any]) -> list[str]:
-    """Return the topics that need subscribers."""
+    """Return the topics that must have subscribers before playback starts."""
     return [name for name in values["wait_for"] if name]
 
 
 def check_awaited(values: Mapping[str, Any], played: Sequence[str]) -> None:
-    """Raise ParameterFault for an awaited topic that is not played, and thus never has subscribers."""
+    """Raise ParameterFault for an awaited topic that is not played, since it would never have subscribers."""
     for name in awaited(values):
         if name != ANY and name not in played:
             hint = did_you_mean(name, played) or f"; played are {', '.join(played)}"
@@ -104,7 +104,7 @@ def check_awaited(values: Mapping[str, Any], played: Sequence[str]) -> None:
 
 
 class ReplayDiagnostics:
-    """Publishes a status of a player: state, position, pace, and other publishers of its topics."""
+    """Publishes the status of a player: state, position, pace, and other publishers of its topics."""
 
     def __init__(self, node: Node, player: Player, target: GraphPlaybackTarget) -> None:
         self._node, self._player, self._target = node, player, target
@@ -112,7 +112,7 @@ class ReplayDiagnostics:
         publish_statuses(node, lambda: [self._status()], self._now)
 
     def _now(self) -> Time:
-        """Return the time by the clock of the replayed topics, for subscribers that use our /clock."""
+        """Return the time of the replayed topics, for subscribers that use our /clock."""
         clock_ns = self._target.clock_ns
         return self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
 
@@ -149,7 +149,7 @@ POSITION_PERIOD_S = 0.1
 def prepare_replay() -> None:
     """Prepare the environment before rclpy.init.
 
-    Fast DDS sends heartbeats often, because a replay waits for acknowledgements.
+    Fast DDS is configured to send heartbeats often, because a replay waits for acknowledgements.
     """
     prepare("fastdds_replay")
 
@@ -186,7 +186,7 @@ class ReplayNode(LoopNode):
         self.create_timer(POSITION_PERIOD_S, self._publish_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def scale_rate(self, factor: float) -> None:
-        """Change the rate by a factor. As fast as possible stays as fast as possible.
+        """Scale the playback rate. No effect if playing as fast as possible.
 
         Args:
             factor: The factor.

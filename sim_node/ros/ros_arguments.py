@@ -17,7 +17,7 @@ _VALUES = "ros__parameters"
 
 
 class Override(NamedTuple):
-    """A parameter that is set: its nodes (a pattern), its name, and its location; where.file is empty for -p."""
+    """A parameter override: its nodes (a pattern), name and location. where.file is empty for -p."""
 
     node: str
     name: str
@@ -25,18 +25,18 @@ class Override(NamedTuple):
 
     @property
     def is_of_file(self) -> bool:
-        """Whether it is set in a file, rather than on the command line."""
+        """Whether it is set in a file rather than on the command line."""
         return bool(self.where.file)
 
     def is_for(self, node: str) -> bool:
-        """Return whether it applies to a node, by its full name (/site/simulation)."""
+        """Return whether it applies to a node, given its full name (/site/simulation)."""
         tokens = [part for part in self.node.split("/") if part]
         pattern = "".join({"**": r"(/\w+)*", "*": r"/\w+"}.get(token, "/" + re.escape(token)) for token in tokens)
         return re.fullmatch(pattern, node) is not None
 
 
 def overrides(words: Sequence[str]) -> list[Override]:
-    """Return all parameters that a command line sets, in order. rclpy reports what it cannot read."""
+    """Return all parameters that a command line sets, in order. Invalid ones are left for rclpy to report."""
     found: list[Override] = []
     is_ros = False
     for word, following in zip(words, [*words[1:], ""], strict=False):
@@ -53,7 +53,7 @@ def overrides(words: Sequence[str]) -> list[Override]:
 def without_effect(given: Sequence[Override], nodes: Collection[str]) -> list[str]:
     """Return warnings about parameters that apply to none of the nodes of a process.
 
-    A file may be for several processes: if it sets parameters of these nodes, only names similar to theirs are
+    A file may be shared by several processes: if it sets parameters of these nodes, only names similar to theirs are
     reported.
     """
     lines: dict[tuple[str, str], str] = {}
@@ -79,7 +79,7 @@ def _of_file(file: str) -> Iterator[Override]:
 
 
 def _sections(node: Node, name: str, file: str) -> Iterator[Override]:
-    """Yield the parameters below node names, which may be nested, as in site: {simulation: {ros__parameters: ...}}."""
+    """Yield the parameters below node names, which may be nested: site: {simulation: {ros__parameters: ...}}."""
     if not isinstance(node, Mapping):
         return
     for key, (_, value) in node.entries.items():
@@ -90,7 +90,7 @@ def _sections(node: Node, name: str, file: str) -> Iterator[Override]:
 
 
 def _values(node: Node, above: str, of: str, file: str) -> Iterator[Override]:
-    """Yield parameters, which may be nested; then their names contain dots."""
+    """Yield parameters, which may be nested; nested names contain dots."""
     if not isinstance(node, Mapping):
         return
     for key, (place, value) in node.entries.items():

@@ -32,30 +32,30 @@ from sim_node.viewing.browser.ghosts import Ghost
 from sim_node.world import World
 from sim_node.world.autopilots import flown_by_builtin
 
-# After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
-# that arrive earlier would be refused as old (TF_OLD_DATA), so that they are delayed.
+# After a reset, /clock goes back first, so that listeners drop future transforms. Transforms that arrive earlier
+# would be rejected as old (TF_OLD_DATA), so they are delayed.
 RESET_GAP_S = 0.1
 
 
 class ResetGap(Sink):
-    """Waits when time goes back: a sink between that of /clock and the following ones."""
+    """A sink between /clock and the following sinks that waits when time goes back."""
 
     def __init__(self) -> None:
         self._last_ns = 0
 
     def write(self, snapshot: Snapshot) -> None:
-        """Wait if the snapshot is earlier than the last one."""
+        """Wait if the snapshot is earlier than the previous one."""
         if snapshot.time_ns < self._last_ns:
             time.sleep(RESET_GAP_S)
         self._last_ns = snapshot.time_ns
 
 
-# Maximum number of topics of a kind that are shown.
+# Maximum number of topics of each kind in the banner.
 MAX_TOPICS = 12
 
 
 def banner(node: SimulationNode) -> list[str]:
-    """Return lines for a user who has just started the node."""
+    """Return startup messages for the user."""
     frames, world = node.loop.simulation.frames, node.world
     moving = int((~frames.static).sum())
     name = node.get_fully_qualified_name()
@@ -88,7 +88,7 @@ def banner(node: SimulationNode) -> list[str]:
 
 
 def _interfaces(node: SimulationNode) -> list[str]:
-    """Return where the services of simulation_interfaces are, if they are offered."""
+    """Return the line about the services of simulation_interfaces, if they are offered."""
     served = node.requests.interfaces
     names = [] if served is None else [node.resolve_service_name(served.path("GetEntities"))]
     return [f"  interfaces   {name}, spawn_entity, ..." for name in names]
@@ -101,14 +101,14 @@ def _bridged(node: SimulationNode) -> list[str]:
 
 
 def headline(node: SimulationNode) -> str:
-    """Return the first of these lines, for logs."""
+    """Return the first line of the banner, for logs."""
     speed = node.get_parameter("real_time_factor").value
     pace = "as fast as possible" if speed == 0.0 else f"{speed:g} x real time"
     return f"{node.world.name}: node {node.get_fully_qualified_name()}, fixed frame {node.world.fixed_frame}, {pace}"
 
 
 def _topics(of: str, topics: list[str]) -> list[str]:
-    """Return topics of some kind, at most the first few."""
+    """Return a line that lists topics of a kind, up to MAX_TOPICS."""
     more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
     return [f"  {of if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))]
 
@@ -130,11 +130,11 @@ class SimulationNode(LoopNode):
     Args:
         world: The world; None to load the one in the parameter `world`.
         parameters: Overrides of the parameters in sim_node.ros.parameters.SPECS.
-        sinks: Receive each tick, too.
-        view: Whether to show the run in the browser, or at which port.
-        look_back: How much of the run its viewer keeps to look back at, bytes.
-        ghosts: What its viewer shows translucent beside the run.
-        foxglove: Whether to serve the run to Foxglove, or at which port.
+        sinks: Additional sinks that receive each tick.
+        view: Whether to show the run in the browser, or the port to use.
+        look_back: How much of the run the viewer keeps for looking back, bytes.
+        ghosts: Ghosts that the viewer shows beside the run.
+        foxglove: Whether to serve the run to Foxglove, or the port to use.
         duration_ns: Simulated time after which the run ends (ns).
 
     Attributes:
@@ -207,17 +207,17 @@ class SimulationNode(LoopNode):
 
     @property
     def commands(self) -> Sequence[str]:
-        """Topics and actions that command joints, bodies and vehicles."""
+        """Topics and actions for commands to joints, bodies and vehicles."""
         return self._commands.topics
 
     def ask_to_end(self) -> None:
-        """Ask programs to end, because they may take a while, and end bridges that came later."""
+        """Ask programs to terminate, because they may take a while, and stop the bridges of vehicles added later."""
         self.session.ask_to_end()
         for bridges in self._later_bridges:
             bridges.stop()
 
     def destroy_node(self) -> None:
-        """Wait until a change of the world and programs have ended, and destroy the node."""
+        """Wait for a pending change of the world and for programs, then destroy the node."""
         with ExitStack() as ending:
             ending.callback(super().destroy_node)
             ending.callback(self.session.close)
@@ -247,7 +247,7 @@ class SimulationNode(LoopNode):
         if session.recorder is not None and session.recorder.settings.snapshot_ns:
             serve_snapshot(self, session.recorder)
         self.add_on_set_parameters_callback(self._change)
-        # Not the one of the loop's messages: wall stamps have state and belong to one thread.
+        # Separate from the loop's stamps: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, session, stamp)
         self._commands.begin(self.loop)

@@ -1,4 +1,4 @@
-"""What answers requests to a simulation node: its own services, and those of simulation_interfaces."""
+"""Requests to a simulation node: its own services, and those of simulation_interfaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_node.ros.triggers import serve
 from sim_node.session import Session
 from sim_node.simulation.requests import REQUESTS, carry_out
 
-# How long a node that is asked to quit goes on: DDS does not report when a reply has arrived.
+# How long a node keeps running after a request to quit, because DDS does not report when the reply has arrived.
 QUITTING_S = 1.0
 
 
@@ -24,10 +24,10 @@ class SimulationRequests:
     """The services of a simulation node that query and change its world.
 
     Args:
-        node: Whose services they are.
-        session: Its run, open.
-        stamp: Returns the stamp (ns) of messages for a simulation time (ns).
-        prefix: Where the services of simulation_interfaces are; empty for nowhere.
+        node: The node that offers them.
+        session: Its open run.
+        stamp: Returns the message stamp (ns) for a simulation time (ns).
+        prefix: Prefix of the simulation_interfaces services; empty to offer none.
 
     Attributes:
         interfaces: The services of simulation_interfaces; None if its messages are not installed.
@@ -40,7 +40,7 @@ class SimulationRequests:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
             node.create_timer(QUITTING_S, lambda: loop.post(loop.stop), clock=clock)
 
-        # Once the executor has sent the reply, which the process must outlive.
+        # Called after the executor has sent the reply, before which the process must not end.
         session.quit = lambda: orders.add(stop_later)
 
         def requests() -> Requests:
@@ -54,7 +54,7 @@ class SimulationRequests:
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)
 
     def close(self) -> None:
-        """Wait for the requests under way; those after them get no answer."""
+        """Wait for active requests. Later ones get no reply."""
         self._preparing.close()
         self._at_once.close()
         if self.interfaces is not None:

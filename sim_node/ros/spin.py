@@ -1,4 +1,4 @@
-"""Running a node: start rclpy, the loop and the executor, and stop all of them on a signal."""
+"""Run a node: start rclpy, the loop and the executor, and stop all of them on a signal."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ from sim_node.ros.ros_arguments import overrides, without_effect
 from sim_node.world import WorldError
 from sim_node.world.problems import RunFailed, counted
 
-# How often the events of publishers and subscriptions are looked up.
+# How often to poll the events of publishers and subscriptions, s.
 EVENTS_S = 1.0
 FAILED = 1
 USER_MISTAKE = 2
 
 
 class Runs(Protocol):
-    """What a node does in a separate thread."""
+    """The work that a node does in a separate thread."""
 
     def start(self, *, ended: Callable[[], None]) -> None:
         """Start the thread. `ended` is called when it ends by itself."""
 
     def stop(self) -> None:
-        """Stop the thread. Raises the exception that made it fail."""
+        """Stop the thread. Raises the exception that made it fail, if any."""
 
 
 class LoopNode(Node):
     """A node that runs a loop. beside: nodes that run as long as it does.
 
-    At each wake-up, rclpy's executor searches the list of all waitables for each of them. Most of them are events of
-    publishers and subscriptions, two of each, such as a QoS that does not match. They are rare and never urgent, so the
-    node looks them up once a second, and the executor does not wait for them.
+    At each wake-up, rclpy's executor searches the list of all waitables for each of them. Most are events of publishers
+    and subscriptions, two for each, such as an incompatible QoS. They are rare and never urgent, so the node polls them
+    once a second instead, and the executor does not wait for them.
 
     Args:
         name: The name of the node.
-        options: As those of rclpy's Node.
+        options: As in rclpy's Node.
     """
 
     loop: Runs
@@ -89,13 +89,13 @@ class LoopNode(Node):
             self.executor.create_task(event.execute, event.take_data())
 
     def destroy_node(self) -> None:
-        """Destroy the nodes beside it first."""
+        """Destroy the node, after the nodes beside it."""
         for node in self.beside:
             node.destroy_node()
         super().destroy_node()
 
     def ask_to_end(self) -> None:
-        """Begin to end what takes a while to end."""
+        """Begin shutting down what takes a while to end."""
 
 
 N = TypeVar("N", bound=LoopNode)
@@ -107,13 +107,13 @@ def run_node(
     arguments: list[str] | None = None,
     running: Callable[[N], object] = lambda node: None,
 ) -> int:
-    """Create a node and run it until its loop ends or `interrupt`.
+    """Create a node and run it until its loop ends or `interrupt` is signalled.
 
     User errors are printed on stderr, without a traceback.
 
     Args:
         make: Creates the node.
-        interrupt: Ends the run. If it comes during the start, nothing is started.
+        interrupt: Ends the run. If it is signalled during startup, nothing is started.
         arguments: The command line with its --ros-args; None for sys.argv.
         running: Called with the node once its loop runs.
 
@@ -134,12 +134,12 @@ def run_node(
     except KeyboardInterrupt:
         if not interrupt.asked:
             raise
-        # Nothing was started yet: a world in Python was read.
+        # Nothing has started yet: a world in Python was being read.
     except Exception as error:
         return _report(error, command_line)
     finally:
         rclpy.shutdown()
-        # The process ends: a search for cycles would take half of the time after Ctrl-C.
+        # The process is ending, and a search for cycles would take half of the time after Ctrl-C.
         gc.freeze()
     return 0
 
@@ -154,7 +154,7 @@ def _run(make: Callable[[], N], interrupt: Interrupt, command_line: list[str], r
         names = [each.get_fully_qualified_name() for each in made]
         for line in without_effect(overrides(command_line), names):
             print(f"warning: {line}", file=sys.stderr, flush=True)
-        # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
+        # Existing objects stay alive, and each search for cycles in them would stop all threads for 0.1 s.
         gc.freeze()
         gc.enable()  # see executables.py
         spin(node, interrupt, partial(running, node))
@@ -163,7 +163,7 @@ def _run(make: Callable[[], N], interrupt: Interrupt, command_line: list[str], r
 
 
 def _report(error: Exception, command_line: list[str]) -> int:
-    """Print an error of the user or of a plug-in, and return the exit code. Raises any other again."""
+    """Print an error of the user or of a plug-in, and return the exit code. Raises any other error again."""
     code, text = FAILED, f"sim_node: {error}"
     if isinstance(error, WorldError):
         code, text = USER_MISTAKE, f"{error}\n{counted(len(error.problems), 'error')}, nothing was started"
@@ -184,7 +184,7 @@ def _report(error: Exception, command_line: list[str]) -> int:
 
 
 def spin(node: LoopNode, interrupt: Interrupt, started: Callable[[], object]) -> None:
-    """Run a node's loop and its callbacks until `interrupt`. Raises the exception that made the loop fail."""
+    """Run a node's loop and callbacks until `interrupt`. Raises the exception that made the loop fail, if any."""
     executor = SingleThreadedExecutor()
     nodes = [*node.beside, node]
     for each in nodes:

@@ -1,4 +1,4 @@
-"""Statuses on /diagnostics once a second."""
+"""Statuses on /diagnostics once per second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OK, WARN, ERROR = (level[0] for level in (DiagnosticStatus.OK, DiagnosticStatus.
 
 
 class Status(NamedTuple):
-    """A status of a part of a node: level, name, message, values by their names, and what it is the state of."""
+    """Status of a part of a node: level, name, message, values by name, and the hardware id it belongs to."""
 
     level: int
     name: str
@@ -26,12 +26,12 @@ class Status(NamedTuple):
 
 
 def publish_statuses(node: Node, statuses: Callable[[], Iterable[Status]], now: Callable[[], Time]) -> None:
-    """Publish statuses once a second, by wall time: a node whose time stands still still reports that.
+    """Publish statuses once per second of wall time, so that a node whose time stands still reports that, too.
 
     Args:
-        node: The node, whose name is in front of theirs.
-        statuses: Returns the present ones.
-        now: Returns the stamp of the message; called after `statuses`.
+        node: The node. Its name is the prefix of the statuses' names.
+        statuses: Returns the present statuses.
+        now: Returns the message's stamp. Called after `statuses`.
     """
     publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
 

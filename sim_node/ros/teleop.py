@@ -1,4 +1,4 @@
-"""Driving by hand on the graph: keys become twists, velocity setpoints or targets of joints."""
+"""Manual control on the graph: keys become twists, velocity setpoints or joint targets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ RATE_HZ = 20.0
 
 
 def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> TwistDriver | JointDriver:
-    """Wait for the command topics of something and return what drives it.
+    """Wait for the command topics of a name and return a driver for them.
 
     Args:
         graph: The graph.
-        name: A base, a vehicle of a bridge or a group of joints.
+        name: A base, a vehicle of a bridge, or a group of joints.
         timeout_s: How long to wait.
 
     Returns:
@@ -29,7 +29,7 @@ def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> TwistDriver | Jo
 
     Raises:
         NotThere: No node subscribes to commands of this name.
-        BadValue: It is not a name of topics.
+        BadValue: It is not a valid topic name.
     """
     kinds: dict[str, tuple[Any, type[Any]]] = {
         "cmd_vel": (None, TwistDriver),
@@ -66,7 +66,7 @@ class TwistDriver:
         self.press = self._keys.press
 
     def run(self, graph: ToolGraph, speed: float, turn: float, joint_speed: float) -> None:
-        """Publish until an interrupt, then a stop."""
+        """Publish until interrupted, then publish a stop."""
         try:
             while True:
                 self._send(self._keys.axes(), speed, turn)
@@ -78,14 +78,14 @@ class TwistDriver:
         message = self._kind()
         twist = message
         if self._kind is TwistStamped:
-            message.header.frame_id, twist = self._frame, message.twist  # no stamp: the newest counts
+            message.header.frame_id, twist = self._frame, message.twist  # no stamp, so the newest counts
         twist.linear.x, twist.linear.y, twist.linear.z = axes.ahead * speed, axes.left * speed, axes.up * speed
         twist.angular.z = axes.turn * turn
         self._publisher.publish(message)
 
 
 class JointDriver:
-    """Publishes targets of positions of one joint at a time, from where its encoders say that it is."""
+    """Publishes position targets for one joint at a time, starting at the measured position."""
 
     def __init__(self, graph: ToolGraph, name: str, topic: str, kind: Any) -> None:
         self._keys = HeldKeys(time.monotonic)
@@ -103,13 +103,13 @@ class JointDriver:
         self.what = f"moves joints of {name} on {topic}, from their states on {', '.join(states) or 'no topic'}"
 
     def press(self, key: str) -> None:
-        """Choose a joint by its number, or move it."""
+        """Select a joint by its number, or move the selected joint."""
         if key.isdigit():
             self._chosen, self._target = int(key) - 1, None
         self._keys.press(key)
 
     def run(self, graph: ToolGraph, speed: float, turn: float, joint_speed: float) -> None:
-        """Publish while a key is held, until an interrupt."""
+        """Publish while a key is held, until interrupted."""
         shown = ""
         while True:
             own = [joint for joint in self._positions if joint.startswith(self._prefix)]

@@ -1,4 +1,4 @@
-"""The names that programs import from tf2_ros, so that only the import line has to change."""
+"""The names that programs import from tf2_ros. Only the import line of a program has to change."""
 
 from sim_node.ros.buffer import Buffer
 from sim_node.ros.tf2_conversions import (

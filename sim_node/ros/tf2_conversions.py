@@ -1,4 +1,4 @@
-"""Conversions for users of tf2: geometry_msgs/TransformStamped from and to poses, and tf2's exceptions."""
+"""Conversions for tf2 users: geometry_msgs/TransformStamped to and from poses, and tf2's exceptions."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ except ImportError:
         """A frame name or a transform is invalid."""
 
     class TimeoutException(TransformException):  # type: ignore[no-redef]
-        """Kept for code that catches it. After a timeout, the reason is raised instead, as in tf2_ros."""
+        """Kept for code that catches it. After a timeout, the underlying exception is raised instead, as in tf2_ros."""
 
 
 def as_tf2(error: TransformError) -> Any:
-    """Return the exception of tf2 for an error of the tree, with the error's own message."""
+    """Return the tf2 exception for an error of the tree, with its own message."""
     if isinstance(error, Extrapolation):
-        # Programs search for tf2's words.
+        # Programs search for these words of tf2.
         return ExtrapolationException(f"Lookup would require {error}")
     if isinstance(error, Disconnected):
         return ConnectivityException(str(error))
@@ -91,7 +91,7 @@ def _plain(parent: str, child: str, sec: int, nanosec: int, position: Any, rotat
 
 
 def _direct(parent: str, child: str, sec: int, nanosec: int, position: Any, rotation: Any) -> Any:
-    """Set the slots without calling constructors, which create every part twice and take nine tenths of the time."""
+    """Set the slots without calling the constructors, which create every part twice and take 90 % of the time."""
     new = object.__new__
     stamp = new(Time)
     stamp._sec, stamp._nanosec = sec, nanosec
@@ -115,9 +115,9 @@ def _slots(kind: Any) -> set[str]:
     return set(getattr(kind, "__slots__", ())) - {"_check_fields"}
 
 
-# Newer generators (Jazzy, not Humble) have a slot for whether fields are checked.
+# Newer generators (Jazzy, but not Humble) have a slot for field checking.
 _CHECKED = "_check_fields" in getattr(TransformStamped, "__slots__", ())
-# If a generator lays messages out differently, the constructors are used.
+# If a generator uses another layout, the constructors are called.
 _IS_KNOWN_LAYOUT = all(
     _slots(kind) == names
     for kind, names in (

@@ -1,4 +1,4 @@
-"""Listening to /tf and /tf_static: bytes from the wire into the tree, without message objects."""
+"""Listen to /tf and /tf_static: serialized messages go into the tree without message objects."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from sim_node.ros.tf2_conversions import from_message
 from sim_node.spatial.tree import InvalidTransform, TransformTree
 from sim_node.text import shown
 
-# Refused transforms are counted for this many names: a publisher could send any number of them.
+# Maximum number of names whose rejected transforms are counted: a publisher could send any number of names.
 _MAX_REFUSED = 4096
 
-# Called with each message, and whether it was received on /tf_static.
+# Called with each message, and whether it was received on /tf_static
 OnBatch = Callable[[TransformBatch, bool], None]
 
 
 class TransformListener:
-    """Feeds a buffer from the graph as long as it is referenced, or until `unregister`.
+    """Feeds a buffer from the graph until it is garbage-collected or `unregister` is called.
 
     Args:
         buffer: The Buffer to feed. It follows the node's clock.
         node: The node whose context, namespace and remappings are used.
-        spin_thread: True to listen in a separate node and daemon thread, so that a waiting lookup works in any callback
-            of any executor. False to listen in `node`; then a waiting lookup must not block the only thread of its
+        spin_thread: True to listen in a separate node and daemon thread, so that blocking lookups work in any callback
+            of any executor. False to listen in `node`; a blocking lookup must then not block the only thread of its
             executor.
         qos: QoS of /tf as in tf2_ros: a depth or a profile.
         static_qos: QoS of /tf_static, likewise.
@@ -87,12 +87,12 @@ class TransformListener:
                 (topics[1], receiver.receive_static, static_qos, profiles.TF_STATIC_LISTENER),
             )
         )
-        # Runs when the listener is dropped, and at the end of the process before daemon threads are stopped.
+        # Runs when the listener is garbage-collected, or at exit before daemon threads are stopped.
         self._stop = weakref.finalize(self, _stop, host, (self.tf_sub, self.tf_static_sub), stop_spinning)
 
     @property
     def buffer(self) -> Buffer:
-        """The buffer that is fed. It can be replaced."""
+        """The buffer to feed. It can be replaced."""
         return self._buffer
 
     @buffer.setter
@@ -102,12 +102,12 @@ class TransformListener:
 
     @property
     def refused(self) -> dict[str, int]:
-        """How many transforms the tree refused, by `PARENT -> CHILD`: loops, invalid poses, old stamps."""
+        """Number of rejected transforms, by `PARENT -> CHILD`: loops, invalid poses, old stamps."""
         return dict(self._receiver.refused)
 
     @property
     def unreadable(self) -> dict[str, int]:
-        """How many messages could not be read, by topic. The first one of each topic was logged."""
+        """Number of unreadable messages, by topic. The first one of each topic was logged."""
         return dict(self._receiver.unreadable.by_topic)
 
     def unregister(self) -> None:
@@ -116,7 +116,7 @@ class TransformListener:
 
 
 class _Receiver:
-    """Stores messages in a tree. It does not reference its listener, so that the listener can be dropped."""
+    """Stores messages in a tree. It does not reference its listener, so that the listener can be collected."""
 
     def __init__(self, tree: TransformTree, node: Node, topics: tuple[str, str], on_batch: OnBatch | None) -> None:
         self._tree = tree
@@ -126,13 +126,13 @@ class _Receiver:
         self._on_batch = on_batch
         self.unreadable = Unreadable(log.warning)
         self._reader = TfMessageReader()
-        # A multi-threaded executor may run both subscriptions at once.
+        # A multi-threaded executor may run both callbacks at once.
         self._lock = threading.Lock()
         self._indices: dict[TransformNames, tuple[Any, Any]] = {}
         self.refused: dict[str, int] = {}
 
     def feed(self, tree: TransformTree) -> None:
-        """Store in another tree from now on."""
+        """Store messages in another tree from now on."""
         with self._lock:
             self._tree = tree
             self._indices = {}
@@ -151,7 +151,7 @@ class _Receiver:
                 batch = self._read(message)
             except (
                 Exception
-            ) as error:  # exceptions of rclpy and the middleware have no common class, and any peer can cause them
+            ) as error:  # exceptions of rclpy and the middleware have no common base, and any peer can cause them
                 topic = self._topics[static]
                 self.unreadable.count(topic, error, publishers_of(self._node(), topic))
                 return
@@ -171,9 +171,9 @@ class _Receiver:
             self._on_batch(batch, static)
 
     def _count(self, error: InvalidTransform) -> None:
-        """Warn once about each transform: a publisher repeats its error at its rate."""
+        """Count a rejected transform and warn once about each, because a publisher repeats its error at its rate."""
         for refusal in error.refusals:
-            # Transforms without a name are counted together: there may be any number of them.
+            # Transforms with an empty name are counted together.
             named = refusal.parent and refusal.child
             name = f"{shown(refusal.parent)} -> {shown(refusal.child)}" if named else "unnamed frames"
             with self._lock:
@@ -187,7 +187,7 @@ class _Receiver:
     def _read(self, message: bytes) -> TransformBatch:
         if is_plain_cdr(message):
             return self._reader.read(message)
-        # The middleware's deserialiser reads other encodings.
+        # The middleware's deserialiser supports other encodings.
         batch = _typed(deserialize_message(message, TFMessage))
         self._log.info("/tf is read by the middleware: it is not plain CDR", once=True)
         return batch
@@ -201,12 +201,12 @@ def _typed(message: Any) -> TransformBatch:
 
 
 def _own_node(node: Node) -> tuple[Node, Callable[[], None]]:
-    """Make a hidden node beside `node` that a daemon thread spins. Return it and a function that stops it."""
+    """Create a hidden node beside `node`, spun by a daemon thread. Return it and a function that stops it."""
     own = Node(
         f"_{node.get_name()}_tf_listener",
         namespace=node.get_namespace(),
         context=node.context,
-        # `node` resolves topics. Its `__node:=` must not rename this one.
+        # `node` resolves the topics, and its `__node:=` must not rename this node.
         use_global_arguments=False,
         enable_rosout=False,
         start_parameter_services=False,

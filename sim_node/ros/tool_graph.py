@@ -1,4 +1,4 @@
-"""The graph as a command sees it that lists, prints, publishes or calls: a participant for as long as it runs."""
+"""The graph for commands that list, print, publish or call: a participant for as long as the command runs."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from sim_node.ros.message_values import BadValue
 from sim_node.ros.participant import participant, reason
 from sim_node.text import did_you_mean, shown
 
-# How long the graph must stay the same to count as discovered, s.
+# How long the graph must stay unchanged to count as discovered, s.
 SETTLED_S = 0.5
 POLL_S = 0.05
 
 
 class NotThere(Exception):
-    """What a command needs of the graph did not come in time; the message is one line."""
+    """Something that a command needs on the graph did not appear in time. The message is one line."""
 
 
 @contextmanager
 def tool_graph(interrupt: Interrupt) -> Iterator[ToolGraph]:
-    """Join the graph with a node whose name is hidden from other tools. Raises RosNotStarted."""
+    """Join the graph with a node that is hidden from other tools. Raises RosNotStarted."""
     name = f"_sim_node_{os.getpid()}_{secrets.token_hex(3)}"
     with participant(name, rosout=False) as (node, executor):
         yield ToolGraph(node, executor, interrupt)
 
 
 class ToolGraph:
-    """A participant of the graph. Everything runs in the caller's thread.
+    """A participant in the graph. Everything runs in the caller's thread.
 
     Args:
-        node: Its node.
-        executor: The executor that it is in.
+        node: The node.
+        executor: The node's executor.
         interrupt: Ends all waiting with KeyboardInterrupt.
 
     Attributes:
-        node: Its node.
+        node: The node.
     """
 
     def __init__(self, node: Node, executor: SingleThreadedExecutor, interrupt: Interrupt) -> None:
         self.node, self._executor, self._interrupt = node, executor, interrupt
 
     def spin(self, done: Callable[[], object], timeout_s: float | None = None) -> bool:
-        """Run callbacks until something is true.
+        """Run callbacks until a condition is true.
 
         Args:
-            done: Called after each callback, and at least every POLL_S.
-            timeout_s: When to give up; None for never.
+            done: The condition. Called after each callback, and at least every POLL_S.
+            timeout_s: When to give up, s; None for never.
 
         Returns:
-            Whether it became true in time.
+            Whether the condition became true in time.
 
         Raises:
-            KeyboardInterrupt: A signal asked for the end.
+            KeyboardInterrupt: A signal requested the end.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
@@ -82,7 +82,7 @@ class ToolGraph:
         }
 
     def discovered_topics(self, settled_s: float = SETTLED_S) -> dict[str, list[str]]:
-        """Return the topics of other nodes once they have not changed for a while."""
+        """Return the topics of other nodes, once they have stayed unchanged for a while."""
         found: dict[str, list[str]] = self.topics()
         since = time.monotonic()
 
@@ -104,7 +104,7 @@ class ToolGraph:
         return dict(self.node.get_service_names_and_types())
 
     def publishers(self, topic: str) -> list[TopicEndpointInfo]:
-        """Return the publishers that other nodes have on a topic."""
+        """Return the publishers of other nodes on a topic."""
         return self._others(self.node.get_publishers_info_by_topic(topic))
 
     def _others(self, endpoints: Sequence[TopicEndpointInfo]) -> list[TopicEndpointInfo]:
@@ -120,15 +120,15 @@ class ToolGraph:
         return _resolved(self.node.resolve_service_name, given, "service")
 
     def only_type(self, name: str, known: Mapping[str, Sequence[str]], given: str | None) -> str | None:
-        """Return the type of a topic or service: the given one, or the graph's; None if it is not known yet.
+        """Return the type of a topic or service: the given type, or the graph's; None if it is not known yet.
 
         Args:
             name: Its full name.
             known: All names with their types.
-            given: What the user wrote, as package/KIND/Name.
+            given: The type given by the user, as package/KIND/Name, or None.
 
         Raises:
-            BadValue: The graph has several types under the name, or another one than the given.
+            BadValue: The graph has several types under the name, or another type than the given one.
         """
         types = known.get(name, [])
         if given is not None:
@@ -140,7 +140,7 @@ class ToolGraph:
         return types[0] if types else None
 
     def absent(self, what: str, name: str, known: Sequence[str], timeout_s: float) -> NotThere:
-        """Return the error that nobody offers a topic or service under a name, with the nearest known name."""
+        """Return the error that a topic or service is not offered, with the nearest known name."""
         text = f"no {what} {shown(name)} within {timeout_s:g} s"
         hint = did_you_mean(name, known)
         if not hint and not self.topics():
@@ -151,6 +151,6 @@ class ToolGraph:
 def _resolved(resolve: Callable[[str], str], given: str, what: str) -> str:
     try:
         return str(resolve(given))
-    except Exception as error:  # of rclpy, or of rcl below it
+    except Exception as error:  # from rclpy, or from rcl below it
         why = reason(error).removeprefix("failed to resolve name: ")
         raise BadValue(f"{shown(given)!r} is not a name of a {what}: {why}") from None

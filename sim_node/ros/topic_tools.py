@@ -1,4 +1,4 @@
-"""What `sim_node echo`, `pub` and `call` do on the graph, as `ros2 topic` and `ros2 service` do."""
+"""Implementation of `sim_node echo`, `pub` and `call`, which behave like `ros2 topic` and `ros2 service`."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from sim_node.ros.recording import SNAPSHOT
 from sim_node.ros.tool_graph import NotThere, ToolGraph
 from sim_node.text import MAX_LINE, shown
 
-# How long to wait for a publisher, a subscription or a service by default, s.
+# Default time to wait for a publisher, a subscription or a service, s.
 TIMEOUT_S = 10.0
-# How often to look for new publishers, s; and how many messages may wait while one is printed.
+# How often to look for new publishers, s, and the depth of the queue while a message is printed.
 LOOK_S, DEPTH = 0.25, 100
 _WAITING_S = 1.0
 
 
 def _full(given: str | None, kind: str) -> str | None:
-    """Return a type name in full."""
+    """Return the full form of a type name."""
     if given is None or given.count("/") != 1:
         return given
     return given.replace("/", f"/{kind}/")
 
 
 class Echo:
-    """Receives the messages of a topic, whoever publishes it and with whatever QoS.
+    """Receives the messages of a topic, from any publisher and with any QoS.
 
     Args:
         graph: The graph.
         topic: The topic.
-        type: Its type; None for that of the graph.
+        type: Its type; None to use the graph's.
         field: Path of the field to check for; None for the whole message.
         receive: Called with each message.
-        warn: Called with a line about what is left out.
+        warn: Called with a line about skipped messages.
 
     Attributes:
         received: Number of messages received.
@@ -75,14 +75,14 @@ class Echo:
         """Receive messages.
 
         Args:
-            count: How many; None until an interrupt.
-            timeout_s: How long to wait for a publisher and for the first message; None waits TIMEOUT_S for a
-                publisher, and for messages without limit.
+            count: Number of messages; None for until interrupted.
+            timeout_s: How long to wait for a publisher and for the first message, s; None for TIMEOUT_S for a publisher
+                and no limit for messages.
 
         Raises:
-            NotThere: No publisher, or no message, in time.
+            NotThere: There was no publisher or no message in time.
             BadValue: The type cannot be used.
-            KeyboardInterrupt: A signal asked for the end.
+            KeyboardInterrupt: A signal requested the end.
         """
         begun = time.monotonic()
         limit = TIMEOUT_S if timeout_s is None else timeout_s
@@ -102,7 +102,7 @@ class Echo:
             self._graph.spin(lambda: self._subscribe() and False)
 
     def report(self) -> None:
-        """Report how many messages were left out or lost."""
+        """Report how many messages were skipped or lost."""
         for line in self._unreadable.counted():
             self._warn(line)
         if self._lost:
@@ -129,7 +129,7 @@ class Echo:
         check_field(kind, self._field)
         if before is not None:  # it is not compatible with a new publisher
             self._graph.node.destroy_subscription(before[1])
-        # As bytes: an exception of the middleware's own reading would end everything.
+        # As bytes: an exception from the middleware's deserialisation would end everything.
         subscription = self._graph.node.create_subscription(
             kind,
             self._topic,
@@ -145,7 +145,7 @@ class Echo:
         try:
             with _silenced(bool(self._unreadable.by_topic)):
                 message = deserialize_message(data, kind)
-        except Exception as error:  # also of its conversion to Python: text that is not UTF-8
+        except Exception as error:  # also from the conversion to Python, such as text that is not UTF-8
             why = shown(" ".join(str(error).split()), MAX_LINE)
             self._unreadable.count(self._topic, why, publishers_of(self._graph.node, self._topic))
             return
@@ -158,7 +158,7 @@ class Echo:
 
 @contextmanager
 def _silenced(silent: bool) -> Iterator[None]:
-    """Drop what rosidl's C code writes on stderr about each broken message, once the first one was reported."""
+    """Suppress what rosidl's C code writes to stderr about each broken message, once the first one was reported."""
     if not silent:
         yield
         return
@@ -178,9 +178,9 @@ class Publish:
     Args:
         graph: The graph.
         topic: The topic.
-        type: Its type; None for that of the graph.
-        values: The fields to set, as of `parsed`.
-        timeout_s: How long to wait for what must be there, s.
+        type: Its type; None to use the graph's.
+        values: The fields to set, as returned by `parsed`.
+        timeout_s: How long to wait for the topic's type and its subscriptions, s.
 
     Raises:
         BadValue: The topic, its type or the values are invalid.
@@ -205,20 +205,20 @@ class Publish:
         self._clock = GraphClock(graph.node)
 
     def run(self, rate: float, times: int | None, needed: int, keep_alive_s: float, every: int) -> None:
-        """Publish, and print what is published.
+        """Publish messages, and print them.
 
         Args:
-            rate: Messages per second, Hz.
-            times: How many; None until an interrupt.
+            rate: Publishing rate, Hz.
+            times: Number of messages; None for until interrupted.
             needed: Number of subscriptions to wait for.
             keep_alive_s: How long to stay after the last message, s.
-            every: Print every so many-th message; 0 prints none.
+            every: Print every n-th message; 0 to print none.
 
         Raises:
-            NotThere: The subscriptions did not come in time.
-            KeyboardInterrupt: A signal asked for the end.
+            NotThere: The subscriptions did not appear in time.
+            KeyboardInterrupt: A signal requested the end.
         """
-        # Reliable and latched: compatible with every subscription.
+        # Reliable and latched, which is compatible with every subscription
         qos = Qos(depth=10, durability="transient_local")
         publisher = self._graph.node.create_publisher(self._kind, self._topic, profile(qos))
         self._await(publisher.get_subscription_count, needed)
@@ -248,30 +248,30 @@ class Publish:
 
 
 def _no_service(graph: ToolGraph, name: str, timeout_s: float) -> NotThere:
-    """Return the error that a service is not there; of one that only some runs have, which ones."""
+    """Return the error that a service does not exist. For services of certain runs only, it says which runs."""
     known = list(graph.service_types())
     word = "/" + name.rpartition("/")[2]
-    # Where a service of this word exists, the name before the word is what is wrong.
+    # If other nodes offer the service, the node's name is wrong rather than the service's.
     if word == SNAPSHOT.removeprefix("~") and not any(each.endswith(word) for each in known):
         return NotThere(f"no service {shown(name)} within {timeout_s:g} s; only recordings with --snapshot offer it")
     return graph.absent("service", name, known, timeout_s)
 
 
 def call(graph: ToolGraph, service: str, type: str | None, values: Any, timeout_s: float | None) -> None:
-    """Call a service, and print request and reply.
+    """Call a service, and print the request and the response.
 
     Args:
         graph: The graph.
         service: The service.
-        type: Its type; None for that of the graph.
-        values: The fields of the request to set, as of `parsed`.
-        timeout_s: How long to wait for the service, and then for its reply; None waits TIMEOUT_S for the service, and
-            for the reply without limit.
+        type: Its type; None to use the graph's.
+        values: The request fields to set, as returned by `parsed`.
+        timeout_s: How long to wait for the service, and then for its response, s; None for TIMEOUT_S for the service
+            and no limit for the response.
 
     Raises:
         BadValue: The service, its type or the values are invalid.
-        NotThere: The service is not there, or does not reply, in time.
-        KeyboardInterrupt: A signal asked for the end.
+        NotThere: The service does not exist, or does not respond, in time.
+        KeyboardInterrupt: A signal requested the end.
     """
     name, given = graph.service_name(service), _full(type, "srv")
     limit = TIMEOUT_S if timeout_s is None else timeout_s
@@ -301,6 +301,6 @@ def call(graph: ToolGraph, service: str, type: str | None, values: Any, timeout_
             raise NotThere(f"{shown(name)} has not replied within {limit:g} s")
     except (KeyboardInterrupt, NotThere):
         raise
-    except Exception as error:  # the executor raises what reading the reply raises
+    except Exception as error:  # the executor raises what reading the response raises
         raise NotThere(f"the reply of {shown(name)} cannot be read: {shown(str(error), MAX_LINE)}") from None
     print(f"response:\n{reply.result()!r}\n", flush=True)

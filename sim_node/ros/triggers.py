@@ -1,4 +1,4 @@
-"""Services without a request that act on a run between two ticks."""
+"""Trigger services that act on a run between two ticks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.ros.calls import Submits, in_loop
 
 
 def serve(node: Node, loop: Submits, actions: Mapping[str, Callable[[], str]]) -> None:
-    """Offer a std_srvs/Trigger service ~/NAME for each action. Its reply is what that returns, or why it is refused."""
+    """Offer a std_srvs/Trigger service ~/NAME for each action. It replies with the action's result or its error."""
     group = ReentrantCallbackGroup()
     for name, action in actions.items():
         node.create_service(Trigger, f"~/{name}", partial(_answer, node, loop, action), callback_group=group)
@@ -25,6 +25,6 @@ async def _answer(
 ) -> Trigger.Response:
     try:
         response.message, response.success = await in_loop(node, loop, action), True
-    except Exception as failure:  # a failure of the loop is raised by its stop, too
+    except Exception as failure:  # a failure of the loop is also raised by its stop
         response.message, response.success = str(blamed(failure) or failure), False
     return response

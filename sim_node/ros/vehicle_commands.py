@@ -1,4 +1,4 @@
-"""Commands and missions of a vehicle on the graph."""
+"""Commands, setpoints and missions of a vehicle on the graph."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from sim_node.world import WorldError
 GOTO = "goto"
 SERVICE_TYPES = (SetBool, Trigger)
 
-# Makes a transaction; called in the executor's thread, because reading a mission may take a while.
+# Creates a transaction. Called in the executor's thread, because reading a mission may take a while.
 Make = Callable[[], Transaction]
 
 
 class VehicleCommandServices:
-    """Services and command topics of a vehicle, once they are offered. Results are published on command_result.
+    """Services and command topics of a vehicle. Results are published on command_result.
 
-    Created and called in the executor's thread; transactions run in the bridge's. graph_ns: returns the time of the
-    graph's clock (ns).
+    Created and called in the executor's thread; transactions run in the bridge's thread. graph_ns: returns the graph's
+    time, ns.
     """
 
     def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str, graph_ns: Callable[[], int]) -> None:
@@ -58,7 +58,7 @@ class VehicleCommandServices:
         self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULTS, profile(Profile.RELIABLE.value))
 
     def offer(self) -> None:
-        """Offer the services and command topics of our own names."""
+        """Offer the services and command topics of our own naming scheme."""
         telemetry = self._vehicle.telemetry
         self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
         self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
@@ -73,7 +73,7 @@ class VehicleCommandServices:
     def begin(self, make: Make, *, engages: bool = False) -> Any:
         """Start the transaction that `make` returns. Return a future of its Result.
 
-        engages: it works together with setpoints; all others stop the stream of setpoints.
+        engages: whether it works together with setpoints; otherwise it stops the setpoint stream.
         """
         future = Future()
 
@@ -113,7 +113,7 @@ class VehicleCommandServices:
         self._results.publish(status)
 
     def serve(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
-        """Offer a service with success and message, which are the result of a transaction."""
+        """Offer a service whose response is the success and message of a transaction."""
 
         async def answer(request: Any, response: Any) -> Any:
             result = await self.begin(lambda: make(request), engages=engages)
@@ -165,7 +165,7 @@ MAX_FILE = 1_000_000
 
 
 class VehicleMissions:
-    """mission/push, pull, clear and start, mission/upload, and mission/waypoints with the mission that was pulled."""
+    """The topics and services mission/push, pull, clear, start, upload, and waypoints (the pulled mission)."""
 
     def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommandServices) -> None:
         self._node, self._vehicle, self._commands = node, vehicle, commands
@@ -222,7 +222,7 @@ class VehicleMissions:
         return response
 
 
-# Minimum time between two results of a topic on command_result (ns): of refusals, and of setpoints that have ended.
+# Minimum time between two results of a topic on command_result, ns: of rejections, and of ended setpoint streams.
 REPEAT_RESULT_NS = 1_000_000_000
 
 
@@ -276,8 +276,8 @@ def _vision(message: Any, vehicle: Telemetry, stamp_ns: int) -> Setpoint:
     return vision_pose(vehicle, stamp_ns, message.header.frame_id, pose)
 
 
-# The type of each topic's messages, and what makes a setpoint of one, a vehicle's telemetry, and the third argument:
-# the limits, the thrust that comes on THRUST, or the stamp (ns).
+# Message type of each topic, and a function that makes a setpoint from a message, the vehicle's telemetry, and a third
+# argument: the limits, the thrust received on THRUST, or the stamp, ns.
 SETPOINTS: Mapping[str, tuple[Any, Callable[[Any, Telemetry, SetpointLimits], Setpoint]]] = {
     "setpoint_position/local": (PoseStamped, _position),
     "setpoint_position/global": (NavSatFix, _place),
@@ -296,16 +296,16 @@ ESTIMATES: Mapping[str, tuple[Any, Callable[[Any, Telemetry, int], Setpoint]]] =
 
 
 class _Turn(NamedTuple):
-    """An attitude or body rates: their topic, and what makes a setpoint with a thrust."""
+    """An attitude or body rates: the topic, and a function that makes a setpoint with a thrust."""
 
     topic: str
     with_thrust: Callable[[float], Setpoint]
 
 
 class VehicleSetpoints:
-    """Setpoint and estimate topics of a vehicle. Belongs to the executor's thread.
+    """Setpoint and estimate topics of a vehicle. Use it in the executor's thread only.
 
-    graph_ns: returns the time of the graph's clock (ns).
+    graph_ns: returns the graph's time, ns.
     """
 
     def __init__(
@@ -321,7 +321,7 @@ class VehicleSetpoints:
         self._prefix = f"{name}/" if name else ""
         self._graph_ns = graph_ns
         self._timeout_s: float = node.get_parameter("setpoint_timeout").value
-        # An attitude or body rates, with the thrust; both with when they came.
+        # An attitude or body rates, and the thrust, each with its time of arrival.
         self._pair: NewestPair[tuple[_Turn, ClockReading], tuple[float, ClockReading]]
         self._pair = NewestPair(("attitude", "thrust"), self._timeout_s)
         self._orders = Orders(node)
@@ -335,7 +335,7 @@ class VehicleSetpoints:
             self._subscribe(kind, topic, self._estimate(estimate))
 
     def _subscribe(self, kind: Any, topic: str, receive: Callable[[Any, ClockReading], None]) -> None:
-        """Subscribe to a topic. What is wrong with a message ends there."""
+        """Subscribe to a topic. Errors in a message are handled in the callback."""
 
         def callback(message: Any, waited_ns: int) -> None:
             graph_ns = self._graph_ns()
@@ -351,7 +351,7 @@ class VehicleSetpoints:
                 self._report(topic, Result(False, f"internal error: {type(error).__name__}"))
                 self._bridge.failed(f"{self._prefix}{topic}", error)
 
-        # A best-effort subscription is compatible with reliable publishers, too.
+        # A best-effort subscription is also compatible with reliable publishers.
         self._node.create_subscription(kind, self._prefix + topic, with_wait(callback), profile(Profile.SENSOR.value))
 
     def _setpoint(
@@ -371,7 +371,7 @@ class VehicleSetpoints:
             def with_thrust(thrust: float) -> Setpoint:
                 return make(message, self._vehicle.telemetry, thrust)
 
-            with_thrust(0.0)  # what is wrong with it is refused here, not with a thrust that comes later
+            with_thrust(0.0)  # reject invalid values here, not when a thrust arrives later
             self._pair.put_first((_Turn(topic, with_thrust), received), received.steady_ns)
             self._send_pair()
 
@@ -389,7 +389,7 @@ class VehicleSetpoints:
         self._stream(turn.topic, turn.with_thrust(thrust), min(turned, thrusted))
 
     def _stream(self, topic: str, setpoint: Setpoint, received: ClockReading) -> None:
-        """Repeat a setpoint for as long as its message is young."""
+        """Repeat a setpoint until its message expires."""
 
         def expired() -> None:
             result = Result(True, f"stopped: no message for {self._timeout_s:g} s")
@@ -402,7 +402,7 @@ class VehicleSetpoints:
         self._bridge.post(act)
 
     def _estimate(self, make: Callable[[Any, Telemetry, int], Setpoint]) -> Callable[[Any, ClockReading], None]:
-        """Return what sends an estimate once."""
+        """Return a callback that sends each estimate once."""
 
         def receive(message: Any, received: ClockReading) -> None:
             stamp_ns = nanoseconds(message.header.stamp) or received.graph_ns
@@ -412,7 +412,7 @@ class VehicleSetpoints:
         return receive
 
     def _report(self, topic: str, result: Result) -> None:
-        """Publish a result, and log it, once in a while each."""
+        """Publish a result and log it, each rate-limited."""
         now_ns, about = time.monotonic_ns(), f"{topic} {result.ok}"
         if not self._told.admit(about, result.text, now_ns):
             return

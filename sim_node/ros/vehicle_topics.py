@@ -17,9 +17,9 @@ from sim_node.spatial.geometry.arrays import FloatArray
 
 
 class VehiclePublishers:
-    """Publishes serialised messages on the topics below a vehicle's name.
+    """Publishes serialized messages on the topics below a vehicle's name.
 
-    sensors: namespace of measurements below that. now_ns: the graph's clock.
+    sensors: namespace of measurements below that name. now_ns: the graph's clock.
     """
 
     def __init__(self, outlet: Outlet, name: str, sensors: str, now_ns: Callable[[], int]) -> None:
@@ -37,7 +37,7 @@ class VehiclePublishers:
 class VehicleTf:
     """Publishes map -> map_ned and base_link -> base_link_frd once, and parent -> base_link in `stream`.
 
-    parent: of the moving frame; None to publish none.
+    parent: parent of the moving frame; None to publish none.
     """
 
     def __init__(self, outlet: Outlet, telemetry: Telemetry, parent: str | None) -> None:
@@ -64,14 +64,14 @@ class VehicleTf:
         self._still(stamp_ns, self._still_poses)
 
     def publish_fixed(self, child: str, rotation: Quaternion, stamp_ns: int) -> None:
-        """Publish a frame that is fixed to base_link. A publisher of its own latches it beside the others."""
+        """Publish a frame that is fixed to base_link. A separate publisher latches it beside the others."""
         send = self._fixed.get(child)
         if send is None:
             send = self._fixed[child] = self._advertise(TF_STATIC)([self._base], [child])
         send(stamp_ns, np.array([[0.0, 0.0, 0.0, *rotation]]))
 
     def stream(self, at_ns: int, ahead_ns: int) -> None:
-        """Publish the pose at a time, if telemetry is available and it has not been published."""
+        """Publish the pose at a time, if telemetry is available and that pose has not been published yet."""
         if self._moving is None or at_ns == self._last_ns:
             return
         pose = self._poses.at(at_ns, ahead_ns)

@@ -1,4 +1,4 @@
-"""What the messages of a bag look like: drawings of its topics, and the robots that it describes."""
+"""Drawings of the messages of a bag: its drawable topics, and the robots that it describes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class BagDrawings:
     """Reads the topics of a bag that can be drawn.
 
     Args:
-        bag: The bag; read by the thread that calls.
+        bag: The bag. Read in the caller's thread.
         unreadable: Counts the messages that are skipped.
         report: Called with messages for the user.
-        world: The world of the run, if the bag has it; its shapes are not drawn a second time from its markers,
-            nor its sensors' fields of view, which would make all else small.
-        beside: What other sources of the page have.
+        world: The world of the run, if the bag contains it. Its shapes and its sensors' fields of view are then not
+            drawn a second time from the recorded markers; the fields of view would dwarf everything else.
+        beside: What the other sources on the page provide.
 
     Attributes:
-        types: Types of the topics that are drawn, by name.
-        frames: The frames that their first messages name.
+        types: Types of the topics that are drawn, by topic name.
+        frames: The frames named by the first message of each topic.
     """
 
     def __init__(
@@ -77,20 +77,20 @@ class BagDrawings:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what readers remember of earlier messages: the next ones are of another time."""
+        """Reset the readers, because the next messages are from another time."""
         self._reads = {row: self._opened(row) for row in self._decoders}
 
     def latched_before(self, time_ns: int) -> Iterator[BagMessage]:
-        """Yield the messages of latched topics before a time: they hold until there are others."""
+        """Yield the messages of latched topics before a time. Each stays valid until the next message on its topic."""
         return iter(self._bag.messages(self._latched, None, time_ns) if self._latched else ())
 
     def remember(self, row: int, data: bytes) -> None:
-        """Take in a message that is not shown itself, where each counts."""
+        """Feed a message that is not shown itself to its reader, if the reader needs every message."""
         if READERS[self._bag.topics[row].type].every:
             self._decoded(row, data)
 
     def read(self, row: int, data: bytes, frames: FrameTable) -> Drawing | None:
-        """Return the drawing of a message, or None, with the reason reported once."""
+        """Return the drawing of a message, or None if it cannot be drawn. Each reason is reported once."""
         drawing = self._decoded(row, data)
         if drawing is None:
             return None
@@ -101,7 +101,7 @@ class BagDrawings:
         return drawing
 
     def robots(self, frames: FrameTable, drawn: Collection[int]) -> tuple[DrawnShape, ...]:
-        """Return the shapes of described robots, without the links on rows that have shapes already."""
+        """Return the shapes of the described robots, without links on rows that already have shapes."""
         return robot_shapes(self._robots, frames, drawn, self._report_once)
 
     def _decoded(self, row: int, data: bytes) -> Drawing | None:
@@ -138,12 +138,12 @@ class BagDrawings:
             self._report_once(topic, each)
 
     def _first(self, decoder: Decoder) -> Any:
-        """Return the first message of a topic that can be read; None if none can."""
+        """Return the first readable message of a topic, or None."""
         messages = decoded(self._bag.messages([decoder.topic.name]), lambda row: decoder, self._unreadable)
         return next((content for _, content in messages), None)
 
     def _report_once(self, topic: str, why: str) -> None:
-        """Report a reason once."""
+        """Report why a topic is not shown, once for each reason."""
         if (topic, why) not in self._reported:
             self._reported.add((topic, why))
             self._report(shown(f"{topic}: is not shown: {why}", MAX_LINE))

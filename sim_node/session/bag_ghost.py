@@ -1,4 +1,4 @@
-"""A bag as a ghost: where it has the bodies of a run, of another bag or of the graph, at the time of the page."""
+"""A bag as a ghost: its recorded poses, drawn on a page of a run, another bag or the graph at the page's time."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.world import FrameTable, WorldError
 
-# How far before a time transforms are searched after a seek, how much earlier than a bag its clock may begin, and how
-# far before they are searched first, ns.
+# How far to search back for transforms after a seek, how much earlier than the bag the page's clock may begin, and the
+# shorter distance that is searched first, ns.
 LOOK_BACK_NS, EARLIER_NS, SHORT_NS = 2_000_000_000, 60_000_000_000, 200_000_000
 
 
 class BagGhost:
-    """The moving frames of a bag. Poses between two transforms are interpolated.
+    """The moving frames of a bag. Poses are interpolated between transforms.
 
-    The times of the page are those of the bag if the page begins within it, or up to a minute before. Otherwise, the
-    bag begins when the page does.
+    If the page begins within the bag, or up to a minute before it, page times are bag times. Otherwise, the start of
+    the bag is aligned with the start of the page.
 
     Args:
         path: The bag.
         report: Called with messages for the user.
-        max_bytes: Limit of a chunk in memory, as for open_bag.
+        max_bytes: Limit of a chunk in memory, as in open_bag.
 
     Raises:
         BagError: The bag cannot be read, or has no transforms.
@@ -68,15 +68,15 @@ class BagGhost:
         self._offset_ns: int | None = None
         self._now_ns = -(2**63)
         self._found: Iterator[FloatArray] = iter(())
-        # The first stamps from times of the bag on.
+        # First transform stamp at or after a time of the bag, by that time.
         self._stamps: dict[int, int | None] = {}
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
-        """Return what is drawn: the shapes of the recorded world and of described robots, else those of the page."""
+        """Return the scene to draw: the recorded world's and robots' shapes, or else the page's."""
         return self._scene
 
     def poses(self, instant: Instant, since_ns: int) -> FloatArray:
-        """Return the poses (N, 7) at an instant of the page: before the first transform and after the last, these."""
+        """Return the poses (N, 7) at an instant of the page, held constant outside the recorded span."""
         if self._offset_ns is None:
             first, last = self._frames.first_ns, self._frames.last_ns
             self._offset_ns = 0 if first - EARLIER_NS <= since_ns <= last else first - since_ns
@@ -100,16 +100,18 @@ class BagGhost:
         return self._poses
 
     def _beginnings(self) -> list[int]:
-        """Return the times of the bag from which to search, ns, each only if the one before finds too little.
+        """Return the times of the bag from which to search, ns, in the order to try them.
 
-        Transforms that come often are near: reading two seconds of them is most of the cost of a seek.
+        The short search comes first: most transforms are frequent, and reading two seconds of them dominates the cost
+        of a seek.
         """
         return list(dict.fromkeys(self._recorded_at(self._now_ns - back_ns) for back_ns in (SHORT_NS, LOOK_BACK_NS)))
 
     def _recorded_at(self, stamp_ns: int) -> int:
-        """Return a time of the bag, ns, when stamps had not yet come to one, ns, found by bisection of its index.
+        """Return a time of the bag, ns, before transforms reached a given stamp, ns.
 
-        Stamps of another clock than the bag's grow with its time, but not as fast, such as those of a slow simulation.
+        If the stamps are of another clock than the bag, such as that of a slow simulation, they still increase with the
+        bag's time, so the time is found by bisection.
         """
         first_ns, last_ns = self._bag.start_ns, self._bag.end_ns
         if abs(self._frames.first_ns - first_ns) <= EARLIER_NS:
@@ -126,7 +128,7 @@ class BagGhost:
         return first_ns
 
     def _search(self, begin_ns: int) -> FloatArray:
-        """Return the poses (F, 7) of moving frames by the transforms from a time of the bag on, else NaN."""
+        """Return the poses (F, 7) of the moving frames from the transforms after a time of the bag; NaN if unknown."""
         transforms = BagTransforms(self._bag, lambda topics: self._bag.messages(topics, begin_ns, None))
         self._found = transforms.poses(self._pairs, iter(lambda: self._now_ns, None))
         return next(self._found)

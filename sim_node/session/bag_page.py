@@ -1,4 +1,4 @@
-"""A bag as one file that plays in a browser, without a server: the page of the viewer, with what it would be sent."""
+"""A bag as a single HTML file that plays in a browser without a server: the viewer page with all its messages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.surroundings import night
 from sim_node.viewing.browser.viewer import Viewer
 
-# Pictures per second of the page, and how many of them have trails of their own.
+# Frame rate of the page, Hz, and the number of frames between updates of trails.
 RATE, TRAILS = 30, 10
 
 
 class _Direct:
-    """A Stream without a thread: what is offered is shown at once."""
+    """A Stream without a thread: each instant is shown as soon as it is offered."""
 
     def __init__(self, frames: int, show: Callable[[Instant], None], idle: Callable[[], None]) -> None:
         self._show = show
@@ -45,14 +45,14 @@ def page_of(
     ended: Callable[[], bool] = lambda: False,
     ghosts: Sequence[Ghost] = (),
 ) -> str | None:
-    """Return the page (HTML) that plays a bag; None if it was ended.
+    """Return the page (HTML) that plays a bag, or None if it was cancelled.
 
     Args:
         path: The bag.
         report: Called with messages for the user.
-        max_bytes: Limit of a chunk in memory, as for open_bag.
-        ended: Returns whether to end early.
-        ghosts: What is shown translucent beside it.
+        max_bytes: Limit of a chunk in memory, as in open_bag.
+        ended: Returns whether to cancel.
+        ghosts: Ghosts to show beside the bag.
 
     Raises:
         BagError: The bag cannot be read.

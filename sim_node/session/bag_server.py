@@ -1,4 +1,4 @@
-"""A bag served to Foxglove: played in a loop, with the time controlled by its clients."""
+"""Serve a bag to Foxglove: it plays in a loop, and clients control the playback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.recording.player import PlaybackTarget, Player
 from sim_node.session.foxglove_server import FoxgloveServer, Playhead
 from sim_node.text import MAX_LINE, shown
 
-# How often clients are sent the time, per second of wall time.
+# Rate of time updates to clients, in Hz of wall time.
 _RATE = 60.0
 
 
@@ -23,12 +23,12 @@ class BagServer(Playhead, PlaybackTarget):
 
     Args:
         path: The bag.
-        port: As for FoxgloveServer.
+        port: As in FoxgloveServer.
         report: Called with messages for the user.
-        max_bytes: Limit of a chunk in memory, as for open_bag.
+        max_bytes: Limit of a chunk in memory, as in open_bag.
 
     Attributes:
-        url: Where clients connect.
+        url: Address that clients connect to.
 
     Raises:
         BagError: The bag cannot be read, or none of its topics can be served.
@@ -65,19 +65,19 @@ class BagServer(Playhead, PlaybackTarget):
         self._player = Player(playback, self, loop=True, clock_rate=_RATE, continuous=False)
 
     def start(self, *, paused: bool = False) -> None:
-        """Start to play, or pause at the start."""
+        """Start playing, or stay paused at the start."""
         if paused:
             self._player.pause()
         self._player.start()
 
     def close(self) -> None:
-        """End the player and the server."""
+        """Stop the player and the server."""
         self._player.stop()
         self._server.close()
         self._bag.close()
 
     def control(self, playing: bool, speed: float, seek_ns: int | None) -> int:
-        """Play or pause, at a speed, from a time of the bag. Return its time, ns."""
+        """Play or pause at a speed, optionally after seeking to a time of the bag. Return the bag's time, ns."""
         if speed > 0.0:
             self._player.set_rate(speed)
         if seek_ns is not None:
@@ -89,7 +89,7 @@ class BagServer(Playhead, PlaybackTarget):
             self._player.pause()
         return self._now_ns
 
-    # The PlaybackTarget of a Player
+    # PlaybackTarget interface
 
     @property
     def sends(self) -> Mapping[int, Callable[[bytes], None]]:

@@ -1,4 +1,4 @@
-"""A bag in the viewer: play, pause and seek with a slider, on which logs and changes of the world are marked."""
+"""A bag in the viewer: play, pause and seek on a slider that marks log messages and changes of the world."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from sim_node.viewing.messages.frames import without_transforms
 from sim_node.world import World, WorldError
 
 LOG = "rcl_interfaces/msg/Log"
-# Levels of rcl_interfaces/msg/Log from which on lines are marked; most marks, the first of which are kept.
+# Levels of rcl_interfaces/msg/Log that are marked, and the maximum number of marks (the first ones are kept).
 WARN, ERROR, MAX_MARKS = 30, 40, 500
 
 
 class BagMarks:
-    """Finds the marks of a bag in a thread of its own, as a long log takes a while to read.
+    """Finds the marks of a bag in a separate thread, because a long log takes a while to read.
 
     Args:
         path: The bag.
-        max_bytes: As for open_bag.
+        max_bytes: As in open_bag.
         changes_ns: When the world changed.
         report: Called with messages for the user.
     """
@@ -60,7 +60,7 @@ class BagMarks:
         self._thread.start()
 
     def close(self) -> None:
-        """End the search."""
+        """Stop the search."""
         self._ended = True
         self._thread.join()
 
@@ -92,11 +92,11 @@ class BagMarks:
                 yield Mark(message.time_ns, kind, shown(f"{line.name}: {line.msg}", MAX_LINE))
 
 
-# How far before a seek time transforms and measurements are searched, ns.
+# How far before a seek time to search for transforms and measurements, ns.
 LOOK_BACK_NS = 2_000_000_000
 # Minimum wall time between two shown measurements of a topic, s.
 APART_S = 0.05
-# Poses on the way to a time that is sought, for trails.
+# Maximum number of poses kept on the way to a seek time, for trails.
 MAX_PASSED = 300
 
 
@@ -107,9 +107,9 @@ class BagView(PlaybackTarget):
         path: The bag.
         viewer: The page, or the layer of the bag on a page of several sources.
         report: Called with messages for the user.
-        max_bytes: Limit of a chunk in memory, as for open_bag.
-        stream: Makes what passes instants to the page.
-        wall: The clock, s, by which what is measured often is shown more seldom.
+        max_bytes: Limit of a chunk in memory, as in open_bag.
+        stream: Creates the Stream that passes instants to the page.
+        wall: Returns wall time, s. Limits how often each topic is redrawn.
 
     Raises:
         BagError: The bag cannot be read.
@@ -126,7 +126,7 @@ class BagView(PlaybackTarget):
         wall: Callable[[], float] = time.monotonic,
     ) -> None:
         self._viewer, self._report, self._wall = viewer, report, wall
-        # One to play, one for seeking: each is read by its own thread.
+        # One for playing and one for seeking, since each is read by its own thread.
         self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(report)
         self._reported: set[str] = set()
@@ -157,7 +157,7 @@ class BagView(PlaybackTarget):
         self._stream: Stream = stream(len(self._era.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
-        """Start to play, or pause at the start, whose messages are shown."""
+        """Start playing, or stay paused at the start and show its messages."""
         if paused:
             self._player.pause()
         self._player.start()
@@ -165,7 +165,7 @@ class BagView(PlaybackTarget):
             self.reset()
 
     def close(self) -> None:
-        """End the player and the page."""
+        """Stop the player and close the page."""
         self._player.stop()
         self._marks.close()
         self._stream.close()
@@ -174,7 +174,7 @@ class BagView(PlaybackTarget):
         self._sought.close()
         self._files.close()
 
-    # A Transport
+    # Transport interface
 
     @property
     def span(self) -> tuple[int, int]:
@@ -188,17 +188,17 @@ class BagView(PlaybackTarget):
 
     @property
     def live(self) -> bool | None:
-        """None: it was recorded."""
+        """None, because this is a recording."""
         return None
 
     @property
     def why(self) -> str:
-        """Why it is slower than it should be."""
+        """The reason if playback is slower than requested."""
         return "the bag is not read as fast"
 
     @property
     def loops(self) -> bool | None:
-        """Whether it begins again at its end."""
+        """Whether playback restarts at the end."""
         return self._player.loop
 
     @loops.setter
@@ -206,20 +206,20 @@ class BagView(PlaybackTarget):
         self._player.loop = loops
 
     def marks(self) -> Sequence[Mark]:
-        """Return the lines of /rosout from warnings on, and the changes of the world."""
+        """Return the log messages of level WARN and above, and the changes of the world."""
         return self._marks.found
 
     def to_live(self) -> None:
-        """Do nothing: it was recorded."""
+        """Do nothing, because this is a recording."""
 
     @property
     def speed(self) -> float:
-        """Seconds of the bag per second, as measured."""
+        """Measured playback speed, as bag seconds per wall second."""
         return self._player.pace().real_time_factor
 
     @property
     def speed_set(self) -> float:
-        """Seconds of the bag per second, as set."""
+        """Requested playback speed, as bag seconds per wall second."""
         return self._speed
 
     def play(self) -> None:
@@ -244,12 +244,12 @@ class BagView(PlaybackTarget):
         self.seek(self._bag.start_ns)
 
     def set_speed(self, speed: float) -> None:
-        """Set the seconds of the bag per second; 0 for as fast as possible."""
+        """Set the playback speed, in bag seconds per wall second; 0 for as fast as possible."""
         self._player.set_rate(speed)
         self._speed = speed
 
     def seek(self, time_ns: int) -> None:
-        """Go to a time and show the state then, even while paused."""
+        """Seek to a time and show the state at that time, even while paused."""
         self._player.seek(time_ns - self._bag.start_ns)
         with self._lock:
             self._enter(time_ns)
@@ -274,7 +274,7 @@ class BagView(PlaybackTarget):
                 self._receive(row, data)
         self.clock(time_ns)
 
-    # The PlaybackTarget of a Player
+    # PlaybackTarget interface
 
     @property
     def sends(self) -> Mapping[int, Callable[[bytes], None]]:
@@ -285,7 +285,7 @@ class BagView(PlaybackTarget):
         }
 
     def clock(self, time_ns: int) -> None:
-        """Show what has been received by now."""
+        """Show everything received so far."""
         with self._lock:
             self._enter(time_ns)
             measurements, self._measurements = self._measurements, {}
@@ -321,7 +321,7 @@ class BagView(PlaybackTarget):
             self._measurements[topic.name] = drawing, self._era.poses.copy()
 
     def _place(self, parents: Mapping[str, str], fixed: str) -> Mapping[str, tuple[str, FloatArray]]:
-        """Place the frames that messages name and no transform has; each is reported once."""
+        """Place frames that messages use but that have no transform. Each is reported once."""
         placed = without_transforms(self._drawings.frames, parents, fixed)
         self._viewer.placed = (*self._viewer.placed, *placed)
         for name, each in placed.items():
@@ -344,10 +344,10 @@ class BagView(PlaybackTarget):
             return None
 
     def _through(self, moving: Sequence[BagMessage]) -> Sequence[Instant]:
-        """Move the frames and ghosts as messages state, one after another; return some of the instants on the way."""
+        """Apply the moves of frames and ghosts in order. Return some of the instants on the way, for trails."""
         era, topics = self._era, self._bag.topics
         moves = [era.moves(each.data) if topics[each.topic].type == TYPE else None for each in moving]
-        for each in reversed(moves):  # what a later one moves first is where that says, not where it was before
+        for each in reversed(moves):  # start each frame at its first recorded pose, not at the pose before the seek
             if each is not None:
                 era.move(each)
         found, step = [], len(moving) // MAX_PASSED + 1
@@ -363,7 +363,7 @@ class BagView(PlaybackTarget):
         return found
 
     def _enter(self, time_ns: int) -> None:
-        """Show the frames and the world of a time, if they differ from those that are shown."""
+        """Show the frames and the world at a time, if they differ from those on the page."""
         era = self._frames.era_at(time_ns)
         if era is not self._era:
             self._era = era

@@ -26,7 +26,7 @@ from sim_node.world.model import StaticFrame, World
 
 
 def shapes_on(world: World | None, frames: FrameTable) -> tuple[DrawnShape, ...]:
-    """Return the shapes of a recorded world that are on frames of the table; none without a world."""
+    """Return the shapes of a recorded world whose frames are in the table; none without a world."""
     if world is None:
         return ()
     theirs = lay_out(world).frames
@@ -35,12 +35,12 @@ def shapes_on(world: World | None, frames: FrameTable) -> tuple[DrawnShape, ...]
 
 
 class BagFields(TopicFields):
-    """Reads the numbers that formulas name from the topics of a bag, as they were at instants.
+    """Numbers that formulas refer to, read from the topics of a bag at given instants.
 
     Args:
         bag: The bag.
         read: Returns the messages of topics.
-        wanted: The topics that formulas name.
+        wanted: The topics that the formulas refer to.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class BagFields(TopicFields):
         self._next = next(self._messages, None)
 
     def reach(self, time_ns: int) -> None:
-        """Read the messages up to an instant, which must not be before the last one."""
+        """Read the messages up to an instant. Instants must not decrease."""
         newest: dict[int, bytes] = {}
         while self._next is not None and self._next.time_ns <= time_ns:
             newest[self._next.topic] = self._next.data
@@ -67,7 +67,7 @@ class BagFields(TopicFields):
 def sources_of_bag(
     bag: Bag, read: Callable[[Collection[str]], Iterable[BagMessage]], unreadable: Unreadable
 ) -> Iterator[list[PoseSource]]:
-    """Yield the PoseSources of a bag, one for each world of the run: the world with its poses, or just its frames.
+    """Yield the PoseSources of a bag, one for each recorded world; frames alone if no world was recorded.
 
     Frames without transforms in the bag stay at the start pose of the world. Raises BagError, and WorldError if the
     recorded files no longer make a world.
@@ -93,7 +93,7 @@ def sources_of_bag(
 def _poses_of(
     bag: Bag, read: Callable[[Collection[str]], Iterable[BagMessage]], world: World, era: BagEra
 ) -> Callable[[Iterable[int]], Iterator[FloatArray]]:
-    """Return what gives the recorded poses of a world's frames at ascending times."""
+    """Return a function that yields the recorded poses of a world's frames at ascending times."""
     layout = lay_out(world)
     names, parents = layout.frames.names, layout.frames.parents
     rows_of = {name: row for row, name in enumerate(era.table.names) if era.table.parents[row] >= 0}
@@ -113,7 +113,7 @@ def _poses_of(
 
 
 def _bare(frames: BagEra) -> World:
-    """Return a world of the frames of a bag; further roots are placed on the first one."""
+    """Return a world that consists of the frames of a bag. Additional roots are placed on the first one."""
     names, parents = frames.table.names, frames.table.parents
     fixed = names[0]
     statics: Sequence[StaticFrame] = [

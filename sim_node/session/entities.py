@@ -1,7 +1,7 @@
-"""Entities: what a person would count in a world, such as vehicles, models and loose bodies, and filters of them.
+"""Entities: the vehicles, models and loose bodies that a user would count in a world, and filters for them.
 
-An entity is a body, a model or a frame on keyframes, with everything that hangs on it by joints and mounts. A body
-that floats free is an entity of its own wherever its parent is.
+An entity is a body, a model or a keyframed frame, with everything attached to it by joints and mounts. A body
+that floats free is an entity of its own, whatever its parent.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FREEDOM = 6
 
 
 class Rejected(Exception):
-    """A request that cannot be carried out; nothing has changed.
+    """A request that cannot be carried out. Nothing has changed.
 
     Args:
-        code: Name of a result of simulation_interfaces, such as NOT_FOUND.
-        reason: A line for whoever asked.
+        code: Name of a simulation_interfaces result code, such as NOT_FOUND.
+        reason: One line for the caller.
     """
 
     def __init__(self, code: str, reason: str) -> None:
@@ -42,7 +42,7 @@ class Rejected(Exception):
 
 @contextmanager
 def rejecting() -> Iterator[None]:
-    """Raise Rejected (OPERATION_FAILED) for what a run refuses in a block."""
+    """Convert errors of the run inside a block to Rejected (OPERATION_FAILED)."""
     try:
         yield
     except (WorldError, Refused, RunFailed, PortInUse, ValueError, KeyError) as error:
@@ -51,7 +51,7 @@ def rejecting() -> Iterator[None]:
 
 
 class Category(IntEnum):
-    """Categories of entities, as simulation_interfaces numbers them."""
+    """Entity categories, numbered as in simulation_interfaces."""
 
     OBJECT = 0
     ROBOT = 1
@@ -62,11 +62,11 @@ class Category(IntEnum):
 
 @dataclass(frozen=True)
 class EntityInfo:
-    """What is known of an entity besides its motion.
+    """Information about an entity, apart from its motion.
 
     Attributes:
         category: One of Category.
-        description: A line for people.
+        description: One human-readable line.
         tags: Words to filter by.
     """
 
@@ -84,7 +84,7 @@ class Entity:
         frame: Its canonical link, whose pose and twist are those of the entity.
         rows: Rows of its frames in the frame table.
         info: Category, description and tags.
-        loose: Whether it floats free of everything else.
+        loose: Whether it floats free.
     """
 
     name: str
@@ -96,14 +96,14 @@ class Entity:
 
 @dataclass(frozen=True)
 class Filters:
-    """Filters of entities; empty ones match everything.
+    """Filters for entities. An empty filter matches everything.
 
     Attributes:
-        expression: A POSIX extended regular expression, which part of the name must match.
-        categories: Numbers of categories.
-        tags: Tags, any of which or all of which an entity must have.
-        all_tags: Whether all of them.
-        bounds: Type and points (P, 3) of a region in the fixed frame, m; type 0 for everywhere.
+        expression: A POSIX extended regular expression that some part of the name must match.
+        categories: Numbers of the allowed categories.
+        tags: Tags that an entity must have: any of them, or all.
+        all_tags: Whether an entity must have all tags.
+        bounds: Type and points (P, 3) of a region in the fixed frame, m; type 0 for no region.
     """
 
     expression: str = ""
@@ -114,14 +114,14 @@ class Filters:
 
 
 class NamedPose(NamedTuple):
-    """A place in the world.
+    """A named pose in the world.
 
     Attributes:
         name: Its name.
-        description: A line about it.
-        tags: What programs find it by.
+        description: A one-line description.
+        tags: Tags to find it by.
         pose: Its pose (7,) in the fixed frame, m.
-        size: Lengths (3,) of the box about it, along its axes, m; None for a point.
+        size: Lengths (3,) of the box around it, along its axes, m; None for a point.
     """
 
     name: str
@@ -137,13 +137,13 @@ def entities_of(
     """Return the entities of a world.
 
     Args:
-        world: The world, assembled.
+        world: The assembled world.
         layout: Its layout.
-        spawned: Prefixes of what was added to the run: all frames below one are one entity of that name.
-        given: Information that replaces what the world says, by the name of the entity.
+        spawned: Name prefixes of what was added to the run. All frames below a prefix form one entity of that name.
+        given: Information that overrides the world's, by entity name.
 
     Returns:
-        The entities by name, in the order of their frames.
+        The entities by name, in frame order.
     """
     frames, parts = layout.frames, dict(layout.parts)
     groups = _groups(layout, parts)
@@ -185,7 +185,7 @@ def _groups(layout: Layout, parts: Mapping[int, object]) -> dict[int, list[int]]
 
 
 def _floats(part: object) -> bool:
-    """Return whether joints leave a body or a link all degrees of freedom."""
+    """Return whether a body or link has all six degrees of freedom."""
     if isinstance(part, Body):
         return sum(each.qd_size for each in part.type.parts) == _FREEDOM
     return isinstance(part, ModelLink) and any(joint.kind == "free" for joint in part.link.joints)
@@ -220,20 +220,20 @@ def _models(parts: Iterable[object]) -> list[Model]:
 
 
 def _described(parts: Iterable[object], *, still: bool) -> tuple[str, str]:
-    """Return the description and the tag of what is neither a vehicle nor a model."""
+    """Return the description and the tag of something that is neither a vehicle nor a model."""
     if bodies := sum(isinstance(part, Body) for part in parts):
         return "body" if bodies == 1 else f"{bodies} bodies on joints", "body"
     return ("frames", "frames") if still else ("moves along keyframes", "keyframes")
 
 
 def _shortened(name: str, frame: str) -> str:
-    """Return the name of an entity, which is its frame's for want of another: of NAMESPACE/base_link, the namespace."""
+    """Return an entity's name, derived from its frame: for NAMESPACE/base_link, the namespace."""
     short = frame.rpartition("/")[0] if name in ("", frame) and names.last(frame) == names.BASE_LINK else name
     return short or frame
 
 
 def find_entity(entities: Mapping[str, Entity], name: str) -> Entity:
-    """Return an entity. Raises Rejected (NOT_FOUND), which names the nearest one."""
+    """Return an entity by name. Raises Rejected (NOT_FOUND) with the nearest existing name."""
     entity = entities.get(name)
     if entity is None:
         raise Rejected("NOT_FOUND", f"no entity {shown(name)!r}{did_you_mean(name, entities)}")
@@ -241,7 +241,7 @@ def find_entity(entities: Mapping[str, Entity], name: str) -> Entity:
 
 
 def matching(entities: Iterable[Entity], filters: Filters) -> list[Entity]:
-    """Return the entities that match all filters but the bounds, in their order.
+    """Return the entities that match all filters except bounds, in order.
 
     Raises Rejected (OPERATION_FAILED) for an invalid expression.
     """
@@ -259,14 +259,14 @@ def matching(entities: Iterable[Entity], filters: Filters) -> list[Entity]:
 
 
 def has_tags(tags: Collection[str], wanted: Collection[str], *, all_tags: bool = False) -> bool:
-    """Return whether something with these tags passes a filter of wanted ones, any or all; none pass everything."""
+    """Return whether tags pass a filter of wanted tags (any or all of them). An empty filter passes everything."""
     return not wanted or (all if all_tags else any)(tag in tags for tag in wanted)
 
 
 def named_poses(world: World, layout: Layout, entities: Mapping[str, Entity]) -> Iterator[tuple[StaticFrame, int]]:
-    """Yield each plain frame, and its row, that stays where it is in the fixed frame: pads, stations, goals.
+    """Yield each plain frame that is fixed relative to the fixed frame, such as a pad or a goal, and its row.
 
-    Frames of entities, roots of included worlds and frames that carry entities are not such places.
+    Frames of entities, roots of included worlds and frames that carry entities are left out.
     """
     frames = layout.frames
     taken = {row for entity in entities.values() for row in entity.rows}

@@ -16,13 +16,13 @@ from sim_node.spatial.geometry.arrays import FloatArray
 if TYPE_CHECKING:
     from sim_node.simulation import Simulation
 
-# Most points of a convex hull.
+# Maximum number of points of a convex hull.
 MAX_POINTS = 1000
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 
 class BoundsType(IntEnum):
-    """Types of bounds, as simulation_interfaces numbers them."""
+    """Bounds types, numbered as in simulation_interfaces."""
 
     EMPTY = 0
     BOX = 1
@@ -31,7 +31,7 @@ class BoundsType(IntEnum):
 
 
 class BoundingBox(NamedTuple):
-    """A box on a frame: the frame's row, the pose (7,) of its middle there, and half of its lengths (3,), m."""
+    """A box on a frame: the frame's row, the pose (7,) of its centre in the frame, m, and its half extents (3,), m."""
 
     row: int
     pose: FloatArray
@@ -39,11 +39,11 @@ class BoundingBox(NamedTuple):
 
 
 class Boxes:
-    """A box around each shape of a run, until its structure changes.
+    """Boxes around the shapes of a run. Valid until the structure of the run changes.
 
     Attributes:
-        of: The boxes on each frame, by its row.
-        endless: Rows of frames with a plane, which has no bounds.
+        of: The boxes on each frame, by row.
+        endless: Rows of frames with a plane, which is unbounded.
 
     Args:
         simulation: The run. Frames without shapes have no box.
@@ -71,14 +71,14 @@ class Boxes:
             self.of.setdefault(row, []).append(BoundingBox(row, pose, half))
 
     def around(self, entity: Entity, in_root: FloatArray) -> list[tuple[FloatArray, FloatArray]] | None:
-        """Return the boxes of an entity: poses (7,) in the fixed frame and half lengths (3,).
+        """Return the boxes of an entity: poses (7,) in the fixed frame, m, and half extents (3,), m.
 
         Args:
-            entity: The entity. One without shapes has a point at each of its frames.
+            entity: The entity. Without shapes, it has a point at each of its frames.
             in_root: Poses (N, 7) of all frames in the fixed frame, m.
 
         Returns:
-            The boxes; None if it has no bounds.
+            The boxes; None if the entity is unbounded.
         """
         if self.endless.intersection(entity.rows):
             return None
@@ -96,7 +96,7 @@ class Boxes:
             in_root: Poses (N, 7) of all frames in the fixed frame, m.
 
         Returns:
-            The upper and the lower corner (3,) in the canonical link, m; None if it has no bounds.
+            The upper and the lower corner (3,) in the canonical link, m; None if the entity is unbounded.
         """
         boxes = self.around(entity, in_root)
         if boxes is None:
@@ -107,19 +107,19 @@ class Boxes:
 
 
 def corners_of(pose: FloatArray, half: FloatArray) -> FloatArray:
-    """Return the corners (8, 3) of a box with a pose (7,) and half lengths (3,)."""
+    """Return the corners (8, 3) of a box with a pose (7,) and half extents (3,)."""
     return poses.apply(pose, np.where(_CORNERS, half, -half))
 
 
 class Region:
-    """A part of space in the fixed frame.
+    """A region of space in the fixed frame.
 
     Args:
         kind: One of BoundsType, except EMPTY.
-        points: Points (P, 3) as simulation_interfaces defines them for the type, m.
+        points: Points (P, 3) that define it, as in simulation_interfaces, m.
 
     Raises:
-        Rejected: The points do not define a volume (OPERATION_FAILED), or no such type is defined
+        Rejected: The points do not define a volume (OPERATION_FAILED), or the type is not defined
             (FEATURE_UNSUPPORTED).
     """
 
@@ -145,11 +145,11 @@ class Region:
             self._points = np.where(_CORNERS, high, low)
 
     def overlaps(self, pose: FloatArray, half: FloatArray) -> bool:
-        """Return whether it has a point in common with a box.
+        """Return whether the region intersects a box.
 
         Args:
-            pose: Pose (7,) of the box's middle in the fixed frame, m.
-            half: Half of its lengths (3,), m.
+            pose: Pose (7,) of the box's centre in the fixed frame, m.
+            half: Its half extents (3,), m.
 
         Returns:
             Whether they overlap or touch.
@@ -162,7 +162,7 @@ class Region:
             return False
         if ((np.abs(local) <= half).all(axis=1)).any():
             return True
-        # A point of the hull, as weights of its corners, within the box's six sides.
+        # Search for weights of the hull's corners whose weighted sum lies within all six sides of the box.
         from scipy.optimize import linprog
 
         sides = np.concatenate([local.T, -local.T])
@@ -186,7 +186,7 @@ def overlapping(entities: Sequence[Entity], region: Region, boxes: Boxes, in_roo
         in_root: Poses (N, 7) of all frames in the fixed frame, m.
 
     Returns:
-        Those of which a box overlaps the region, and those without bounds.
+        The entities with a box that overlaps the region, and the unbounded ones.
     """
     found = []
     for entity in entities:
@@ -197,10 +197,10 @@ def overlapping(entities: Sequence[Entity], region: Region, boxes: Boxes, in_roo
 
 
 def rotation_of(quaternion: npt.ArrayLike) -> FloatArray:
-    """Return a unit quaternion (4,) [x y z w]. Raises Rejected (INVALID_POSE) for one that is no rotation."""
+    """Return a unit quaternion (4,) [x, y, z, w]. Raises Rejected (INVALID_POSE) if it is not a rotation."""
     turn = np.array(quaternion, dtype=np.float64)
     length = float(np.linalg.norm(turn))
-    # As of single precision, or typed with three digits.
+    # Tolerates single precision, or values typed with three digits.
     if not np.isfinite(turn).all() or not 0.99 < length < 1.01:
         raise Rejected("INVALID_POSE", f"orientation {turn.tolist()} has norm {length:.6g}, a rotation needs 1")
     return quaternions.normalise(turn)

@@ -1,4 +1,4 @@
-"""Requests about the entities of a run, as simulators answer them: names, states, bounds, named poses; states set."""
+"""Requests about the entities of a run, as in simulation_interfaces: names, states, bounds and named poses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MAX_TAGS, MAX_TAG, MAX_DESCRIPTION = 100, 200, 10_000
 
 @dataclass
 class _Present:
-    """What is known of the present structure of the run."""
+    """The structure of the run at present."""
 
     key: object
     layout: Layout
@@ -49,18 +49,18 @@ class _Present:
 
 
 class EntityRequests:
-    """Answers requests about entities. Its methods may be called from any thread; each is one call into the loop.
+    """Answers requests about entities. Methods may be called from any thread; each makes one call into the loop.
 
-    Which entities overlap bounds is found out after that, in the caller's thread.
+    Filtering by bounds happens afterwards, in the caller's thread.
 
     Args:
         loop: The run.
         prefix: Prefix of published frame names, except the fixed frame's.
 
     Attributes:
-        unloaded: Whether there is no world.
-        spawned: What was added to the run: the names of the entities, and the resources that they came from.
-        infos: Information that was set, by the name of the entity.
+        unloaded: Whether no world is loaded.
+        spawned: The spawned entities by name, and the resource that each came from.
+        infos: Information set by requests, by entity name.
     """
 
     def __init__(self, loop: Loop, prefix: str = "") -> None:
@@ -71,7 +71,7 @@ class EntityRequests:
         self._known: _Present | None = None
 
     def need_world(self) -> None:
-        """Raise Rejected (INCORRECT_STATE) if there is no world."""
+        """Raise Rejected (INCORRECT_STATE) if no world is loaded."""
         if self.unloaded:
             raise Rejected("INCORRECT_STATE", "there is no world; load one first")
 
@@ -87,7 +87,7 @@ class EntityRequests:
             filters: The filters.
 
         Returns:
-            Names (S), states (S) in the fixed frame, along its axes, and the time (ns).
+            Names (S); states (S) in the fixed frame, along its axes; and the time, ns.
 
         Raises:
             Rejected: A filter is invalid.
@@ -105,7 +105,7 @@ class EntityRequests:
         return kept, state, time_ns
 
     def state(self, name: str) -> tuple[FrameState, int]:
-        """Return the state of an entity, as of `states`. Raises Rejected."""
+        """Return the state of an entity, as in `states`. Raises Rejected."""
 
         def look() -> tuple[FrameState, int]:
             entity = find_entity(self.present().entities, name)
@@ -114,20 +114,20 @@ class EntityRequests:
         return self._loop.call(look)
 
     def info(self, name: str) -> EntityInfo:
-        """Return category, description and tags of an entity. Raises Rejected."""
+        """Return the category, description and tags of an entity. Raises Rejected."""
         return self._loop.call(lambda: find_entity(self.present().entities, name).info)
 
     def set_info(self, name: str, category: int, description: str, tags: Sequence[str]) -> None:
-        """Replace category, description and tags of an entity.
+        """Replace the category, description and tags of an entity.
 
         Args:
             name: The entity.
             category: One of Category.
             description: At most MAX_DESCRIPTION characters.
-            tags: At most MAX_TAGS, each of at most MAX_TAG characters.
+            tags: At most MAX_TAGS tags of at most MAX_TAG characters each.
 
         Raises:
-            Rejected: No such entity (NOT_FOUND), or a value is not allowed (OPERATION_FAILED).
+            Rejected: The entity does not exist (NOT_FOUND), or a value is invalid (OPERATION_FAILED).
         """
         if category not in Category._value2member_map_:
             allowed = ", ".join(f"{each.value} ({each.name})" for each in Category)
@@ -153,7 +153,7 @@ class EntityRequests:
             The upper and the lower corner (3,), m; None for an entity without bounds, such as a plane.
 
         Raises:
-            Rejected: No such entity.
+            Rejected: The entity does not exist.
         """
 
         def look() -> tuple[FloatArray, FloatArray] | None:
@@ -175,14 +175,14 @@ class EntityRequests:
 
         Args:
             name: The entity.
-            frame: What the pose and the twist are given in: a frame, an entity, or empty for the fixed frame.
-            pose: Position (3,), m, and quaternion (4,) [x y z w]; None keeps the present one.
-            twist: Twist (6,) [linear, angular] along the frame's axes, m/s and rad/s; None keeps the present one.
-            acceleration: Only zero for what cannot move; ignored otherwise.
+            frame: The reference frame of the pose and the twist: a frame or an entity; empty for the fixed frame.
+            pose: Position (3,), m, and quaternion (4,) [x, y, z, w]; None keeps the present pose.
+            twist: Twist (6,) [linear, angular] along the frame's axes, m/s and rad/s; None keeps the present twist.
+            acceleration: Must be zero for entities that cannot move; otherwise ignored.
 
         Raises:
-            Rejected: No such entity (NOT_FOUND), the pose is invalid (INVALID_POSE), or the entity cannot be placed
-                (OPERATION_FAILED). Nothing is changed.
+            Rejected: The entity does not exist (NOT_FOUND), the pose is invalid (INVALID_POSE), or the entity cannot be
+                placed (OPERATION_FAILED). Nothing is changed.
         """
         given = [(0.0,) * 6 if twist is None else twist, acceleration]
         rates = np.concatenate([np.asarray(each, dtype=np.float64) for each in given])
@@ -215,7 +215,7 @@ class EntityRequests:
         self._loop.call(act)
 
     def named_poses(self, tags: Sequence[str] = (), *, all_tags: bool = False) -> list[NamedPose]:
-        """Return the plain frames of the world that do not move, if their tags match; `frame` is one."""
+        """Return the plain, static frames of the world whose tags match, as named poses. `frame` is one."""
 
         def look() -> list[NamedPose]:
             present, in_root = self.present(), self._in_root()
@@ -237,7 +237,7 @@ class EntityRequests:
             The row.
 
         Raises:
-            Rejected: There is none (INVALID_POSE).
+            Rejected: It does not exist (INVALID_POSE).
         """
         frames: FrameTable = self._loop.simulation.frames
         entities = self.present().entities
@@ -254,17 +254,17 @@ class EntityRequests:
         raise Rejected("INVALID_POSE", f"no frame or entity {shown(name)!r}{did_you_mean(name, known)}")
 
     def frame_of(self, name: str) -> str:
-        """Return the frame of this name, or the canonical link of an entity. Raises Rejected (INVALID_POSE)."""
+        """Return the frame with a name, or the canonical link of the entity. Raises Rejected (INVALID_POSE)."""
         return self._loop.simulation.frames.names[self.frame_row(name)]
 
     def placed(
         self, frame: str, pose: tuple[npt.ArrayLike, npt.ArrayLike], twist: npt.ArrayLike = (0.0,) * 6
     ) -> FrameState:
-        """Return a pose and a twist in a frame as the state of one frame in the fixed frame. Call it from the loop.
+        """Convert a pose and a twist in a frame to the state of one frame in the fixed frame. Call it from the loop.
 
         Args:
             frame: The frame; empty for the fixed frame.
-            pose: Position (3,), m, and quaternion (4,) [x y z w].
+            pose: Position (3,), m, and quaternion (4,) [x, y, z, w].
             twist: Twist (6,) relative to the frame and along its axes.
 
         Returns:
@@ -287,7 +287,7 @@ class EntityRequests:
         return carried
 
     def present(self) -> _Present:
-        """Return what is known of the present structure. Call it from the loop."""
+        """Return the present structure of the run. Call it from the loop."""
         simulation = self._loop.simulation
 
         def key() -> tuple[object, ...]:
@@ -296,7 +296,7 @@ class EntityRequests:
         if self._known is None or self._known.key != key():
             layout = lay_out(simulation.world)
             entities = entities_of(simulation.world, layout, self.spawned, self.infos)
-            # A reset removes what was spawned, whoever asked for it.
+            # A reset removes all spawned entities, whoever requested it.
             for kept in (self.spawned, self.infos):
                 for name in [name for name in kept if name not in entities]:
                     del kept[name]
@@ -304,9 +304,9 @@ class EntityRequests:
         return self._known
 
     def _matching(self, filters: Filters) -> tuple[list[Entity], Callable[[], list[Entity]]]:
-        """Return the entities that match filters but for their bounds, and what finds those of them within these.
+        """Return the entities that match all filters except bounds, and a function that applies the bounds.
 
-        It finds them as they are now, whenever it is called: that takes too long for the loop.
+        The function uses the poses at the time of this call. Call it outside the loop, because it is slow.
         """
         entities = list(self.present().entities.values())
         found = matching(entities, filters)

@@ -1,4 +1,4 @@
-"""Errors of opening a session that are due to neither a world nor a bag."""
+"""Errors of opening a session that come from neither a world nor a bag."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sim_node.packages import how_to_install
 
 
 class MissingExtra(ImportError):
-    """A package that only an option needs is not installed.
+    """A package that is needed only by an option is not installed.
 
     Args:
         what: The option, for the message.
-        missing: The error of the import.
+        missing: The import error.
     """
 
     def __init__(self, what: str, missing: ImportError) -> None:
@@ -23,7 +23,7 @@ class MissingExtra(ImportError):
 
 @contextmanager
 def needing(what: str) -> Iterator[None]:
-    """Run imports that only one option needs. Raises MissingExtra if a package is not installed."""
+    """Run imports that only one option needs. Raises MissingExtra if a package is missing."""
     try:
         yield
     except ImportError as missing:

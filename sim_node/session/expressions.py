@@ -1,6 +1,6 @@
-"""Extended regular expressions of POSIX, matched by RE2 in time proportional to the text: filters come from anyone.
+"""POSIX extended regular expressions, matched by RE2 in linear time, because filters come from untrusted clients.
 
-IEEE Std 1003.1-2024, Base Definitions, section 9.4. What the standard leaves undefined, and RE2 defines, is refused.
+See IEEE Std 1003.1-2024, Base Definitions, section 9.4. What the standard leaves undefined is rejected.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sim_node.packages import how_to_install
 MAX_LENGTH, MAX_DEPTH = 1000, 50
 MAX_REPETITIONS = 255  # RE_DUP_MAX
 _SPECIAL = "^.[$()|*+?{\\"
-# In RE2's brackets, for the characters of all scripts.
+# Contents of RE2 brackets, for characters of all scripts.
 _CLASSES = {
     "alnum": r"\pL\pN",
     "alpha": r"\pL",
@@ -29,22 +29,22 @@ _CLASSES = {
 }
 _TOKENS = re.compile(r"\[\^?\]?(?:\[([:.=]).+?\1\]|[^]])*\]|\\.|\{\d+(?:,\d*)?\}|.", re.DOTALL | re.ASCII)
 _ELEMENTS = re.compile(r"\[:\w*:\]|\[([.=]).\1\]|.", re.DOTALL)
-# What a repetition cannot follow.
+# Contexts in which a repetition operator is not allowed.
 _NOTHING = ("", "(", "|")
 
 
 class BadExpression(ValueError):
-    """A text is no extended regular expression. The message gives the position and the reason."""
+    """A text is not a valid extended regular expression. The message gives the position and the reason."""
 
 
 class Expression:
-    """An extended regular expression.
+    """A POSIX extended regular expression.
 
     Args:
         text: The expression.
 
     Raises:
-        BadExpression: It is invalid, or too large; or RE2 is not installed.
+        BadExpression: It is invalid or too large, or RE2 is not installed.
     """
 
     def __init__(self, text: str) -> None:
@@ -67,7 +67,7 @@ class Expression:
 
 
 def _translated(text: str) -> str:
-    """Return an expression in the syntax of RE2."""
+    """Translate an expression to RE2's syntax."""
     translated, depth, before = "", 0, ""
     for match in _TOKENS.finditer(text):
         token, at = match[0], match.start() + 1

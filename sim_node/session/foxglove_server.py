@@ -1,4 +1,4 @@
-"""Serve the messages of a run or a bag to Foxglove, by foxglove-sdk's WebSocket server on this machine, without ROS."""
+"""Serve the messages of a run or a bag to Foxglove with foxglove-sdk's WebSocket server on localhost, without ROS."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from sim_node.viewing.messages.robot_descriptions import is_description
 from sim_node.viewing.ports import HOST, PagePortInUse, free_port
 from sim_node.world.readers.xml_elements import unescape
 
-# Where Foxglove looks for a server.
+# Foxglove's default port.
 DEFAULT_PORT = 8765
 _CLOCK = "rosgraph_msgs/msg/Clock"
-# Files that a URDF text refers to.
+# Files referenced by a URDF.
 _FILENAME = re.compile(rb"""\bfilename\s*=\s*["']([^"'<]+)["']""")
 
 
 class FoxgloveServer:
-    """An outlet whose messages go to Foxglove as they are: CDR, with definitions as ros2msg.
+    """An outlet that sends messages to Foxglove unchanged: CDR, with ros2msg definitions.
 
-    Clients that come later receive the last message of latched topics. When time goes back, a new session begins.
+    Clients that connect later receive the last message of latched topics. When time jumps back, a new session begins.
 
     Args:
-        port: The port; None for Foxglove's default one or the next that is free, 0 for any.
-        name: What the page is called.
+        port: The port; None for Foxglove's default or the next free one, 0 for any free port.
+        name: Title of the server.
         resolve: Makes topic names absolute.
-        playback: Whose time clients may control, if it is a bag.
+        playback: Playback that clients may control, for a bag.
 
     Attributes:
-        url: Where clients connect.
+        url: Address that clients connect to.
 
     Raises:
         PagePortInUse: The port cannot be opened.
@@ -60,7 +60,7 @@ class FoxgloveServer:
         self._latched: dict[int, tuple[foxglove.Channel, int, bytes]] = {}
         self._meshes: set[str] = set()
         self._last_ns = -(2**63)
-        # A context of its own: the global one would mix the topics of several servers.
+        # A separate context: the global one would mix the topics of several servers.
         self._context = foxglove.Context()
         found = free_port(port, DEFAULT_PORT)
         try:
@@ -80,11 +80,11 @@ class FoxgloveServer:
         self.url = f"ws://{HOST}:{self._server.port}"
 
     def advertise(self, topic: Topic) -> Send:
-        """Return a function that sends on a topic. A definition that is not known raises UnknownMessageType."""
+        """Return a function that sends on a topic. Raises UnknownMessageType for an unknown message definition."""
         return self.channel(self._resolve(topic.name), topic.type, definition_of(topic.type).text, topic.qos.latched)
 
     def withdraw(self, topic: Topic) -> None:
-        """End a topic with its last publisher."""
+        """Remove a topic after its last publisher."""
         name = self._resolve(topic.name)
         with self._lock:
             self._publishers[name] -= 1
@@ -94,11 +94,11 @@ class FoxgloveServer:
                 channel.close()
 
     def refuses(self, topic: Topic) -> str | None:
-        """Return None: any topic may come at any time."""
+        """Return None: any topic may be advertised at any time."""
         return None
 
     def channel(self, name: str, type_: str, definition: str, latched: bool) -> Send:
-        """Return a function that sends on a topic with a definition (ros2msg), once for all of its publishers."""
+        """Return a function that sends on a topic with a definition (ros2msg). All publishers share one channel."""
         with self._lock:
             self._publishers[name] += 1
             if name not in self._channels:
@@ -111,7 +111,7 @@ class FoxgloveServer:
         describes = is_description(name, type_)
 
         def send(time_ns: int, data: bytes) -> None:
-            # Senders may rewrite their bytes; and the protocol has no times before 1970.
+            # Senders may reuse their buffers, and the protocol has no times before 1970.
             message, time_ns = bytes(data), max(time_ns, 0)
             if latched:
                 with self._lock:
@@ -132,14 +132,14 @@ class FoxgloveServer:
         self._server.broadcast_time(max(time_ns, 0))  # the protocol has no times before 1970
 
     def repeat(self, channel: int) -> None:
-        """Send the last message of a latched topic again, for somebody who has just subscribed."""
+        """Send the last message of a latched topic again, for a new subscriber."""
         with self._lock:
             kept = self._latched.get(channel)
         if kept is not None:
             kept[0].log(kept[2], log_time=kept[1])
 
     def _asset(self, uri: str) -> bytes | None:
-        """Return a mesh, if a robot description that was sent refers to it: clients may not read other files."""
+        """Return a mesh file if a published robot description refers to it. Clients may not read other files."""
         if uri not in self._meshes:
             return None
         try:
@@ -148,12 +148,12 @@ class FoxgloveServer:
             return None
 
     def close(self) -> None:
-        """End the server. Closing again does nothing."""
+        """Stop the server. Closing it again has no effect."""
         self._server.stop()
 
 
 class Playhead:
-    """What controls the time of a bag: a target for requests of clients.
+    """Playback of a bag that clients can control.
 
     Attributes:
         span: First and last time, ns.
@@ -162,7 +162,7 @@ class Playhead:
     span: tuple[int, int]
 
     def control(self, playing: bool, speed: float, seek_ns: int | None) -> int:
-        """Play or pause, at a speed, from a time. Return the time, ns."""
+        """Play or pause at a speed, optionally after seeking to a time. Return the time, ns."""
         raise NotImplementedError
 
 
@@ -171,7 +171,7 @@ class _Listener(ServerListener):  # type: ignore[misc]
         self._server, self._playback = server, playback
 
     def on_subscribe(self, client: Any, channel: Any) -> None:
-        # From another thread: the server calls this before the subscription holds, and waits for it.
+        # In another thread, because the server calls this before the subscription is active, and waits for it.
         threading.Timer(0.0, self._server.repeat, (channel.id,)).start()
 
     def on_playback_control_request(self, playback_control_request: PlaybackControlRequest) -> PlaybackState | None:

@@ -1,4 +1,4 @@
-"""The topics and services that a world determines, and those that two of its parts would share."""
+"""The topics and services that a world determines, and conflicts between them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.signals import NamedSignal
 
 NODE = "simulation"
-# Topics and services of the simulation node itself.
+# Topics of the simulation node itself.
 _NODE_TOPICS = ("/tf", "/tf_static", "/clock", "/diagnostics", MARKERS.name.replace("~", f"/{NODE}"))
 
 
@@ -36,9 +36,9 @@ class GraphName(NamedTuple):
     Attributes:
         name: The absolute name.
         kind: topic or service.
-        type: The type of a topic's messages, if it is known.
+        type: The message type of a topic, if known.
         owner: What publishes or serves it, for messages.
-        place: Where the world describes the owner.
+        place: Where the world defines the owner.
     """
 
     name: str
@@ -51,8 +51,8 @@ class GraphName(NamedTuple):
 def graph_names(world: World) -> Iterator[GraphName]:
     """Yield the topics that a run of a world publishes, and the services that it offers.
 
-    Bridges of built-in autopilots are included; bridges in processes of their own are not, because the world does not
-    determine their names.
+    This includes the bridges of built-in autopilots, but not bridges in separate processes, whose names the world does
+    not determine.
 
     Args:
         world: The assembled world.
@@ -76,7 +76,7 @@ def _services_of_the_node() -> Iterator[GraphName]:
 
 
 def _names_of_world(world: World) -> Iterator[GraphName]:
-    """Yield all but the services of the node, whose names take the import of every request."""
+    """Yield all names except the node's services, which would require importing every request."""
     for name in _NODE_TOPICS:
         yield GraphName(name, "topic", "", "the simulation", NO_PLACE)
     vehicles = {vehicle.name: vehicle.place for vehicle in world.vehicles}
@@ -104,7 +104,7 @@ def _names_of_world(world: World) -> Iterator[GraphName]:
 
 
 def _bridged(instance: int, vehicle: str, place: Place) -> Iterator[GraphName]:
-    """Yield the names of a vehicle that the bridge beside the simulation publishes and serves."""
+    """Yield the names of a vehicle that the bridge in the simulation's process publishes and serves."""
     namespace = vehicle if is_namespace(vehicle) else f"vehicle{instance + 1}"
     owner = f"the bridge of vehicle {vehicle}"
     try:
@@ -120,13 +120,13 @@ def _bridged(instance: int, vehicle: str, place: Place) -> Iterator[GraphName]:
 
 
 def clashes(world: World) -> list[Problem]:
-    """Return a problem for any two parts of a world that publish one topic, or serve one service.
+    """Return a problem for each pair of parts of a world that publish the same topic or serve the same service.
 
     Args:
         world: The assembled world.
 
     Returns:
-        The problems, each at the later one of the two parts.
+        The problems, each located at the later of the two parts.
 
     Raises:
         WorldError: A sensor is invalid.
@@ -140,7 +140,7 @@ def clashes(world: World) -> list[Problem]:
     for each in found:
         other = first.setdefault((each.kind, each.name), each)
         if other is not each:
-            # Bridges come last, but the name of a sensor is easier to change than that of a vehicle.
+            # Bridges come last, but a sensor is easier to rename than a vehicle.
             pair = (other, each) if other.owner.startswith("sensor") and each.owner.startswith("the") else (each, other)
             shared.setdefault((pair[0].owner, pair[1].owner), []).append(pair)
     return [_problem(pairs) for pairs in shared.values()]

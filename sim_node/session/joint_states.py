@@ -1,4 +1,4 @@
-"""The states of commanded joints as a part of runs."""
+"""RunPart that publishes the states of commanded joints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class JointStateTopics(RunPart):
-    """Publishes the states of commanded joints, unless a sensor measures them."""
+    """Publishes the states of commanded joints that no sensor measures."""
 
     noun = "joints"
 

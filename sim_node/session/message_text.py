@@ -1,4 +1,4 @@
-"""Messages of bags and runs as text: YAML, as `ros2 topic echo` has it, with short lists on one line."""
+"""Messages of bags and runs as YAML text, in the style of `ros2 topic echo`, with short lists on one line."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, field_names
 from sim_node.recording.definitions import bag_topic
 
-# Elements of an array and characters of a text, at most.
+# Maximum number of array elements, and of characters of a string.
 MAX_ELEMENTS, MAX_LETTERS = 36, 200
 _CUT = "..."
 
 
 class MessageTexts:
-    """Messages of topics as text, for the viewer: those of one topic at a time, which is chosen. Thread-safe.
+    """Messages as text for the viewer, of one selected topic at a time. Thread-safe.
 
-    The bytes of the newest message are decoded when its text is asked for.
+    The newest message is decoded only when its text is requested.
 
     Args:
         types: Types of the topics, by name.
@@ -42,19 +42,19 @@ class MessageTexts:
             return dict(sorted(self._types.items()))
 
     def choose(self, topic: str | None) -> None:
-        """Read the messages of a topic from now on, or of none."""
+        """Select the topic to read from now on, or none."""
         with self._lock:
             self._chosen = topic
             self._read(None if topic is None or topic not in self._types else self._described(topic))
 
     def receive(self, topic: str, data: bytes) -> None:
-        """Take a message."""
+        """Receive a message."""
         if topic == self._chosen:
             with self._lock:
                 self._data = bytes(data)
 
     def text(self) -> str | None:
-        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
+        """Return the newest message of the selected topic, or why it cannot be read; None before the first message."""
         with self._lock:
             if self._fault or self._decoder is None or self._data is None:
                 return self._fault or None
@@ -67,7 +67,7 @@ class MessageTexts:
         return bag_topic(topic, self._types[topic])
 
     def _read(self, topic: BagTopic | None) -> None:
-        """Decode messages by the definition of a topic from now on."""
+        """Decode messages with the definition of a topic from now on."""
         self._decoder, self._data, self._fault = None, None, ""
         if topic is not None:
             try:
@@ -89,13 +89,13 @@ class BagMessages(MessageTexts):
         super().__init__({name: topic.type for name, topic in self._topics.items()})
 
     def choose(self, topic: str | None) -> None:
-        """Read the messages of a topic from now on, or of none."""
+        """Select the topic to read from now on, or none."""
         super().choose(topic)
         if topic is not None and topic in self._newest:
             super().receive(topic, self._newest[topic])
 
     def receive(self, topic: str, data: bytes) -> None:
-        """Take a message."""
+        """Receive a message."""
         self._newest[topic] = data
         super().receive(topic, data)
 
@@ -104,7 +104,7 @@ class BagMessages(MessageTexts):
 
 
 def as_text(message: Any) -> str:
-    """Return a message of a bag as YAML; long arrays and texts are cut."""
+    """Return a message of a bag as YAML. Long arrays and strings are truncated."""
     return str(yaml.safe_dump(_plain(message), allow_unicode=True, sort_keys=False, default_flow_style=None, width=60))
 
 

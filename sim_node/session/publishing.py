@@ -1,4 +1,4 @@
-"""What a run publishes, and where: the sinks of its messages in order, and those of its recording."""
+"""What a run publishes and where: the sinks of its messages, and of its recording, in order."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Publishing:
-    """How the messages of a run are laid out, and where they go besides its recording.
+    """How the messages of a run are composed, and where they go besides its recording.
 
     Attributes:
-        outlet: Receives all messages; None if nobody does.
-        transforms: Sends /tf and /tf_static its own way instead of as bytes on the outlet.
-        clock: Whether /clock is sent.
+        outlet: Receives all messages; None for no outlet.
+        transforms: Sends /tf and /tf_static in its own way, instead of as bytes on the outlet.
+        clock: Whether /clock is published.
         after_clock: Sinks between /clock and /tf.
         prefix: Prefix of all frame names except the fixed frame's.
-        stamp: Gives the stamp (ns) of messages for a simulation time (ns); a recording has them at these times.
-        displays: Which displays are sent, by name; None for all.
-        describes: Whether the robots' descriptions and the transforms of their links are sent; else
-            robot_state_publisher sends them.
+        stamp: Returns the message stamp (ns) for a simulation time (ns). Also used as the recording's time.
+        displays: Names of the displays to publish; None for all.
+        describes: Whether to publish robot descriptions and link transforms. If False, robot_state_publisher does.
         resolve: Makes topic names absolute.
         scene_graph_rate: Updates of the scene graph per simulated second, Hz; 0 for no scene graph.
         rotor_frame_rate: Transforms of turning rotors per simulated second, Hz; 0 for none.
@@ -65,10 +64,11 @@ class Published(NamedTuple):
 def published(
     how: Publishing, recorder: Recorder | None, recorded: World | None = None, served: Outlet | None = None
 ) -> Published:
-    """Return the sinks of a run's messages, for an outlet and a recording; none if there is neither.
+    """Return the sinks that publish a run to an outlet and a recording; none if there is neither.
 
-    /clock is first, for subscribers that wait for time; the recording's own sink is last and commits the tick.
-    recorded: the assembled world that the recording has already; None for the first one that is opened. served: also
+    The sink of /clock is first, for subscribers that wait for time. The recording's own sink is last and commits the
+    tick. recorded: the assembled world that the recording already contains; None for the first one that is opened.
+    served: an additional outlet that receives all messages.
     receives all messages.
     """
     outlets: list[Outlet] = [each for each in (how.outlet, served, recorder) if each is not None]

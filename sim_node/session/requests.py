@@ -1,4 +1,4 @@
-"""The table of requests to a run. A further one is one function here, or in a module of an entry point."""
+"""The table of requests to a run. To add one, add a function here or in a module of an entry point."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SCOPES = {"all": 0, "time": 1, "state": 2, "spawned": 4}
 
 @dataclass(frozen=True)
 class RequestContext:
-    """What requests act on.
+    """What requests operate on.
 
     Attributes:
         entities: The entities of the run.
         run: The state of the run.
-        structure: What changes its world.
-        loop: The run itself.
+        structure: Changes the world of the run.
+        loop: The run loop.
     """
 
     entities: EntityRequests
@@ -43,7 +43,7 @@ class RequestContext:
         return carry_out(self, name, given)
 
     def push(self, name: str, velocity: Sequence[float]) -> None:
-        """Add a velocity (3,) in the fixed frame, m/s, to that of a body that floats free. Raises ValueError."""
+        """Add a velocity (3,) in the fixed frame, m/s, to that of a free-floating body. Raises ValueError."""
 
         def add() -> None:
             body = self.loop.simulation.bodies[name]
@@ -52,11 +52,11 @@ class RequestContext:
         self.loop.call(add)
 
     def named(self, holds: NameOf) -> Sequence[str]:
-        """Return the names of a kind, of the world that the run has now."""
+        """Return the names of a kind in the present world."""
         return holds.names(self.loop.simulation.world)
 
     def loose(self) -> Sequence[str]:
-        """Return the frames of the bodies that float free, of the world that the run has now."""
+        """Return the frames of the free-floating bodies in the present world."""
         world = self.loop.simulation.world
         bodies = [body.name for body in world.bodies if body.joint == "free"]
         links = [
@@ -68,7 +68,7 @@ class RequestContext:
         return (*bodies, *links)
 
 
-# Axes of poses that come from outside.
+# Axis conventions of poses from outside.
 Axes = Literal["ENU", "NED"]
 NED_FRD, ENU_FLU = (Frame.NED, Frame.FRD), (Frame.ENU, Frame.FLU)
 
@@ -160,7 +160,7 @@ def detach(context: RequestContext, /, name: str) -> str:
 
 
 def _in_our_axes(pose: Pose | None, frame: str, convention: str) -> Pose | None:
-    """Return a pose in the fixed frame, or in a frame, in ENU and FLU."""
+    """Convert a pose, relative to the fixed frame or to a frame, to ENU and FLU."""
     if pose is None or convention == "ENU":
         return pose
     given, ours = ((Frame.FRD, Frame.FRD), (Frame.FLU, Frame.FLU)) if frame else (NED_FRD, ENU_FLU)
@@ -168,7 +168,7 @@ def _in_our_axes(pose: Pose | None, frame: str, convention: str) -> Pose | None:
 
 
 def _parts_of(what: Sequence[str], *, is_moved: bool) -> tuple[str, dict[str, float]]:
-    """Return the entity, and the values by joint or path, that words give. Raises ValueError."""
+    """Parse words into an entity, and values by joint or path. Raises ValueError."""
     pairs = [(word, *word.rpartition("=")) for word in what]
     names = [word for word, _, equals, _ in pairs if not equals]
     if len(names) != int(is_moved) or not what:

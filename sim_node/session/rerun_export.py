@@ -1,4 +1,4 @@
-"""Write a bag as a recording of Rerun (.rrd): transforms, the shapes of the recorded world, and drawings of topics."""
+"""Export a bag as a Rerun recording (.rrd): transforms, shapes of the recorded world, and drawings of topics."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from sim_node.viewing.messages.drawing import (
 from sim_node.viewing.messages.frames import without_transforms
 from sim_node.world import FrameTable
 
-# The timeline: seconds of a simulation that began near zero, otherwise the date.
+# The timeline: seconds for a simulation that begins near zero, otherwise a date.
 TIMELINE = "bag_time"
-_AXIS, _LINE, _POINT = 0.3, -1.5, -2.0  # m; negative radii are in points of the screen
+_AXIS, _LINE, _POINT = 0.3, -1.5, -2.0  # m; negative radii are in screen points
 _COLOURS = np.array([[230, 60, 60], [60, 170, 90], [60, 110, 240]], dtype=np.uint8)
 
 
@@ -49,10 +49,10 @@ def export_rrd(
     report: Callable[[str], None],
     topics: Sequence[str] | None = None,
 ) -> Path:
-    """Write a bag to `path`, which is replaced if it exists; nothing stays of a recording that fails.
+    """Write a bag to `path`, replacing an existing file. If the export fails, no partial file remains.
 
-    An entity is a frame, below its parents; its shapes are below it at `shapes`, the drawings of a topic at the topic's
-    name. The recording's id depends on the bag's name alone.
+    Each frame is an entity below its parents. Its shapes are below it at `shapes`; the drawings of a topic are at the
+    topic's name. The recording's id depends only on the bag's name.
 
     Args:
         bag: The bag.
@@ -60,7 +60,7 @@ def export_rrd(
         path: The file.
         unreadable: Counts the messages that are skipped.
         report: Called with messages for the user.
-        topics: The topics to draw; None for all that can be. Transforms are always written.
+        topics: The topics to draw; None for all that can be drawn. Transforms are always written.
 
     Raises:
         BagError: The bag has neither transforms nor topics that can be drawn.
@@ -85,7 +85,7 @@ def export_rrd(
         wanted = [name for name in drawings.types if topics is None or name in topics]
         recording = rr.RecordingStream("sim_node", recording_id=number, send_properties=False)
         try:
-            partial.touch()  # what cannot be written is an OSError here, and a RuntimeError of Rerun's
+            partial.touch()  # raises OSError if the file cannot be written; Rerun would raise RuntimeError
             recording.save(partial)
             recording.send_recording_name(path.stem)
             recording.set_log_time_enabled(False)
@@ -99,7 +99,7 @@ def export_rrd(
                 if message.topic in transforms:
                     try:
                         writer.transforms(message.time_ns, reader.read(message.data))
-                    except ValueError:  # counted when the frames were read
+                    except ValueError:  # already counted when the frames were read
                         continue
                 elif (drawing := drawings.read(message.topic, message.data, frames.table)) is not None:
                     writer.drawing(message.time_ns, bag.topics[message.topic].name, drawing)
@@ -112,11 +112,11 @@ def export_rrd(
 
 
 class _Writer:
-    """Writes frames, first at poses (N, 7) in their parents, and what is on them. dated: whether times are dates."""
+    """Writes frames, initially at poses (N, 7) in their parents, and their contents. dated: whether times are dates."""
 
     def __init__(self, recording: rr.RecordingStream, frames: FrameTable, poses: FloatArray, *, dated: bool) -> None:
         self._to, self._frames, self._poses, self._dated = recording, frames, np.array(poses), dated
-        # Numbered entities of each part of a drawing, to be cleared when there are fewer.
+        # Number of entities for each part of a drawing, to clear the excess ones when there are fewer.
         self._numbered: dict[str, int] = {}
         self._parts: dict[tuple[str, str, type], str] = {}
         self._paths = {name: rr.new_entity_path(frames.path(name).split("/")) for name in frames.names}
@@ -136,13 +136,13 @@ class _Writer:
                 self._to.log(self._paths[child], _transform(pose))
 
     def shapes(self, shapes: Sequence[DrawnShape]) -> None:
-        """Write shapes on their frames, at all times."""
+        """Write static shapes on their frames."""
         for number, shape in enumerate(shapes):
             name = self._frames.names[shape.row]
             self._shape(f"{self._paths[name]}/shapes/{number}", shape, static=True)
 
     def drawing(self, time_ns: int, topic: str, drawing: Drawing) -> None:
-        """Write the drawing of a topic, each kind of part below the frame that it is in."""
+        """Write the drawing of a topic, each kind of part below its frame."""
         self._at(time_ns)
         by_frame: dict[tuple[str, type], list[Any]] = {}
         for item in drawing.items:
@@ -178,7 +178,7 @@ class _Writer:
             self._to.log(path, rr.Points3D([each.position for each in items], labels=labels, radii=_POINT))
 
     def _in_fixed(self, attitude: Attitude) -> Poses:
-        """Return the axes of an attitude in the fixed frame, at the place of its frame now."""
+        """Return the axes of an attitude in the fixed frame, at the present position of its frame."""
         pose = self._frames.lookup(self._poses, self._frames.names[0], attitude.frame)
         return Poses(FIXED, np.concatenate([pose[:3], attitude.quaternion])[None])
 
@@ -223,7 +223,7 @@ def _points(points: Points) -> tuple[Any, ...]:
 
 
 def _picture(picture: Picture) -> tuple[Any, ...]:
-    """Return the lens of a camera, and its image if there is one."""
+    """Return the pinhole of a camera, and its image if there is one."""
     tangents = np.tan(0.5 * np.array(picture.fov))
     pixels = picture.pixels
     size = 1000.0 * tangents / tangents.max() if pixels is None else np.array(pixels.shape[1::-1], dtype=float)
@@ -234,7 +234,7 @@ def _picture(picture: Picture) -> tuple[Any, ...]:
 
 
 def _raster(raster: Raster) -> tuple[Any, ...]:
-    """Return a rectangle with a texture: row 0 at y = 0."""
+    """Return a textured rectangle, with row 0 at y = 0."""
     rows, columns = raster.cells.shape[:2]
     corners = np.array([[0, 0, 0], [columns, 0, 0], [columns, rows, 0], [0, rows, 0]]) * raster.size
     texture = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
@@ -248,5 +248,5 @@ def _raster(raster: Raster) -> tuple[Any, ...]:
     )
 
 
-# Of these kinds, each item is an entity of its own.
+# For these kinds, each item is a separate entity.
 _NUMBERED: Mapping[type, Callable[[Any], tuple[Any, ...]]] = {Points: _points, Picture: _picture, Raster: _raster}

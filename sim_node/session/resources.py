@@ -1,4 +1,4 @@
-"""Resources: what may be spawned or loaded into a run, by URI or as text, and how it is read."""
+"""Resources that may be spawned or loaded into a run, by URI or as text, and how they are read."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from sim_node.world.problems import Problem, WorldError, WorldWarning
 from sim_node.world.readers.registry import READERS
 from sim_node.world.readers.yaml_start import set_floating
 
-# As simulation_interfaces names formats, and further ones of ours.
+# Formats by their names in simulation_interfaces, and additional ones.
 FORMATS = ("yaml", "mjcf", "urdf", "sdf", "x_xy", "openplx")
 MAX_TEXT = 16 * 1024 * 1024
 MAX_LISTED = 1000
 AUTOPILOTED = "worlds with autopilots are run from the start; name it to `run`"
-# How the reader of files reports what a world refers to and cannot have.
+# How the file reader reports references that cannot be resolved.
 _MISSING = re.compile(r"no file '|is outside the world's folder|cannot be read: |is not a file: |no package '")
 _UNSUPPORTED = re.compile(r"the root element is <|worlds have the suffix ")
 _IS_OPENPLX = re.compile(r"\s*(//[^\n]*\n\s*)*(import\b|[\w.]+\s+is\b)")
 
 
 class Listed(NamedTuple):
-    """A resource that is offered: its URI, its name, and a line about it."""
+    """An available resource: its URI, its name, and a one-line description."""
 
     uri: str
     name: str
@@ -59,8 +59,8 @@ class Resources:
     outside the allowed folders, and worlds that run as programs, are never opened.
 
     Args:
-        world: The world that the run began with. Its own folder is allowed.
-        allow: Further folders that are allowed.
+        world: The world that the run started with. Its folder is allowed.
+        allow: Additional allowed folders.
     """
 
     def __init__(self, world: World, allow: Sequence[Path] = ()) -> None:
@@ -73,14 +73,14 @@ class Resources:
 
         Args:
             uri: The URI.
-            shipped: Files by name, which a URI may be, too.
+            shipped: Shipped files by name, which is also accepted as a URI.
 
         Returns:
             The file.
 
         Raises:
-            Rejected: There is no such file among those allowed (NOT_FOUND), or no world is read from such a file
-                (UNSUPPORTED_FORMAT).
+            Rejected: The file does not exist in the allowed folders (NOT_FOUND), or its format is not a world
+                format (UNSUPPORTED_FORMAT).
         """
         if uri in shipped:
             return shipped[uri]
@@ -98,7 +98,7 @@ class Resources:
         return path
 
     def file(self, uri: str) -> Path:
-        """Return a file that is no world, such as a mission. Raises Rejected (NOT_FOUND)."""
+        """Return a file that is not a world, such as a mission. Raises Rejected (NOT_FOUND)."""
         try:
             path = self._path(uri, {})
         except (LocateError, OSError, ValueError) as error:
@@ -108,7 +108,7 @@ class Resources:
         return path
 
     def _path(self, uri: str, shipped: dict[str, Path]) -> Path:
-        """Return the path of a URI, before the file system is asked for the file itself."""
+        """Return the path of a URI, without checking that the file exists."""
         if uri.startswith("package://"):
             return package_path(uri)
         parts = urlsplit(uri)
@@ -129,27 +129,27 @@ class Resources:
         return path
 
     def spawnable(self, uri: str, text: str, name: str, *, static: bool = False) -> tuple[World, bool]:
-        """Read what is to be spawned.
+        """Read a resource to spawn.
 
         Args:
             uri: Its URI; empty to read `text`.
-            text: Its content, in any format that is read.
+            text: Its content, in any supported format.
             name: The name that it will have, for a vehicle.
-            static: Whether a URDF model is fixed where it is put. Others float free, as in Gazebo, unless their file
-                says that they stay.
+            static: Whether to fix a URDF model in place. Otherwise it floats free, as in Gazebo, unless its file fixes
+                it.
 
         Returns:
-            The world that contains it, and whether its frames have the name already.
+            The world that contains it, and whether its frames already have the name.
 
         Raises:
-            Rejected: With a code of SpawnEntity.
+            Rejected: With a result code of SpawnEntity.
         """
         if not uri:
             part = self._from_text(text)
             return (_released(part) if text.lstrip().startswith("<") and not static else part), False
         path = self.locate(uri, {**shipped_worlds(), **shipped_robots(), **shipped_vehicles()})
         if path in shipped_vehicles().values():
-            # A vehicle's file is a part of a world, not a world.
+            # A vehicle file defines part of a world, not a world.
             lines = f"world: {names.last(name)}\nvehicles:\n  - {{name: {name}, model: {path.stem}}}\n"
             return _read(lambda: loads(lines)), True
         part = _read(lambda: load(path, allow=self.folders))
@@ -157,7 +157,7 @@ class Resources:
         return (_released(part) if of_file and not static else part), False
 
     def world(self, uri: str, text: str) -> World:
-        """Read a world to load. Raises Rejected, with a code of LoadWorld."""
+        """Read a world to load. Raises Rejected with a result code of LoadWorld."""
         world = self._from_text(text) if not uri else self._loaded(self.locate(uri, shipped_worlds()))
         if autopiloted(world):
             raise Rejected("OPERATION_FAILED", AUTOPILOTED)
@@ -167,7 +167,7 @@ class Resources:
         return _read(lambda: load(path, allow=self.folders))
 
     def _loadable(self, path: Path) -> bool:
-        """Return whether a file is a world that can be loaded. A file is read again when it has changed."""
+        """Return whether a file is a loadable world. The result is cached until the file changes."""
         try:
             found = path.stat()
             key = (path, found.st_mtime_ns, found.st_size)
@@ -188,13 +188,13 @@ class Resources:
         return _read(lambda: loads(text, suffix, allow=self.folders))
 
     def spawnables(self, sources: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
-        """Return what can be spawned: shipped vehicles and models, and files beside the world.
+        """Return what can be spawned: shipped vehicles and models, and files in the world's folder.
 
         Args:
-            sources: Further folders, within those allowed.
+            sources: Additional folders, within the allowed ones.
 
         Returns:
-            The resources, and the sources that are not folders that may be read.
+            The resources, and the sources that are not readable folders.
         """
         shipped = (("vehicle", shipped_vehicles()), ("model", shipped_robots()))
         found = [
@@ -207,13 +207,13 @@ class Resources:
         return list(dict.fromkeys(found))[:MAX_LISTED], unknown
 
     def worlds(self, sources: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
-        """Return the worlds that can be loaded: shipped ones, those beside the world, and those of `sources`.
+        """Return the worlds that can be loaded: shipped ones, those in the world's folder, and those in `sources`.
 
         Args:
-            sources: Further folders, within those allowed.
+            sources: Additional folders, within the allowed ones.
 
         Returns:
-            The worlds, and the sources that are not folders that may be read.
+            The worlds, and the sources that are not readable folders.
         """
         searched, unknown = self._searched(sources)
         files = [*shipped_worlds().items(), *((path.stem, path) for path in searched)][:MAX_LISTED]
@@ -221,13 +221,13 @@ class Resources:
         return list(dict.fromkeys(found)), unknown
 
     def _searched(self, sources: Sequence[str]) -> tuple[list[Path], list[str]]:
-        """Return the files in the folders of the run, then those in others; and the sources that cannot be read."""
+        """Return the files in the run's folders and then in the sources, and the sources that cannot be read."""
         folders = {source: self._folder(source) for source in sources}
         files = [path for folder in (*self.folders, *folders.values()) for path in _files(folder)]
         return files, [source for source, folder in folders.items() if folder is None]
 
     def _folder(self, uri: str) -> Path | None:
-        """Return a folder that may be read; None if there is none under this URI."""
+        """Return a readable folder by URI, or None."""
         try:
             folder = self._path(uri, {})
             return folder if folder.is_dir() else None
@@ -236,14 +236,14 @@ class Resources:
 
 
 def uri_of(world: World) -> str:
-    """Return the URI of the file of a world; empty for one that was not read from a file."""
+    """Return the URI of a world's file; empty if it was not read from a file."""
     return _uri(world.files[0].resolve()) if world.files else ""
 
 
 def _released(part: World) -> World:
-    """Return a URDF model on a free joint, unless its file says that it stays; anything else as it is.
+    """Put a URDF model on a free joint, unless its file fixes it. Return anything else unchanged.
 
-    Raises Rejected (RESOURCE_PARSE_ERROR) if it cannot move, such as without masses.
+    Raises Rejected (RESOURCE_PARSE_ERROR) if it cannot move, for example because it has no masses.
     """
     models = part.models
     if len(models) != 1 or not models[0].urdf or stays(models[0]):
@@ -273,7 +273,7 @@ def _files(folder: Path | None) -> Iterator[Path]:
 
 
 def _read(read: Callable[[], World]) -> World:
-    """Call a reader of a world. Raises Rejected, with the first problems."""
+    """Call a world reader. Raises Rejected with the first problems."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorldWarning)
@@ -283,7 +283,7 @@ def _read(read: Callable[[], World]) -> World:
 
 
 def _code_of(problems: Sequence[Problem]) -> str:
-    """Return the result for the problems of a file."""
+    """Return the result code for the problems of a file."""
     messages = [problem.message for problem in problems]
     if any(_UNSUPPORTED.search(message) for message in messages):
         return "UNSUPPORTED_FORMAT"

@@ -1,6 +1,6 @@
-"""What is added to runs, by extensions above all: sinks and their topics, files of recordings, and what ends a run.
+"""Additions to runs, mainly by extensions: sinks and their topics, recording attachments, and end conditions.
 
-A new one is a subclass of RunPart and its entry in RUN_PARTS.
+To add one, subclass RunPart and add an entry to RUN_PARTS.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunTarget:
-    """Where the sinks of a run send, and how they name and stamp.
+    """Where the sinks of a run send their messages, and how they name and stamp them.
 
     Attributes:
         outlet: Receives the messages.
         prefix: Prefix of all frame names except the fixed frame's.
-        stamp: Gives the stamp (ns) of messages for a simulation time (ns).
+        stamp: Returns the message stamp (ns) for a simulation time (ns).
         scene_graph_rate: Updates of the scene graph per simulated second, Hz; 0 for no scene graph.
     """
 
@@ -41,7 +41,7 @@ class RunTarget:
 
 
 class OwnedTopic(NamedTuple):
-    """A topic of a run, what publishes it, for messages, and where the world describes that."""
+    """A topic of a run; its publisher, for messages; and where the world defines that publisher."""
 
     topic: Topic
     owner: str
@@ -49,10 +49,10 @@ class OwnedTopic(NamedTuple):
 
 
 class Attendant:
-    """What goes with a run while it lasts; by default nothing.
+    """A companion of a run, for as long as the run lasts. The default implementation does nothing.
 
     Attributes:
-        duration_ns: Simulated time after which the run is over unless another is asked for, or None.
+        duration_ns: Simulated time after which the run ends, unless another duration is requested; or None.
         notes: Sentences for the user.
     """
 
@@ -60,51 +60,51 @@ class Attendant:
     notes: Sequence[str] = ()
 
     def sinks(self, stop: Callable[[], None]) -> tuple[Sink, ...]:
-        """Return sinks that follow the run. stop: ends it."""
+        """Return sinks that follow the run. stop: ends the run."""
         return ()
 
     def let_start(self, *, allowed: bool, report: Callable[[str], None], warn: Callable[[str], None]) -> None:
-        """Take whether the world may start programs, and what receives lines of text for the user."""
+        """Receive whether the world may start programs, and the functions that report to the user."""
 
     def let_stop(self, programs: Supervisor) -> None:
-        """Take the programs of the run, which may be asked to end."""
+        """Receive the supervisor of the run's programs, to be able to stop them."""
 
     def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
-        """Take what carries out requests, and what receives lines of text for the user."""
+        """Receive the context that carries out requests, and the function that reports to the user."""
 
 
 class RunPart:
-    """What an extension adds to runs; by default nothing.
+    """An extension's contribution to runs. The default implementation adds nothing.
 
     Attributes:
-        noun: What its topics are, on the node's first lines.
+        noun: What its topics are called in the node's startup messages.
     """
 
     noun = ""
 
     def sinks(self, target: RunTarget) -> Iterable[Sink]:
-        """Return the sinks that publish what it has; they are opened with the world."""
+        """Return the sinks that publish its messages. They are opened with the world."""
         return ()
 
     def topics(self, world: World, prefix: str = "") -> Iterable[OwnedTopic]:
-        """Return the topics that these sinks advertise for an assembled world."""
+        """Return the topics that its sinks advertise for an assembled world."""
         return ()
 
     def attachments(
         self, world: World, publish_rate: float, prefix: str, resolve: Callable[[str], str]
     ) -> Iterable[Attached]:
-        """Return files for the recording of a run.
+        """Return files to attach to the recording of a run.
 
         Args:
             world: The world.
-            publish_rate: Ticks that are published per simulated second (Hz).
+            publish_rate: Published ticks per simulated second (Hz).
             prefix: Prefix of the names of all frames and topics.
-            resolve: Makes the names of topics absolute.
+            resolve: Makes topic names absolute.
         """
         return ()
 
     def attend(self, simulation: Simulation, *, shown: bool) -> Attendant | None:
-        """Return what goes with a run, or None. shown: whether a viewer shows it."""
+        """Return the companion of a run, or None. shown: whether a viewer shows the run."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Requests to run, pause, stop, step and reset a simulation, as simulators answer them."""
+"""Requests to run, pause, stop, step and reset a simulation, as in simulation_interfaces."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sim_node.session.entities import Rejected
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.simulation import Loop, Refused
 
-# Stepping is divided into this many parts, or more that have at most so many steps: in between other calls are served,
-# each of which waits for a part of every goal. So all goals together have that many steps at most.
+# A step request is divided into this many parts, or into more parts with at most this many steps. Other calls are
+# served in between; each of them waits for one part of every goal, so the limit applies to all goals together.
 _PARTS, _MAX_PART = 1000, 100
 
 
 class RunState(IntEnum):
-    """States of a simulation, as simulation_interfaces numbers them."""
+    """Simulation states, numbered as in simulation_interfaces."""
 
     STOPPED = 0
     PLAYING = 1
@@ -27,7 +27,7 @@ class RunState(IntEnum):
 
 
 class ResetScope(IntEnum):
-    """What a reset resets, as simulation_interfaces numbers it."""
+    """Scopes of a reset, numbered as in simulation_interfaces."""
 
     DEFAULT = 0
     TIME = 1
@@ -40,16 +40,16 @@ _EVERYTHING = ResetScope.TIME | ResetScope.STATE | ResetScope.SPAWNED
 
 
 class RunRequests:
-    """Carries out requests about the run as a whole. Its methods may be called from any thread.
+    """Carries out requests about the run as a whole. Methods may be called from any thread.
 
-    STOPPED is paused at the start, without a step since; PAUSED at the start is what a request for it made of that.
+    STOPPED means paused at the start, without a step since. PAUSED at the start results from a request to pause.
 
     Args:
         loop: The run.
         entities: Its entities.
-        despawn: Removes everything that was added to the run. Called from the loop.
-        seed: Returns the seed from the next reset on.
-        quit: Ends the program, once the reply is sent.
+        despawn: Removes everything that was spawned. Called from the loop.
+        seed: Returns the seed to use from the next reset on.
+        quit: Ends the program after the reply is sent.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RunRequests:
 
     @property
     def unloaded(self) -> bool:
-        """Whether there is no world."""
+        """Whether no world is loaded."""
         return self._entities.unloaded
 
     def state(self) -> RunState:
@@ -82,7 +82,7 @@ class RunRequests:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """State that a world is being read, for as long as the block takes."""
+        """Report LOADING_WORLD as the state while the block runs."""
         self._loading += 1
         try:
             yield
@@ -96,8 +96,9 @@ class RunRequests:
             target: The number of a RunState.
 
         Raises:
-            Rejected: It is in that state (ALREADY_IN_TARGET_STATE), has no world (INCORRECT_STATE), or the state is not
-                one to ask for (INCORRECT_TRANSITION; FEATURE_UNSUPPORTED for an undefined number).
+            Rejected: The simulation is already in that state (ALREADY_IN_TARGET_STATE), no world is loaded
+                (INCORRECT_STATE), or the state cannot be requested (INCORRECT_TRANSITION; FEATURE_UNSUPPORTED for an
+                undefined number).
         """
 
         def act() -> None:
@@ -128,18 +129,18 @@ class RunRequests:
         self._loop.call(act)
 
     def entered(self, *, unloaded: bool = False) -> None:
-        """Note that the run is at the start of another world, or of none. Call it from the loop."""
+        """Record that another world, or none, has been loaded and is at its start. Call it from the loop."""
         self._entities.unloaded, self._paused_at_start = unloaded, False
 
     def reset(self, scope: int) -> None:
-        """Go back to the start, as far as a scope says. The simulation stays running or paused.
+        """Go back to the start, within a scope. The simulation stays running or paused.
 
         Args:
-            scope: Bits of Scope.
+            scope: Bits of ResetScope.
 
         Raises:
-            Rejected: The scope is not defined (FEATURE_UNSUPPORTED), there is no world (INCORRECT_STATE), or the world
-                cannot be reset in part (OPERATION_FAILED).
+            Rejected: The scope is not defined (FEATURE_UNSUPPORTED), no world is loaded (INCORRECT_STATE), or the world
+                cannot be reset partially (OPERATION_FAILED).
         """
         wanted = _EVERYTHING if scope in (ResetScope.DEFAULT, ResetScope.ALL) else scope
         if wanted & ~_EVERYTHING:
@@ -165,14 +166,14 @@ class RunRequests:
         self._loop.call(act)
 
     def stepping(self, steps: int) -> Generator[Callable[[], int], None, None]:
-        """Yield calls that step a paused simulation, to be made one after the other from the loop's thread.
+        """Yield calls that step a paused simulation, to be made in order from the loop's thread.
 
         Args:
             steps: Number of steps.
 
         Returns:
-            The calls, each of which returns the number of steps done since the first one. A goal of up to 1000 steps
-            has one for each step. Close the iterator where it is left early.
+            The calls. Each returns the number of steps completed so far. A goal of up to 1000 steps has one call per
+            step. Close the generator if it is not exhausted.
         """
         done = 0
         part = max(1, steps // _PARTS)
@@ -196,7 +197,7 @@ class RunRequests:
             self._goals -= 1
 
     def check_paused(self) -> None:
-        """Raise Rejected (OPERATION_FAILED) while the simulation runs."""
+        """Raise Rejected (OPERATION_FAILED) if the simulation is running."""
 
         def check() -> None:
             self._entities.need_world()

@@ -27,7 +27,7 @@ _PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
 def bag_config(bag: Bag, unreadable: Unreadable) -> str:
     """Return the rviz2 configuration of a bag as YAML.
 
-    The fixed frame is the root of the bag's tree; subscriptions match the QoS that a replay offers.
+    The fixed frame is the root of the bag's tree. Subscriptions match the QoS that a replay offers.
 
     Args:
         bag: The bag.
@@ -80,6 +80,6 @@ def _robots(bag: Bag, frames: Collection[str], unreadable: Unreadable) -> Iterat
 
 
 def _replayed(topic: BagTopic) -> Topic:
-    """Return a topic as a replay offers it. The depth of topics that are not latched is left to the replay."""
+    """Return a topic as a replay offers it. The replay chooses the depth of topics that are not latched."""
     qos = offer(topic)
     return Topic(topic.name, topic.type, qos if qos.latched else replace(qos, depth=DEPTH))

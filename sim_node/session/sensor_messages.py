@@ -1,4 +1,4 @@
-"""Messages of a run's sensors in Python, without a graph: those that their topics would carry."""
+"""Sensor messages of a run in Python, without a ROS graph: the same messages as on their topics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_node.world import FrameTable, World
 
 
 class RunMessages(MessageTexts, Sink):
-    """A sink that lays out the messages of one sensor's topic: of the one that is chosen.
+    """A sink that composes the messages of the selected sensor topic.
 
     Args:
         resolve: Makes topic names absolute.
@@ -25,7 +25,7 @@ class RunMessages(MessageTexts, Sink):
     def __init__(self, resolve: Callable[[str], str] = absolute) -> None:
         super().__init__()
         self._resolve = resolve
-        # The sensor of each topic, and what writes its messages.
+        # For each topic, its sensor and the function that writes its messages.
         self._sources: dict[str, tuple[str, Write]] = {}
 
     def open(self, world: World, frames: FrameTable) -> None:
@@ -41,7 +41,7 @@ class RunMessages(MessageTexts, Sink):
             self._sources = {self._resolve(topic.name): (name, write) for topic, name, write in found}
 
     def write(self, snapshot: Snapshot) -> None:
-        """Lay out the chosen message, if there is a new measurement."""
+        """Compose the selected message if there is a new measurement."""
         with self._lock:
             if self._chosen is None or self._chosen not in self._sources:
                 return
@@ -53,19 +53,19 @@ class RunMessages(MessageTexts, Sink):
 
 
 class SensorMessages(Mapping[str, Mapping[str, Any]]):
-    """The newest messages of a run's sensors: a mapping from names to messages by topic, which is often only one.
+    """The newest sensor messages of a run: a mapping from sensor names to messages by topic, often only one.
 
-    Messages have the fields of their ROS type, as those of `open_bag` have. Before a sensor's first measurement it has
-    no messages.
+    Messages have the fields of their ROS type, like those of `open_bag`. A sensor has no messages before its first
+    measurement.
 
     Args:
         simulation: The run.
-        prefix: Prefix of the topics and frames, as the node's parameter `frame_prefix`.
+        prefix: Prefix of topics and frames, like the node parameter `frame_prefix`.
     """
 
     def __init__(self, simulation: Simulation, prefix: str = "") -> None:
         self._simulation, self._prefix = simulation, prefix
-        # With the sensor that they are laid out for, which a change of the world may replace.
+        # With the sensor that they were created for, since a change of the world may replace it.
         self._topics: dict[str, tuple[object, list[_Written]]] = {}
 
     def __getitem__(self, name: str) -> dict[str, Any]:

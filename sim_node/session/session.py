@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sim_node.viewing.browser.viewer import Viewer
 
 _LOG = logging.getLogger("sim_node")
-# How long autopilots that are to end are answered, s.
+# How long to keep answering autopilots that are shutting down, s.
 _LAST_ANSWERS_S = 0.5
 
 
@@ -55,31 +55,31 @@ class Session:
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
         seed: Seed of all random numbers.
-        randomised: Whether to draw the values that the world gives as ranges.
+        randomised: Whether to draw values that the world specifies as ranges.
         publish_rate: Ticks per simulated second (Hz).
         real_time_factor: Simulated seconds per wall second; 0 for as fast as possible.
         paused: Whether `start` waits for `loop.resume`.
-        duration_ns: Simulated time after which the run ends by itself; of a world in Python by default that of the
-            `max_ticks` of its script.
+        duration_ns: Simulated time after which the run ends; None for no limit, or for the `max_ticks` of its script
+            if the world is in Python.
         record: A new folder for a rosbag2 bag of everything that the run publishes.
         recording: Settings of the recording.
-        view: Whether to show the run in the browser, or at which port; see `viewer.url`.
-        look_back: How much of the run its viewer keeps to look back at, bytes.
-        ghosts: What its viewer shows translucent beside the run, such as a `session.bag_ghost.BagGhost`.
-        foxglove: Whether to serve the run to Foxglove, or at which port; see `foxglove.url`.
-        processes: Whether to start the world's processes; if False, `report` names those not started.
+        view: Whether to show the run in the browser, or the port to use; see `viewer.url`.
+        look_back: How much of the run the viewer keeps for looking back, bytes.
+        ghosts: Ghosts that the viewer shows beside the run, such as a `session.bag_ghost.BagGhost`.
+        foxglove: Whether to serve the run to Foxglove, or the port to use; see `foxglove.url`.
+        processes: Whether to start the world's processes. If False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
         network: Whether autopilot links of the world may leave this machine.
-        allow: Folders from which requests may add files to the run, besides that of the world.
-        sinks: Also receive each tick, after those that publish and record and before the viewer.
-        publishing: How messages are laid out, and where they go besides the recording.
+        allow: Folders from which requests may add files to the run, in addition to the world's.
+        sinks: Additional sinks that receive each tick, after those that publish and record and before the viewer.
+        publishing: How messages are composed, and where they go besides the recording.
         report: Called with messages for the user; by default they go to the logger `sim_node` as INFO.
         warn: Called with warnings for the user; by default they go to the logger `sim_node` as WARNING.
 
     Attributes:
-        seed: The seed from the next reset on.
-        requests: What carries out requests to an open session, such as `requests.ask("spawn", file="iris")`.
-        quit: Ends the run on request; None for at once.
+        seed: The seed to use from the next reset on.
+        requests: Carries out requests to an open session, such as `requests.ask("spawn", file="iris")`.
+        quit: Called to end the run on request; None to end it at once.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ class Session:
         self.quit: Callable[[], None] | None = None
 
     def _noting(self, kind: str, report: Callable[[str], None]) -> Callable[[str], None]:
-        """Return what reports to the user, and marks the time line of the page."""
-        # Not the session itself: a circle would keep its ports until the next collection of garbage.
+        """Return a function that reports to the user and marks the page's timeline."""
+        # Not the session itself: a reference cycle would keep its ports open until the next garbage collection.
         this = ref(self)
 
         def noted(text: str) -> None:
@@ -150,7 +150,7 @@ class Session:
 
     @cached_property
     def world(self) -> World:
-        """The world to run: ranges drawn, free autopilot instances chosen, not assembled. Raises WorldError."""
+        """The world to run: ranges drawn and free autopilot instances chosen, but not assembled. Raises WorldError."""
         world = self._given if isinstance(self._given, World) else load(self._given)
         world = drawn(world, self.seed) if self._randomised else world
         return self._instances.choose(world)
@@ -198,7 +198,7 @@ class Session:
             opened.callback(simulation.close)
             if self._processes:
                 programs_of(self.world)  # reports a missing program before any port is opened
-            # Asked last at a change, when nothing can refuse it any more.
+            # Called last during a change, when nothing can reject it any more.
             simulation.on_change(self._follow_processes)
             self._autopilots = attach_autopilots(simulation, self._report, network=self._network)
             self.recorder = self._make_recorder()
@@ -236,7 +236,7 @@ class Session:
                 each.let_ask(self.requests, self._report)
             for sink in view:
                 sink.steer(loop, self.requests)
-            # Last, when their peers listen. Programs take longest to end, so they are asked first.
+            # Last, when their peers are listening. Programs take longest to shut down, so they are asked first.
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)
             for each in attendants:
@@ -248,18 +248,18 @@ class Session:
             self._loop, self._opened = loop, opened.pop_all()
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
-        """Let time run in the loop's thread, without waiting.
+        """Let time run in the loop's thread. Returns immediately.
 
         Args:
-            ended: Called from the loop's thread when the run is over.
+            ended: Called from the loop's thread when the run ends.
         """
         self._started = True
         self.loop.start(ended)
 
     def run(self, duration: float | None = None) -> None:
-        """Let time run for a duration and pause, or wait for the end of the run.
+        """Let time run for a duration and then pause, or wait for the end of the run.
 
-        Calls add up, as for Simulation.run. An error that ends the run is raised; see also Loop.run.
+        Durations of consecutive calls add up, as in Simulation.run. Raises the error that ended the run; see Loop.run.
 
         Args:
             duration: Simulated time, s; None waits for the end of the run.
@@ -275,22 +275,22 @@ class Session:
             loop.run(duration)
 
     def ask_to_end(self) -> None:
-        """Ask the programs to end. ArduPilot does so only while it gets answers, for which this waits."""
+        """Ask the programs to terminate. Keeps answering ArduPilot meanwhile, since it needs answers to shut down."""
         self.programs.ask_to_end()
         if any(each.wait.lockstep for each in self.autopilots):
             self.programs.wait(_LAST_ANSWERS_S)
 
     def close(self) -> None:
-        """End the run, complete its recording, end its programs and free its ports.
+        """End the run, complete its recording, stop its programs and free its ports.
 
-        The error that ended the run, if any, is raised once. Does nothing if the session is closed or was never opened.
+        Raises the error that ended the run, if any, once. Does nothing if the session is closed or was never opened.
         """
         if self._opened is not None:
             self._closed = True
             self._opened.close()
 
     def _attendants(self, simulation: Simulation) -> list[Attendant]:
-        """Return what extensions let go with the run, such as the script of a world in Python."""
+        """Return the companions that extensions add to the run, such as the script of a world in Python."""
         offered = (part.attend(simulation, shown=self._view is not False) for part in RUN_PARTS.values())
         found = [each for each in offered if each is not None]
         for note in (note for each in found for note in each.notes):
@@ -298,7 +298,7 @@ class Session:
         return found
 
     def _follow_processes(self, before: World) -> tuple[()]:
-        """Start the processes that a change of the world has added and end those that it removed, or report them."""
+        """Start processes that a change of the world has added and stop those that it removed, or report them."""
         world = self.simulation.world
         known = {process.name for process in before.processes}
         if self._processes:
@@ -336,7 +336,7 @@ class Session:
         return server
 
     def _make_fields(self) -> TopicFields | None:
-        """Return what reads the topics that the schematic's formulas name, if they are shown."""
+        """Return the reader of the topics in the schematic's formulas, if they are shown."""
         wanted = () if self._view is False or self.world.schematic is None else self.world.schematic.topics()
         if not wanted:
             return None
@@ -346,7 +346,7 @@ class Session:
         return TopicFields(wanted, self._warn, self._publishing.resolve)
 
     def _make_estimates(self) -> TopicDrawings | None:
-        """Return what reads the topics of ghosts, if there are any."""
+        """Return the reader of ghost topics, if there are any."""
         if self._view is False or not self._ghosts:
             return None
         # Imported here because other runs need no page.
@@ -361,7 +361,7 @@ class Session:
         return TopicDrawings(wanted, self._warn, self._publishing.resolve, alone=alone)
 
     def _make_texts(self) -> tuple[Sink, ...]:
-        """Return what reads messages for the viewer, if there is one."""
+        """Return the sink that reads messages for the viewer, if there is one."""
         if self.viewer is None:
             return ()
         # Imported here because other runs do not need it.

@@ -9,12 +9,12 @@ from pathlib import Path
 from sim_node.session.session import Session
 from sim_node.world import World
 
-# Runs that nobody holds go on until they are closed, or the program ends.
+# Keeps runs without other references alive until they are closed or the program ends.
 _OPEN: list[Shown] = []
 
 
 class Shown:
-    """A run with its page, which a notebook shows in the cell's output. `sim_node.show` returns one.
+    """A run with its page, displayed by a notebook as the output of a cell. Returned by `sim_node.show`.
 
     Args:
         session: An open session with a viewer.
@@ -32,7 +32,7 @@ class Shown:
         self._height = height
 
     def close(self) -> None:
-        """End the run and its page. Does nothing the second time."""
+        """End the run and close its page. Closing it again has no effect."""
         if self in _OPEN:
             _OPEN.remove(self)
             self.session.close()
@@ -47,7 +47,7 @@ class Shown:
         return f"Shown({self.session.world.name!r} at {self.url})" if self in _OPEN else "Shown(closed)"
 
     def _repr_html_(self) -> str:
-        """Return the page as a frame of the cell's output."""
+        """Return the page as an iframe."""
         if self not in _OPEN:
             return "<i>closed</i>"
         url = escape(self.url, quote=True)
@@ -64,21 +64,21 @@ def show(
     port: int | None = None,
     height: int = 480,
 ) -> Shown:
-    """Run a world and show it: in a notebook, as the output of the cell.
+    """Run a world and show it; in a notebook, as the output of the cell.
 
-    The run goes on beside the notebook until `close`, or until the program ends. The page is on the machine that runs
-    Python; to see it from another one, forward its port.
+    The run continues in the background until `close`, or until the program ends. The page is served on the machine that
+    runs Python; to open it from another one, forward its port.
 
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
         seed: Seed of all random numbers.
         real_time_factor: Simulated seconds per wall second; 0 for as fast as possible.
         paused: Whether the run waits for the play button.
-        port: Port of the page; None for the default one or the next that is free, 0 for any.
+        port: Port of the page; None for the default one or the next free one, 0 for any free port.
         height: Height of the page in a notebook, pixels.
 
     Returns:
-        The run with its page; also a context manager, which closes it.
+        The run with its page. Also a context manager that closes it.
 
     Raises:
         WorldError: The world is invalid.

@@ -1,4 +1,4 @@
-"""Requests that change the world of a run: entities spawned and deleted, worlds loaded and unloaded."""
+"""Requests that change the world of a run: spawn and delete entities, load and unload worlds."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ _TURN = slice(3, 7)
 def joined(world: World, part: World, name: str, pose: FloatArray, *, named: bool = False) -> World:
     """Return a world that contains another one.
 
-    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose. A model
-    of a base is that base: it has the name itself, as where a world lists it among its bases.
+    Free-floating parts start at the pose, directly below the fixed frame; everything else is attached to a frame at the
+    pose. A base model takes the name itself, as if the world listed it among its bases.
 
     Args:
         world: The world.
-        part: What it is to contain. Its ground, lights, sky, physics and processes are left out, as in an include.
-        name: Goes before all names of the part.
+        part: The world to add. Its ground, lights, sky, physics and processes are left out, as in an include.
+        name: Prefix of all names of the part.
         pose: Pose (7,) of the part's fixed frame in the world's, m.
-        named: Whether the part's names begin with `name` already.
+        named: Whether the part's names already begin with `name`.
 
     Returns:
-        The world with both.
+        The combined world.
 
     Raises:
         Rejected: The part has an autopilot that does not start with the run (FEATURE_UNSUPPORTED).
-        WorldError: The part cannot be assembled, or its names do not fit.
+        WorldError: The part cannot be assembled, or its names conflict.
     """
     part = assemble(part)
     if not all(autopilot.type == BUILTIN and autopilot.start for _, autopilot in autopiloted(part)):
-        # The run would wait for a program that nobody has started.
+        # The run would wait for a program that nobody starts.
         message = f"only vehicles with a pilot, or an autopilot {BUILTIN} that the run starts, can be added to a run"
         raise Rejected("FEATURE_UNSUPPORTED", message)
     root = world.fixed_frame if named else prefixed(name, part.fixed_frame)
@@ -72,7 +72,7 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
         if kind in parts:
             parts[kind] = tuple(map(freed, parts[kind]))
     if not named and [base.body.count("/") for base in part.of(Base)] == [0]:
-        # A model of a base, whose own name does not come between: its topics and its odometry begin with `name`.
+        # A base model. Its own name is left out, so that its topics and its odometry begin with `name`.
         *before, base = parts["bases"]
         parts["bases"] = (*before, replace(base, name=name))
     if not named and not any(getattr(each, "parent", "") == root for each in chain.from_iterable(parts.values())):
@@ -81,7 +81,7 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
 
 
 def _free(part: Any, root: str, fixed_frame: str, pose: FloatArray) -> Any:
-    """Return a part that floats free below the fixed frame, at the pose; others as they are."""
+    """Move a free-floating part below the fixed frame, at the pose. Return other parts unchanged."""
     if part.parent != root:
         return part
     if isinstance(part, Body) and part.joint == "free":
@@ -100,19 +100,19 @@ def _free(part: Any, root: str, fixed_frame: str, pose: FloatArray) -> Any:
     return part
 
 
-# Names of entities become parts of names of topics.
+# Entity names become parts of topic names.
 _NAME = re.compile(r"[A-Za-z]\w*(/[A-Za-z]\w*)*", re.ASCII)
 MAX_NAME = 100
 
 
 class StructureRequests:
-    """Carries out requests that change the world. Its methods may be called from any thread.
+    """Carries out requests that change the world. Methods may be called from any thread.
 
     Args:
         loop: The run.
         entities: Its entities.
         resources: What may be spawned and loaded.
-        instances: Those of the run's autopilots.
+        instances: Autopilot instances of the run.
 
     Attributes:
         resources: What may be spawned and loaded.
@@ -139,20 +139,20 @@ class StructureRequests:
         """Add an entity to the world.
 
         Args:
-            name: Its name; empty for that of the resource.
-            uri: What it is; see `Resources`.
-            text: What it is, as the text of a file, if there is no URI.
-            namespace: Goes before the name.
+            name: Its name; empty for the name in the resource.
+            uri: The resource; see `Resources`.
+            text: The content of the resource, if there is no URI.
+            namespace: Prefix of the name.
             frame: The frame of the pose; empty for the fixed frame.
-            pose: Position (3,), m, and quaternion (4,) [x y z w].
-            allow_renaming: Whether it may have another name if this one is taken.
-            static: Whether a URDF model is fixed where it is put; see `Resources.spawnable`.
+            pose: Position (3,), m, and quaternion (4,) [x, y, z, w].
+            allow_renaming: Whether another name may be used if this one is taken.
+            static: Whether to fix a URDF model in place; see `Resources.spawnable`.
 
         Returns:
             The name of the entity, with the namespace.
 
         Raises:
-            Rejected: With a code of SpawnEntity. Nothing has changed.
+            Rejected: With a result code of SpawnEntity. Nothing has changed.
         """
         prefix = namespace.strip("/")
         if prefix and not _NAME.fullmatch(prefix):
@@ -175,9 +175,9 @@ class StructureRequests:
             return self._loop.simulation.world, full, self._entities.placed(frame, pose).pose[0]
 
         def act() -> str:
-            while True:  # until no other change comes first
+            while True:  # until no other change intervenes
                 world, full, placed = self._loop.call(look)
-                # A shipped vehicle is read under the name that it will have.
+                # A shipped vehicle is read with its final name.
                 added = self.resources.spawnable(uri, text, full)[0] if own else part
                 if self._loop.change_from(world, self._joined(world, added, full, placed, named=own)):
                     self._loop.call(partial(self._entities.spawned.update, {full: uri or "text"}))
@@ -187,13 +187,13 @@ class StructureRequests:
             return act()
 
     def delete(self, name: str) -> None:
-        """Remove an entity, with all that hangs on it. Raises Rejected (NOT_FOUND, OPERATION_FAILED)."""
+        """Remove an entity and everything attached to it. Raises Rejected (NOT_FOUND, OPERATION_FAILED)."""
 
         def act() -> None:
             simulation = self._loop.simulation
             entity = find_entity(self._entities.present().entities, name)
             names, rows = simulation.frames.names, set(entity.rows)
-            # Its topmost frames: what hangs on them goes with them.
+            # Its topmost frames. Whatever is attached to them is removed with them.
             tops = [names[row] for row in entity.rows if int(simulation.frames.parents[row]) not in rows]
             with rejecting():
                 after = simulation.world
@@ -215,22 +215,22 @@ class StructureRequests:
         self._loop.call(act)
 
     def current(self) -> tuple[str, str]:
-        """Return the name and the URI of the world; the URI is empty for one that was not read from a file."""
+        """Return the name and the URI of the world. The URI is empty if it was not read from a file."""
         return self._loop.call(lambda: (self._loop.simulation.world.name, uri_of(self._loop.simulation.world)))
 
     def load(self, run: RunRequests, uri: str, text: str) -> tuple[str, str]:
-        """Replace the world by another one, and stop at its start. Autopilots of the present world end.
+        """Replace the world and stop at the start of the new one. The present autopilots are shut down.
 
         Args:
             run: The requests about the run.
             uri: The world; see `Resources`.
-            text: The world, as the text of a file, if there is no URI.
+            text: The content of the world's file, if there is no URI.
 
         Returns:
             Its name and its URI.
 
         Raises:
-            Rejected: With a code of LoadWorld. Nothing has changed.
+            Rejected: With a result code of LoadWorld. Nothing has changed.
         """
         with run.loading():
             world = self.resources.world(uri, text)
@@ -245,7 +245,7 @@ class StructureRequests:
             return self._loop.call(lambda: act(after))
 
     def unload(self, run: RunRequests) -> None:
-        """Replace the world by an empty one. Its autopilots end. Raises Rejected (NO_WORLD_LOADED)."""
+        """Replace the world by an empty one and shut its autopilots down. Raises Rejected (NO_WORLD_LOADED)."""
 
         def act() -> None:
             if run.unloaded:
@@ -260,7 +260,7 @@ class StructureRequests:
         self._loop.call(act)
 
     def _enter(self, after: Generation) -> None:
-        """Let another world be the one of the run, paused at its start."""
+        """Switch the run to another world, paused at its start."""
         with rejecting():
             self._loop.enter_loaded(after)
         self._loop.pause()
@@ -268,13 +268,13 @@ class StructureRequests:
         self._entities.infos.clear()
 
     def _joined(self, world: World, added: World, name: str, pose: FloatArray, *, named: bool) -> World:
-        """Return the world with another one in it, whose built-in autopilots have free ports."""
+        """Return the world with another one added, whose built-in autopilots get free ports."""
         running = {vehicle.name for vehicle, _ in autopiloted(world)}
         both = joined(world, added, name, pose, named=named)
         return self._instances.choose(both, running)
 
     def _unused(self, name: str, *, allow_renaming: bool) -> str:
-        """Return a name that nothing in the world has. Raises Rejected (NAME_NOT_UNIQUE)."""
+        """Return a name that is unused in the world. Raises Rejected (NAME_NOT_UNIQUE)."""
         taken = {*self._entities.present().entities, *self._loop.simulation.frames.names}
         tops = {each.partition("/")[0] for each in taken} | {
             "/".join(parts[:count]) for each in taken for parts in [each.split("/")] for count in range(1, len(parts))

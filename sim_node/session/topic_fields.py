@@ -1,4 +1,4 @@
-"""Topics of a run, for the viewer: fields for the formulas of a schematic, and drawings for ghosts."""
+"""Topics of a run for the viewer: numeric fields for the formulas of a schematic, and drawings for ghosts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Made = TypeVar("Made")
 
 
 class TopicReader(Generic[Made]):
-    """Reads topics. Messages may come from several threads.
+    """Reads topics. Messages may arrive in several threads.
 
     Args:
         wanted: The topics.
@@ -44,13 +44,13 @@ class TopicReader(Generic[Made]):
         self._fresh: dict[str, Made] = {}
 
     def taken(self) -> dict[str, Made]:
-        """Return what is newest and has not been taken yet, by its name."""
+        """Return the newest results that have not been returned yet, by name."""
         with self._lock:
             taken, self._fresh = self._fresh, {}
             return taken
 
     def decoded(self, name: str, data: bytes) -> Any:
-        """Return a message of a topic that has a decoder; None for one that cannot be read, which is reported."""
+        """Decode a message of a topic. Return None, and report the problem, if it cannot be read."""
         try:
             return self._decoders[name](data)
         except UnreadableMessage as fault:
@@ -58,7 +58,7 @@ class TopicReader(Generic[Made]):
             return None
 
 
-# Messages that are poses: their fields, in the order of poses in formulas.
+# Pose message types: their fields, in the order of poses in formulas.
 _POSES = {
     "geometry_msgs/msg/Pose": ("orientation", "position"),
     "geometry_msgs/msg/Transform": ("rotation", "translation"),
@@ -66,16 +66,16 @@ _POSES = {
 
 
 class TopicFields(TopicReader[FloatArray]):
-    """Reads the numbers that formulas name from the messages of topics, by `TOPIC.FIELD`. Also an outlet, of a run.
+    """Reads the numbers that formulas refer to as `TOPIC.FIELD`. Also an outlet of a run.
 
-    Messages and formulas may come from several threads.
+    Messages and formulas may be processed in several threads.
 
     Args:
-        wanted: The topics that formulas name.
+        wanted: The topics that formulas refer to.
         report: Called with messages for the user.
         resolve: Makes topic names absolute.
-        later: Whether topics may come later. Until then their fields are single numbers without a value, and what is
-            wrong is reported once instead of raised.
+        later: Whether topics may appear later. Until then, each of their fields is a single number without a value, and
+            errors are reported once instead of raised.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class TopicFields(TopicReader[FloatArray]):
         super().__init__(wanted, report, resolve)
         self._later = later
         self._topics: dict[str, BagTopic] = {}
-        # By topic: the numbers of each field that a formula names.
+        # By topic: the numbers of each field used by a formula.
         self._fields: dict[str, dict[str, NumericFields]] = {name: {} for name in self.wanted}
         self._reported: set[str] = set()
 
     def add(self, topic: BagTopic) -> None:
-        """Make a topic known."""
+        """Add a topic."""
         with self._lock:
             self._topics[topic.name] = topic
 
@@ -118,7 +118,7 @@ class TopicFields(TopicReader[FloatArray]):
             fields = self._fields[name]
             if name not in self._decoders or not fields:
                 return
-            # Senders may rewrite their bytes, but nothing of the message is kept.
+            # Senders may reuse their buffers, but nothing of the message is kept.
             message = self.decoded(name, data)
             if message is None:
                 return
@@ -127,20 +127,20 @@ class TopicFields(TopicReader[FloatArray]):
                 self._fresh[f"{name}.{field}"] = np.array([np.nan if each is None else each for each in values])
 
     def forget(self) -> None:
-        """Forget all numbers: the next messages are of another time."""
+        """Reset all numbers to NaN, because the next messages are from another time."""
         with self._lock:
             for topic, fields in self._fields.items():
                 for field, numbers in fields.items():
                     self._fresh[f"{topic}.{field}"] = np.full(len(numbers.paths), np.nan)
 
     def labels(self, name: str) -> tuple[str, ...]:
-        """Return the labels of a field's numbers, which are read from now on.
+        """Return the labels of a field's numbers, and start reading the field.
 
         Args:
             name: The topic, a dot and the field.
 
         Returns:
-            A label of each number; those of a pose are in the order of formulas.
+            One label per number; for a pose, in the order of formulas.
 
         Raises:
             UnknownName: The topic or the field does not exist.
@@ -153,7 +153,7 @@ class TopicFields(TopicReader[FloatArray]):
         except UnknownName as fault:
             if not self._later:
                 raise
-            if topic in self.types():  # else it may come
+            if topic in self.types():  # otherwise the topic may still appear
                 self._report_once(str(fault))
             return (field.rpartition(".")[2] or name,)
         return POSE_LABELS if numbers.type in _POSES else tuple(numbers.paths)
@@ -186,15 +186,15 @@ class TopicFields(TopicReader[FloatArray]):
 
 
 class TopicDrawings(TopicReader[Drawing], Sink):
-    """Reads some topics of a run as drawings: an outlet of what it publishes. Others come through `receive`.
+    """Reads topics of a run as drawings. It is an outlet of the run; other topics arrive through `receive`.
 
-    Messages may come from several threads. As a sink it reports which topics there are not, if the run is alone.
+    Messages may arrive in several threads. As a sink, it reports missing topics if the run is the only source.
 
     Args:
         wanted: The topics.
         report: Called with messages for the user.
         resolve: Makes topic names absolute.
-        alone: Whether no topics come from elsewhere.
+        alone: Whether the run is the only source of topics.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class TopicDrawings(TopicReader[Drawing], Sink):
         return lambda time_ns, data: self._decoded(name, topic.type, data)
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Tell what is wrong with the topics, once those of the run are known."""
+        """Report problems with the wanted topics, once the run's topics are known."""
         if self._alone:
             for name in self.missing():
                 self._report(f"--ghost: the run has no topic {name}{did_you_mean(name, self._known)}")

@@ -1,4 +1,4 @@
-"""Cameras of viewports: where each is, what it looks at, and which way is up, as it is now."""
+"""Viewport cameras: the present position, target and up direction of each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class ViewportCamera:
 
     Args:
         viewport: The viewport, with `pos`.
-        scope: What its formulas can name.
+        scope: The names that its formulas may refer to.
 
     Attributes:
-        follows: Whether it depends on anything that may move.
+        follows: Whether the camera depends on anything that may move.
 
     Raises:
         WorldError: A name is unknown.
@@ -45,7 +45,7 @@ class ViewportCamera:
         frame = viewport.frame
         self._pose = _bound(viewport.pos, scope, "pos", frame)
         self._target = None if viewport.look_at is None else _bound(viewport.look_at, scope, "look_at", frame)
-        # What is up for a pose: z, or in axes whose z is down, against it.
+        # The up direction of a pose: z, or -z if the axes have z down.
         self._own_up = -_UP if frame == "NED" else _UP
         self._up = None
         if viewport.up is not None:
@@ -57,7 +57,7 @@ class ViewportCamera:
         self.follows = any(True for each in given if each is not None for _ in each.names())
 
     def sight(self) -> Sight | None:
-        """Return where it is now; None while that is not known, or if it looks at itself."""
+        """Return the present sight; None if it is unknown, or if the camera would look at itself."""
         pose = self._pose()
         turn = pose[3:]
         up = quaternions.rotate(turn, self._own_up) if self._target is None or self._viewport.rolls else _UP
@@ -82,7 +82,7 @@ def _bound(formula: Formula, scope: FormulaScope, key: str, frame: str) -> Calla
 
 
 def _across(forward: FloatArray, up: FloatArray) -> FloatArray:
-    """Return up, or north if it is along the view."""
+    """Return up, or north if the view is along up."""
     return np.array([0.0, 1.0, 0.0]) if np.linalg.norm(np.cross(forward, up)) < 1e-9 * np.linalg.norm(forward) else up
 
 

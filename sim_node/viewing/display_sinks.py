@@ -1,4 +1,4 @@
-"""What a simulation publishes for viewers besides transforms and measurements: robot descriptions, markers, paths."""
+"""Sinks for viewers, besides transforms and measurements: robot descriptions, markers, paths."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def description_topic(robot: Robot) -> Topic:
 
 
 class DescriptionSink(TopicSink):
-    """Publishes robot descriptions with the first snapshot, and new or different ones after a change of the world."""
+    """Publishes robot descriptions with the first snapshot, and new or changed ones after a change of the world."""
 
     _published: Mapping[Topic, bytes] = {}
-    # Of each frame, as long as it is there.
+    # A number for each frame, kept as long as the frame exists.
     _numbers: Mapping[str, int] = {}
 
     def open(self, world: World, frames: FrameTable) -> None:
@@ -56,28 +56,28 @@ class DescriptionSink(TopicSink):
         ]
 
     def _number(self, frames: FrameTable) -> None:
-        """Number new frames, and keep the numbers of others, so that descriptions of what stays are the same."""
+        """Number new frames and keep existing numbers, so that unchanged robots keep identical descriptions."""
         kept = {name: self._numbers[name] for name in frames.names if name in self._numbers}
         used = set(kept.values())
         free = (number for number in count() if number not in used)
         self._numbers = {name: kept[name] if name in kept else next(free) for name in frames.names}
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish them, the first time."""
+        """Publish the pending descriptions."""
         for send, message in self._waiting:
             send(self._stamp(snapshot.time_ns), message)
         self._waiting = []
 
 
-# Relative to the name of the node.
+# Relative to the node name
 MARKERS = Topic("~/markers", "visualization_msgs/msg/MarkerArray", topic.LATCHED)
 
 
 class MarkerSink(Sink):
     """Publishes the markers with the first snapshot, and again after a reset, when viewers discard theirs.
 
-    After a change of the world those that are gone are deleted one by one; those that stay keep their ids.
-    prefix: of all frame ids except the fixed frame's. stamp: gives the stamp for a simulation time.
+    After a change of the world, removed markers are deleted one by one, and remaining ones keep their ids.
+    prefix: prefix of all frame ids except the fixed frame's. stamp: returns the stamp for a simulation time.
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
@@ -89,14 +89,14 @@ class MarkerSink(Sink):
         self._last_ns: int | None = None
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out the message."""
+        """Compose the message."""
         if self._send is None:
             self._send = self._outlet.advertise(MARKERS)
         self._arrays.renew(world.fixed_frame, markers_of(world, frames, self._prefix))
         self._has_changed = True
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish it when it is due."""
+        """Publish the markers when they are due."""
         is_first = self._last_ns is None or snapshot.time_ns < self._last_ns
         if self._send and (is_first or self._has_changed):
             message = self._arrays.all() if is_first else self._arrays.changes()
@@ -107,7 +107,7 @@ class MarkerSink(Sink):
         self._last_ns = snapshot.time_ns
 
 
-# Poses per simulated second, and poses of a path: those of the last minute.
+# Poses per simulated second, and maximum number of poses of a path: those of the last minute.
 RATE, LENGTH = 5, 300
 _PERIOD_NS = 1_000_000_000 // RATE
 
@@ -118,27 +118,27 @@ def path_topic(vehicle: str, prefix: str = "") -> Topic:
 
 
 class PathMessage:
-    """The CDR of a nav_msgs/Path in one frame with up to `max_poses` poses, the latest last.
+    """Serialized nav_msgs/Path in one frame with up to `max_poses` poses, the latest last.
 
-    Messages with fewer poses are prefixes of the longest one, which is laid out once.
+    The longest message is laid out once, and shorter messages are prefixes of it.
     """
 
     def __init__(self, frame_id: str, max_poses: int) -> None:
         row = {"header": {"frame_id": frame_id, "stamp": 0}}
         self._layout = MessageLayout("nav_msgs/msg/Path", {"header.frame_id": frame_id, "poses": [row] * max_poses})
         self._length = self._layout.length("poses")
-        # Seconds, nanoseconds and poses: the ring buffer, and its place in the message.
+        # Seconds, nanoseconds and poses: the ring buffer, and its location in the message.
         fields = [self._layout.rows(f"poses[].{path}") for path in ("header.stamp.sec", "header.stamp.nanosec", "pose")]
         self._columns = [(np.zeros(places.shape, memory.dtype), memory, places) for memory, places in fields]
         self._ends = [self._layout.end(f"poses[{row}].pose") for row in range(max_poses)]
         self._count = 0
 
     def clear(self) -> None:
-        """Discard all poses."""
+        """Drop all poses."""
         self._count = 0
 
     def add(self, stamp_ns: int, pose: FloatArray) -> bytes:
-        """Return the message with one more pose (7,), without the oldest if there are too many.
+        """Add a pose (7,), dropping the oldest one if there are too many, and return the message.
 
         Raises OverflowError if the time does not fit into a stamp.
         """
@@ -165,7 +165,7 @@ class PathSink(TopicSink):
     _last_ns = 0
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out the messages. Vehicles that stay in a changed world keep their paths."""
+        """Compose the messages. Vehicles that remain in a changed world keep their paths."""
         self._messages = {
             vehicle.name: self._messages.get(vehicle.name) or PathMessage(world.fixed_frame, LENGTH)
             for vehicle in world.vehicles
@@ -176,7 +176,7 @@ class PathSink(TopicSink):
         ]
 
     def refuses(self, world: World) -> str | None:
-        """Return why the paths of a changed world's vehicles cannot be published, or None if they can."""
+        """Return why the paths of a changed world's vehicles cannot be published, or None."""
         return self._topics.refused(self._topics_of(world))
 
     def _topics_of(self, world: World) -> list[Topic]:
@@ -201,7 +201,7 @@ class PathSink(TopicSink):
 
 
 def _rooted(frame_poses: FloatArray, chain: list[int]) -> FloatArray:
-    """Return the pose (7,) in the fixed frame of the first frame of a chain that leads up to it."""
+    """Return the pose (7,) in the fixed frame of the first frame of a chain that leads up to the fixed frame."""
     pose: FloatArray = frame_poses[chain[0]]
     for row in chain[1:-1]:
         pose = poses.compose(frame_poses[row], pose)
@@ -214,7 +214,7 @@ EVERYTHING = {"markers": True, "robot_descriptions": True, "paths": True}
 def display_sinks(
     outlet: Outlet, wanted: Mapping[str, bool] = EVERYTHING, *, prefix: str = "", stamp: Stamp = simulation_stamp
 ) -> tuple[Sink, ...]:
-    """Return the sinks that `wanted` enables by name, as the node's parameters do."""
+    """Return the sinks that are enabled by name in `wanted`, as in the node's parameters."""
     sinks: dict[str, Sink] = {
         "markers": MarkerSink(outlet, prefix=prefix, stamp=stamp),
         "robot_descriptions": DescriptionSink(outlet, prefix=prefix, stamp=stamp),

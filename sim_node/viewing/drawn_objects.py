@@ -1,4 +1,4 @@
-"""What a schematic draws, as shapes on poses of their own."""
+"""Objects drawn by a schematic, as shapes with separate poses."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.eql import Formula
 from sim_node.viewing.schematic.formulas import euler
 
-# A plane has no thickness; this is thin enough, and is seen from below.
+# Thickness of a plane, m, so that it is also visible from below.
 _THIN = 1e-3
-# glTF 2.0, 3.4: y is up. It becomes z.
+# In glTF 2.0 (section 3.4), y is up; here it becomes z.
 _UPRIGHT = quaternions.from_axis_angle([1.0, 0.0, 0.0], np.pi / 2.0)
 
 
 class ObjectDrawing(NamedTuple):
-    """What is drawn.
+    """The drawn objects of a schematic.
 
-    shapes: on rows 0 to K - 1, each at the pose of its row; rows: computes the poses (K, 7) in the fixed frame;
-    scales: for the rows of ellipsoids that change, what computes their radii (3,).
+    shapes: shapes on rows 0 to K - 1, each at the pose of its row; rows: computes the poses (K, 7) in the fixed frame;
+    scales: for the rows of ellipsoids that change, functions that compute their radii (3,).
     """
 
     shapes: tuple[DrawnShape, ...]
@@ -43,12 +43,12 @@ class ObjectDrawing(NamedTuple):
     scales: dict[int, Callable[[], FloatArray]]
 
     def poses(self) -> FloatArray:
-        """Return the poses (K, 7) in the fixed frame now."""
+        """Return the present poses (K, 7) in the fixed frame."""
         return np.array([read() for read in self.rows]).reshape(-1, 7)
 
 
 def drawing_of(schematic: Schematic, scope: FormulaScope) -> ObjectDrawing:
-    """Return what a schematic draws. Raises WorldError for a name that is unknown."""
+    """Return the objects that a schematic draws. Raises WorldError for an unknown name."""
     shapes: list[DrawnShape] = []
     rows: list[Callable[[], FloatArray]] = []
     scales: dict[int, Callable[[], FloatArray]] = {}
@@ -76,17 +76,17 @@ Read = Callable[[], FloatArray]
 
 
 def _ellipsoid(drawn: LiveEllipsoid, pose: Read, scope: FormulaScope) -> tuple[Read, Read, Formula | None]:
-    """Return what computes its pose (7,) and radii (3,), and the formula that they follow from."""
+    """Return functions for the pose (7,) and the radii (3,) of an ellipsoid, and the formula that they depend on."""
     if drawn.covariance is None:
         if drawn.scale is None:
             return pose, lambda: np.ones(3), None
         read = _numbers(drawn.scale, 3, "three radii are needed", "scale", scope)
         return pose, lambda: _lengths(read()), drawn.scale
-    from scipy.special import gammaincinv  # slow to import, and few schematics have one
+    from scipy.special import gammaincinv  # slow to import, and few schematics have ellipsoids
 
     key, half = ("error_covariance_cholesky", "lower") if drawn.factored else ("error_covariance", "upper")
     triangle = _numbers(drawn.covariance, 6, f"a triangle, the {half} one, is needed", key, scope)
-    # Chi-squared of three degrees of freedom: this much of a normal distribution is within these standard deviations.
+    # Chi-squared with three degrees of freedom: this fraction of a normal distribution is within `reach` deviations.
     reach = float(np.sqrt(2.0 * gammaincinv(1.5, min(drawn.confidence, 99.9999) / 100.0)))
 
     def axes() -> tuple[FloatArray, FloatArray]:
@@ -116,7 +116,7 @@ def _numbers(formula: Formula, count: int, needed: str, key: str, scope: Formula
 
 
 def _lengths(radii: FloatArray) -> FloatArray:
-    """Return radii above zero."""
+    """Clip radii to positive values."""
     return np.maximum(np.abs(np.nan_to_num(radii, nan=0.0, posinf=1e6)), 1e-6)
 
 
@@ -135,7 +135,7 @@ def _solid(row: int, solid: Solid) -> DrawnShape:
 
 
 def _model(row: int, model: GlbModel) -> DrawnShape:
-    """Return a model that is scaled, rotated, then translated, after its y axis became z."""
+    """Return a model that is converted from y up to z up, then scaled, rotated and translated."""
     turn = quaternions.multiply(euler(np.array(model.rotate)), _UPRIGHT)
     pose = poses.pose(np.array(model.translate), turn)
     return DrawnShape(row, "glb", pose, np.full(3, model.scale), file=model.file, collides=False)

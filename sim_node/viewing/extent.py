@@ -1,4 +1,4 @@
-"""The extent of a scene, including later motion: where views of all of it look, and from where."""
+"""The extent of a scene, including later motion, for views of the whole scene."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_node.world.shapes import Geometry
 # Minimum radius, for a scene of a single point, m.
 MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
-# Half the size of a shape over its scale, where that is not 1.
+# Half extents of shapes relative to their scale, where they are not 1.
 _HALVES = {"box": np.full(3, 0.5), "cylinder": np.array([1.0, 1.0, 0.5])}
 
 
@@ -34,11 +34,11 @@ def points_of(
 ) -> FloatArray:
     """Return points (P, 3) around frames at poses (N, 7) in the fixed frame, shapes on them, and places (K, 3).
 
-    rows (N,): the frames whose origins count.
+    rows (N,): mask of the frames whose origins are included.
     """
     corners = [in_root[rows, :3], places]
     solid = [shape for shape in shapes if not shape.is_ground]
-    # A landscape is looked at only if there is nothing else.
+    # Terrain is included only if there is nothing else.
     solid = solid or [shape for shape in shapes if shape.kind == "terrain"]
     if solid:
         placed = poses.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))
@@ -48,7 +48,7 @@ def points_of(
 
 
 def boxes_of(frames: int, shapes: Sequence[DrawnShape]) -> FloatArray:
-    """Return the corners (N, 8, 3) of boxes around the shapes of frames, in their axes, m; NaN where there are none."""
+    """Return the corners (N, 8, 3) of boxes around the shapes of frames, in the frames' axes, m; NaN for none."""
     lows, highs = np.full((frames, 3), np.inf), np.full((frames, 3), -np.inf)
     for shape in shapes:
         if not shape.is_ground:
@@ -60,7 +60,7 @@ def boxes_of(frames: int, shapes: Sequence[DrawnShape]) -> FloatArray:
 
 
 def around(points: FloatArray) -> Extent:
-    """Return the extent of points (P, 3) in the fixed frame, finite ones alone; of none, the origin's."""
+    """Return the extent of the finite points (P, 3) in the fixed frame; without any, an extent at the origin."""
     points = points[np.isfinite(points).all(axis=1)]
     points = points if len(points) else np.zeros((1, 3))
     low, high = points.min(axis=0), points.max(axis=0)
@@ -68,10 +68,10 @@ def around(points: FloatArray) -> Extent:
 
 
 def places_of(world: World, layout: Layout) -> FloatArray:
-    """Return points (P, 3) in the fixed frame around a world's shapes and all that will move, without planes.
+    """Return points (P, 3) in the fixed frame around a world's shapes and all future motion, without planes.
 
-    Keyframes and waypoints count with all their positions, shapes with their sizes. What rotates on a joint may do so
-    in any direction: it counts as a sphere, what stands still as a box. Motion of slides and falling bodies is not
+    All positions of keyframes and waypoints, and the sizes of shapes, are included. Parts that rotate on a joint may do
+    so in any direction and count as spheres; static parts count as boxes. Motion of slides and falling bodies is not
     predicted.
     """
     return np.concatenate([np.zeros((0, 3)), *_corners(world, layout)])
@@ -116,14 +116,14 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
 
 
 def _on_keyframes(layout: Layout, tops: list[int]) -> BoolArray:
-    """Return which frames (N,) move, together with all that moves with them, by keyframes alone."""
+    """Return a mask (N,) of the frames that move by keyframes only, together with everything that moves with them."""
     on_keyframes = {row for row, _ in layout.moving}
     others = {top for row, top in enumerate(tops) if not layout.frames.static[row] and row not in on_keyframes}
     return np.array([top >= 0 and top not in others for top in tops], dtype=bool)
 
 
 def _swings(layout: Layout) -> tuple[list[int], list[float]]:
-    """Return for each row the nearest moving frame at or above it (-1 for none), and its maximum distance from that."""
+    """Return, for each row, the nearest moving frame at or above it (-1 for none) and the maximum distance from it."""
     frames, motions = layout.frames, dict(layout.moving)
     still, parents = frames.still.tolist(), frames.parents.tolist()
     tops, lengths = [-1] * len(frames), [0.0] * len(frames)
@@ -140,18 +140,18 @@ def _swings(layout: Layout) -> tuple[list[int], list[float]]:
 
 
 def _around(places: FloatArray, radius: float) -> FloatArray:
-    """Return the ends of the axes of spheres around places: the box around them is the spheres'."""
+    """Return the ends of the axes of spheres around places. Their bounding box is that of the spheres."""
     axes = radius * np.concatenate([np.eye(3), -np.eye(3)])
     return np.asarray((np.atleast_2d(places)[:, None] + axes).reshape(-1, 3))
 
 
 def _solid(body: Body, *, stands: bool) -> list[Geometry]:
-    """Return the shapes of a body without those that stand for planes."""
+    """Return the shapes of a body, except those that represent planes."""
     return [part for part in body.shapes if not (stands and part.shape == "box" and are_sheets(part.size))]
 
 
 def _size(part: Geometry) -> float:
-    """Return the radius of a sphere around a shape; 0 for infinite shapes and sizes that only their files contain."""
+    """Return the radius of a sphere around a shape; 0 for infinite shapes and sizes that are only in files."""
     size = part.size
     if part.shape == "box":
         return float(np.linalg.norm(size)) / 2.0
@@ -161,7 +161,7 @@ def _size(part: Geometry) -> float:
 
 
 def _half(part: Geometry) -> FloatArray:
-    """Return half the edges (3,) of a box around a shape that has a size, in its own axes, m."""
+    """Return the half extents (3,) of a box around a shape that has a size, in its own axes, m."""
     if part.shape == "box":
         return 0.5 * part.size
     if part.shape in ("cylinder", "capsule"):

@@ -1,4 +1,4 @@
-"""MuJoCo's offscreen rendering in this process: OpenGL without a display, through EGL."""
+"""Offscreen rendering with MuJoCo in this process: OpenGL without a display, through EGL."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Pixels = npt.NDArray[np.uint8]
 
 
 class NoOpenGL(Exception):
-    """Rendering is not possible here; the message gives the reason and what to install."""
+    """Rendering is not possible here. The message gives the reason and what to install."""
 
 
 class Framebuffer:
     """Renders scenes at one size (width, height). A context manager. Entering it and `prepare` raise NoOpenGL.
 
-    All of a thread share one OpenGL context, which has compiled its shaders: most of what a small picture costs.
+    All framebuffers of a thread share one OpenGL context with compiled shaders, the main cost of a small picture.
     """
 
     def __init__(self, size: tuple[int, int]) -> None:
@@ -78,7 +78,7 @@ class _Contexts(threading.local):
 
 
 _contexts = _Contexts()
-# Of all threads, and those that a forked process has from its parent: the threads of OpenGL are not there to free them.
+# Contexts of all threads; and those inherited by a forked process, which lacks the OpenGL threads to free them.
 _all: weakref.WeakSet[Any] = weakref.WeakSet()
 _inherited: list[Any] = []
 
@@ -87,7 +87,7 @@ def _kept_context() -> Any:
     chosen = os.environ.get(VARIABLE)
     if chosen not in _contexts.kept:
         _contexts.kept[chosen] = context = _context()
-        if not _all:  # later than MuJoCo, which closes the display at the end, and thus before it
+        if not _all:  # registered after MuJoCo's own handler, which closes the display, and therefore run before it
             atexit.unregister(_free)
             atexit.register(_free)
         _all.add(context)
@@ -109,12 +109,12 @@ os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _context() -> Any:
-    """Create the context that MUJOCO_GL selects, MuJoCo's default outside Linux, else EGL."""
+    """Create the context selected by MUJOCO_GL; by default MuJoCo's default outside Linux, and EGL on Linux."""
     if os.environ.get(VARIABLE) or sys.platform != "linux":
         if not hasattr(mujoco, "GLContext"):
             raise RuntimeError("it is disabled")
         if (glfw := sys.modules.get("glfw")) is not None:
-            glfw.__dict__["ERROR_REPORTING"] = False  # it would warn of what then fails
+            glfw.__dict__["ERROR_REPORTING"] = False  # suppresses warnings about the failure that follows
         return mujoco.GLContext(16, 16)
     from mujoco.egl import GLContext
 

@@ -1,4 +1,4 @@
-"""Choose the camera of a picture: one of the world's, a viewpoint, or one that sees everything; and draw schematics."""
+"""Choose the camera of a picture (one of the world's, a viewpoint, or an overview), and draw schematics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _GEOMS = {
 
 
 def viewport_named(world: World, name: str) -> Viewport:
-    """Return the viewport of a world's schematic. Raises ValueError, whose message names the nearest."""
+    """Return the viewport of a world's schematic. Raises ValueError with the nearest name."""
     schematic: Schematic | None = world.schematic
     viewports = () if schematic is None else schematic.viewports()
     found = next((each for each in viewports if each.name == name), None)
@@ -52,17 +52,17 @@ def viewport_named(world: World, name: str) -> Viewport:
 
 
 class ViewportFraming:
-    """Returns the view of a viewport from the poses (N, 7) of the frames in the fixed frame.
+    """Returns the view of a viewport, given the poses (N, 7) of the frames in the fixed frame.
 
     Args:
         viewport: The viewport, with `pos`.
-        frames: The frames that its formulas can name.
+        frames: The frames that its formulas may refer to.
         size: Width and height, pixels.
-        reach: How far away things are, m.
-        reference: What poses are relative to.
+        reach: Distance of the farthest objects, m.
+        reference: The reference of poses.
 
     Raises:
-        WorldError: A formula names something else.
+        WorldError: A formula contains an unknown name.
     """
 
     def __init__(
@@ -82,19 +82,19 @@ class ViewportFraming:
         sight = self._camera.sight()
         if sight is None:
             raise ValueError("viewport: the camera is at what it looks at")
-        # What it sees may be few frames in one place, with the camera far from them.
+        # The visible frames may be few and close together, with the camera far away.
         away = np.linalg.norm(np.vstack([in_root[:, :3], sight.target]) - sight.position, axis=1).max()
         return View(pose_of(sight), self._lens, float(np.clip(max(self._reach, away), *self._limits)))
 
 
 def horizontal(vertical: float, size: tuple[int, int]) -> float:
-    """Return the horizontal field of view of a vertical one, rad."""
+    """Convert a vertical field of view to the horizontal one, rad."""
     return 2.0 * math.atan(math.tan(0.5 * vertical) * size[0] / size[1])
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Triangles of one colour of a model in a file: vertices (V, 3) with its scale, m, and faces (F, 3)."""
+    """Triangles with the same colour in a model file: vertices (V, 3) including its scale, m, and faces (F, 3)."""
 
     mesh: str
     vertices: FloatArray
@@ -103,13 +103,13 @@ class _Part:
 
 
 class DrawnSchematic:
-    """What a schematic draws, in pictures.
+    """The objects of a schematic, drawn in pictures.
 
-    What cannot be drawn causes a WorldWarning. Renderers of these pictures need `add_meshes`.
+    Objects that cannot be drawn cause a WorldWarning. Renderers of these pictures need `add_meshes`.
 
     Args:
         world: The world, for its schematic.
-        frames: The frames that formulas can name.
+        frames: The frames that formulas may refer to.
     """
 
     def __init__(self, world: World, frames: FrameTable) -> None:
@@ -132,7 +132,7 @@ class DrawnSchematic:
         return len(self._drawings)
 
     def add_meshes(self, spec: mujoco.MjSpec) -> None:
-        """Add the meshes of models in files to the specification of a renderer."""
+        """Add the meshes of model files to a renderer's specification."""
         for _, parts in self._drawings:
             for part in parts:
                 add_drawn_mesh(spec, part.mesh, part.vertices, part.faces)
@@ -154,7 +154,7 @@ class DrawnSchematic:
 
 
 def _parts(shape: DrawnShape, count: int) -> Iterator[_Part]:
-    """Yield the parts of a model in a file, or warn that it cannot be read. count: of parts before."""
+    """Yield the parts of a model file, or warn that it cannot be read. count: number of previous parts."""
     if shape.file is None:
         return
     try:
@@ -168,42 +168,42 @@ def _parts(shape: DrawnShape, count: int) -> Iterator[_Part]:
 def _add_geom(
     renderer: Renderer, kind: int, size: FloatArray, pose: FloatArray, colour: FloatArray, mesh: str = ""
 ) -> None:
-    """Add a geom at a pose (7,) in the fixed frame, if there is room for one more."""
+    """Add a geom at a pose (7,) in the fixed frame, unless the scene is full."""
     scene, model = renderer.scene, renderer.model
     if scene.ngeom >= scene.maxgeom:
         return
     geom = scene.geoms[scene.ngeom]
     number = model.mesh(mesh).id if mesh else -1
-    if mesh:  # MuJoCo moved its vertices to the axes of its inertia
+    if mesh:  # MuJoCo moved its vertices to its principal axes of inertia
         moved = np.concatenate([model.mesh_pos[number], model.mesh_quat[number][[1, 2, 3, 0]]])
         pose = poses.compose(pose, moved)
     turn = quaternions.to_matrix(pose[3:]).ravel()
     mujoco.mjv_initGeom(geom, kind, size, pose[:3] - renderer.origin, turn, colour.astype(np.float32))
     if mesh:
-        geom.dataid = 2 * number  # the odd numbers are convex hulls
+        geom.dataid = 2 * number  # odd numbers are convex hulls
     geom.category = mujoco.mjtCatBit.mjCAT_DYNAMIC
     scene.ngeom += 1
 
 
-# Returns the view of an instant from the poses (N, 7) of all frames in the fixed frame.
+# Returns the view at an instant, given the poses (N, 7) of all frames in the fixed frame.
 Framing = Callable[[FloatArray], View]
 DEFAULT_SIZE = 1280, 720
 VIEWPOINT = "x,y,z[@x,y,z][,degrees]"
-# Space around a followed frame, in radii of its subtree.
+# Viewing distance around a followed frame, in radii of its subtree.
 _ROOM = 1.7
 _MAX_INSTANTS = 100
 _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 
 
 class RenderError(Exception):
-    """An invalid render request; the message gives the reason and what is allowed."""
+    """An invalid render request. The message gives the reason and what is allowed."""
 
 
 @dataclass(frozen=True, eq=False)
 class PictureContent:
     """The content of pictures: a renderer, and the poses (T, N, 7) of its frames in the fixed frame at T instants.
 
-    shown: the rows whose axes are drawn; trails (P, 3): past positions of frames.
+    shown: rows whose axes are drawn. trails (P, 3): past positions of frames.
     """
 
     renderer: Renderer
@@ -213,7 +213,7 @@ class PictureContent:
     trails: FloatArray
 
     def points(self, below: int = 0) -> FloatArray:
-        """Return points (P, 3) around what is visible of a frame and its descendants, at some of the instants.
+        """Return points (P, 3) around the visible parts of a frame and its descendants, at some of the instants.
 
         Without shapes, these are the frames' origins.
         """
@@ -227,7 +227,7 @@ class PictureContent:
 
 
 def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, content: PictureContent) -> Framing:
-    """Return the camera that `camera` names; with `follow`, a viewpoint is relative to that frame and moves with it.
+    """Return the camera named by `camera`. With `follow`, a viewpoint is relative to that frame and moves with it.
 
     Raises RenderError and FrameNotFound.
     """
@@ -264,7 +264,7 @@ def framing_of_viewport(name: str, size: tuple[int, int], world: World, content:
 
 
 def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[int, int]:
-    """Return the size of the pictures: as requested, as the camera's, or the default."""
+    """Return the size of the pictures: the requested size, the camera's, or the default."""
     lens = lenses_of(world).get(camera)
     return size or ((lens.width, lens.height) if lens else DEFAULT_SIZE)
 
@@ -272,7 +272,7 @@ def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[in
 def _automatic(size: tuple[int, int], content: PictureContent, row: int) -> View:
     if row == 0:
         return fitted(content.points(), size)
-    # The followed frame stays in the middle: a box around it contains its subtree at the start.
+    # The followed frame stays in the centre of a box that contains its initial subtree.
     middle = content.rooted[0, row, :3]
     first = replace(content, rooted=content.rooted[:1])
     reach = max(float(np.linalg.norm(first.points(row) - middle, axis=1).max()), 0.1) * _ROOM
@@ -280,7 +280,7 @@ def _automatic(size: tuple[int, int], content: PictureContent, row: int) -> View
 
 
 def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: PictureContent, row: int) -> View:
-    """Parse x,y,z[@x,y,z][,degrees]: from where, at what (default: the centre, or the frame), field of view."""
+    """Parse x,y,z[@x,y,z][,degrees]: position, target (default: the centre, or the frame), and field of view."""
     places = [part.split(",") for part in text.split("@")]
     try:
         numbers = [[float(number) for number in place] for place in places]

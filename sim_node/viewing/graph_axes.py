@@ -1,4 +1,4 @@
-"""How graphs look wherever they are drawn, on pages, in pictures and in reports: ranges, round numbers, colours."""
+"""Appearance of graphs on pages, in pictures and in reports: ranges, round numbers, colours."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class GraphLook(NamedTuple):
-    """What the script of the page gets too, as it is.
+    """Parameters that are also passed to the page's script unchanged.
 
     Attributes:
-        level: What differs less, relative to 1 or to the largest number, differs by the rounding of doubles alone.
-        margin: Above and below curves, as a part of their range.
-        level_margin, least_level_margin: About level curves, as a part of their value, and at least.
-        light, dark: Colours of curves and their legends: at least 4.5 to the paper (WCAG 2, 1.4.3).
+        level: Relative difference, to 1 or to the largest number, below which differences are mere rounding of doubles.
+        margin: Margin above and below curves, as a fraction of their range.
+        level_margin, least_level_margin: Margin around level curves, as a fraction of their value, and its minimum.
+        light, dark: Colours of curves and legends, with a contrast of at least 4.5 to the background (WCAG 2, 1.4.3).
     """
 
     level: float = 1e-12
@@ -34,7 +34,7 @@ LOOK = GraphLook()
 
 
 def axis_range(low: float, high: float) -> tuple[float, float]:
-    """Return what an axis of values shows: all of them, with a margin."""
+    """Return the range of a value axis: all values, with a margin."""
     largest = max(abs(low), abs(high))
     is_level = high - low <= LOOK.level * max(1.0, largest)
     margin = max(LOOK.level_margin * abs(high), LOOK.least_level_margin) if is_level else LOOK.margin * (high - low)
@@ -42,7 +42,7 @@ def axis_range(low: float, high: float) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, count: float) -> list[float]:
-    """Return round numbers from low to high: multiples of 1, 2 or 5 times a power of 10, at most `count` intervals."""
+    """Return round numbers from low to high: multiples of 1, 2 or 5 times a power of 10, with at most `count` steps."""
     rough = (high - low) / count
     if not rough > 0.0 or not math.isfinite(rough):
         return [low]

@@ -1,4 +1,4 @@
-"""The groups of markers that show a world. A new group is a function with one `@marker_group` entry."""
+"""The groups of markers that show a world. To add a group, write a function with one `@marker_group` entry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_node.world.shapes import SHEET, Geometry
 
 # Creates the markers of an assembled world, in their own frames.
 Marks = Callable[[World, FrameTable], Iterable[FrameMarker]]
-# By the namespaces of its markers, as rviz lists them.
+# By the namespaces of the markers, as listed by rviz.
 MARKER_GROUPS: Registry[str, Marks] = Registry(
     "group of markers",
     shipped=("sim_node.viewing.markers", "sim_node.viewing.sensor_marks"),
@@ -39,7 +39,7 @@ def all_marks(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
     made: list[Marks] = []
     for name, marks in MARKER_GROUPS.items():
         if marks in made:
-            continue  # it creates several groups
+            continue  # one function may create several groups
         made.append(marks)
         for marker in marks(world, frames):
             MARKER_GROUPS.expect(name, marker, FrameMarker, "a Marker")
@@ -48,18 +48,18 @@ def all_marks(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
             yield marker
 
 
-# The namespaces of markers, as rviz lists them. Those of ROBOTS are also shown by robot_description.
+# The namespaces of markers, as listed by rviz. Those of ROBOTS are also shown by robot_description.
 SHAPES, ROBOTS, PATHS, MISSIONS = "shapes", "robots", "keyframes", "missions"
-# Half the edge of an infinite plane (m), unless the world is larger.
+# Half the edge of an infinite plane, m, unless the world is larger.
 _PLANE = 25.0
 _GROUND = (0.57, 0.59, 0.58, 1.0)
 _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
-# Vertices of a curve between two keyframes, and of a whole path.
+# Maximum number of vertices of a curve between two keyframes, and of a whole path.
 _SMOOTH, _MAX_VERTICES = 24, 4000
 
 
 def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[FrameMarker]:
-    """Return all markers of an assembled world. prefix: of all frame ids except the fixed frame's."""
+    """Return all markers of an assembled world. prefix: prefix of all frame ids except the fixed frame's."""
     fixed, markers = world.fixed_frame, all_marks(world, frames)
     return [each if each.frame == fixed else replace(each, frame=prefix + each.frame) for each in markers]
 
@@ -95,7 +95,7 @@ def _mesh(
 
 
 def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
-    """Return the rows that URDF can describe, and those that the text of their own model describes."""
+    """Return the rows that URDF can describe, and those that their own model's text describes."""
     own: set[int] = set()
     whole: set[int] = set()
     for robot in robots_of(world, frames):
@@ -113,7 +113,7 @@ def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
         size = scale * (2.0, 2.0, 1.0)
         yield FrameMarker(frame, group, MarkerType.CYLINDER, shape.pose, size, shape.colour)
     elif shape.kind == "plane":
-        # A thin box whose upper side is the plane.
+        # A thin box whose upper side is the plane
         size = np.array([*np.where(scale[:2] > 0.0, scale[:2], 2.0 * _PLANE), SHEET])
         below = poses.compose(shape.pose, [0.0, 0.0, -0.5 * SHEET, 0.0, 0.0, 0.0, 1.0])
         colour = _GROUND if shape.colour == PLAIN else shape.colour
@@ -123,7 +123,7 @@ def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
         yield FrameMarker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, shape.colour, corners)
     elif shape.file is not None and shape.file.suffix.lower() in READ_BY_RVIZ:
         mesh = uri(shape.file)
-        # No colour: that of the file.
+        # Without a colour, so that the file's is used
         yield FrameMarker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
     elif shape.file is not None:
         try:
@@ -138,7 +138,7 @@ def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
 
 
 def is_plane(group: str, scale: FloatArray) -> bool:
-    """Return whether a box of a group, with edges (3,) in m, is how these markers show a plane."""
+    """Return whether a box in a group, with edges (3,), m, represents a plane in these markers."""
     return group == SHAPES and float(scale[2]) == SHEET
 
 

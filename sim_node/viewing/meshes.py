@@ -25,13 +25,13 @@ _MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Triangles.
+    """A triangle mesh.
 
     Attributes:
         vertices: (V, 3), m.
-        faces: (F, 3) rows of vertices.
-        uv: (F, 3, 2) where the corners of the faces are in a texture, right and down; None for nowhere.
-        normals: (F, 3, 3) of the corners; None for those of the faces.
+        faces: (F, 3) vertex indices.
+        uv: (F, 3, 2) texture coordinates of the faces' corners, right and down; None for no texture.
+        normals: (F, 3, 3) normals of the faces' corners; None for the normals of the faces.
     """
 
     vertices: npt.NDArray[np.float32]
@@ -52,12 +52,12 @@ class TriangleMesh:
         return corners.reshape(-1, 3), normals.reshape(-1, 3), uv.reshape(-1, 2)
 
 
-# The least length of the edges of a box that stands for a plane, m.
+# Minimum edge length of a box that represents a plane, m.
 _WIDE = 1.0
 
 
 def are_sheets(edges: FloatArray) -> BoolArray:
-    """Return which boxes with edges (..., 3), m, stand for planes if they stand still: thin and wide ones."""
+    """Return which boxes with edges (..., 3), m, represent planes if they are static: thin and wide ones."""
     return np.asarray((edges[..., 2] <= SHEET) & (edges[..., :2].min(axis=-1) >= _WIDE))
 
 
@@ -67,17 +67,17 @@ class DrawnShape:
 
     Attributes:
         row: Row of its frame.
-        kind: box, sphere, cylinder (along z), plane (normal z), mesh, terrain (a mesh, too) or glb.
+        kind: box, sphere, cylinder (along z), plane (normal z), mesh, terrain (also a mesh) or glb.
         pose: (7,) in the frame, m.
-        scale: (3,) factor of a cube of edge 1, a sphere of radius 1, a cylinder of radius 1 and length 1, or the units
+        scale: (3,) scale of a cube of edge 1, a sphere of radius 1, a cylinder of radius 1 and length 1, or the units
             of the mesh or file.
         colour: (4,) red, green, blue and opacity, 0 to 1.
         file: The file of a mesh or glb.
-        mesh: Its triangles, if it is not read from the file.
+        mesh: Its triangles, if they are not read from the file.
         collides: Whether it makes contact.
-        mass: Of the body that it is on, kg; None if that is unknown.
-        finish: How its surface looks besides its colour, which is the mean of that; None for nothing else.
-        sheet: Whether it is a box that stands for a plane.
+        mass: Mass of its body, kg; None if unknown.
+        finish: Appearance besides the colour, which is then the mean of the finish; None for none.
+        sheet: Whether it is a box that represents a plane.
     """
 
     row: int
@@ -94,12 +94,12 @@ class DrawnShape:
 
     @property
     def is_ground(self) -> bool:
-        """Whether views are not fitted to it, and it is no wall."""
+        """Whether views ignore it when they are fitted, and it is not a wall."""
         return self.sheet or self.kind in ("plane", "terrain")
 
 
 def capsule(shape: DrawnShape, radius: float, length: float) -> Iterator[DrawnShape]:
-    """Yield a cylinder between two spheres, at the pose and with the look of a shape."""
+    """Yield a cylinder between two spheres, with the pose and the look of a shape."""
     yield replace(shape, kind="cylinder", scale=np.array([radius, radius, length]))
     for end in (-0.5, 0.5):
         at = poses.compose(shape.pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
@@ -108,14 +108,14 @@ def capsule(shape: DrawnShape, radius: float, length: float) -> Iterator[DrawnSh
 
 
 def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
-    """Return a colour, or the default if there is none or it is MuJoCo's default."""
+    """Return a colour, or the default colour if there is none or it is MuJoCo's default."""
     if rgba is None or np.allclose(rgba, _MUJOCO_PLAIN, atol=1e-6):
         return PLAIN
     return tuple(float(part) for part in np.clip(rgba, 0.0, 1.0))
 
 
 def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
-    """Convert sRGB colours (..., 3) in 0 to 1 to linear bytes, as glTF and viser's instances and lines have them.
+    """Convert sRGB colours (..., 3) in 0 to 1 to linear bytes, as used by glTF and viser's instances and lines.
 
     IEC 61966-2-1.
     """
@@ -123,8 +123,8 @@ def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
     return np.asarray(np.round(light * 255.0), dtype=np.uint8)
 
 
-# rviz rotates a glTF file's axes only since 2025, and Humble reads such files only lately (ros2/rviz#1001, #1154,
-# #1482): as triangles it looks the same in all of them.
+# Formats that all versions of rviz show alike. Only since 2025 does rviz rotate the axes of glTF files, and Humble
+# reads them only in recent releases (ros2/rviz#1001, #1154, #1482), so these are sent as triangles.
 READ_BY_RVIZ = (".stl", ".obj", ".dae")
 
 
@@ -136,8 +136,8 @@ def uri(file: Path) -> str:
 class FilePart(NamedTuple):
     """A part of a GLB or glTF file.
 
-    vertices (V, 3) in file axes and units; faces (F, 3); colour (4,): the material's, for a texture its mean; uv (V, 2)
-    right and up in the image of Pillow, which is the texture; each None for none.
+    vertices (V, 3) in the file's axes and units; faces (F, 3); colour (4,): that of the material, or a texture's
+    mean; uv (V, 2): right and up in the texture, a Pillow image. Each is None if absent.
     """
 
     vertices: FloatArray
@@ -156,7 +156,7 @@ def parts_of(file: Path) -> Iterator[FilePart]:
             faces, uv = np.asarray(part.faces, dtype=np.int32), getattr(part.visual, "uv", None)
             uv = None if uv is None or len(uv) != len(part.vertices) else np.asarray(uv, dtype=np.float64)
             image = None if uv is None else _image(part.visual)
-            # trimesh has an image of one colour where a file has none.
+            # trimesh supplies a single-colour image if the file has none.
             if image is not None and all(low == high for low, high in image.convert("RGB").getextrema()):
                 image = None
             yield FilePart(np.asarray(part.vertices), faces, _colour(part.visual), uv, image)

@@ -35,7 +35,7 @@ from sim_node.world.shapes import Geometry
 
 
 def add_shown(spec: mujoco.MjSpec, world: World) -> None:
-    """Add visual-only geometry of bodies and models. A file that cannot be read causes a WorldWarning."""
+    """Add visual-only geometry of bodies and models. An unreadable file causes a WorldWarning."""
     for body in world.bodies:
         for geometry in body.shapes:
             _add(spec, body.name, geometry)
@@ -76,7 +76,7 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
 def compilable_parts(file: Path, scale: FloatArray) -> Iterator[FilePart]:
     """Yield the parts of a GLB or glTF file, scaled.
 
-    Raises ImportError without trimesh, nearly any error of it for damaged files, and MuJoCo's for parts without area.
+    Raises ImportError without trimesh, various trimesh errors for damaged files, and MuJoCo's for parts without area.
     """
     for part in parts_of(file):
         scaled = part._replace(vertices=part.vertices * scale)
@@ -89,9 +89,9 @@ def compilable_parts(file: Path, scale: FloatArray) -> Iterator[FilePart]:
 def add_drawn_mesh(
     spec: mujoco.MjSpec, name: str, vertices: FloatArray, faces: npt.NDArray[np.int32]
 ) -> mujoco.MjsMesh:
-    """Add a mesh that is only drawn, and thus need not be closed."""
+    """Add a mesh that is only drawn, and therefore need not be closed."""
     mesh = spec.add_mesh(name=name)
-    missing = max(0, 4 - len(vertices))  # MuJoCo needs four: of a single triangle, repeat one
+    missing = max(0, 4 - len(vertices))  # MuJoCo needs four vertices, so those of a single triangle are repeated
     mesh.uservert = np.concatenate([vertices, vertices[:1].repeat(missing, axis=0)]).ravel()
     mesh.userface = faces.ravel()
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
@@ -102,7 +102,7 @@ _GEOM = mujoco.mjtGeom
 
 
 def sheets_of(model: mujoco.MjModel) -> BoolArray:
-    """Return which geoms (G,) stand for a plane with an end, as those of SDF do."""
+    """Return which geoms (G,) represent a finite plane, such as those of SDF."""
     stands = model.body_weldid[model.geom_bodyid] == 0
     return np.asarray((model.geom_type == _GEOM.mjGEOM_BOX) & stands & are_sheets(2.0 * model.geom_size))
 
@@ -114,7 +114,7 @@ def geoms_of(world: World, layout: Layout) -> Iterator[DrawnShape]:
 
 
 def collision_geoms_of(world: World, layout: Layout) -> Iterator[DrawnShape]:
-    """Yield the geoms of a world's own bodies that make contact and are not drawn."""
+    """Yield the geoms of a world's own bodies that make contact but are not drawn."""
     only = {body.name for body in world.bodies if any(shape.only == "collision" for shape in body.geometry)}
     if only:
         compiled = compile_model(world, layout)
@@ -164,7 +164,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[DrawnShape]:
 
 
 def _visible(model: mujoco.MjModel) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Return which geoms (G,) are visible: not hidden groups, nor collision geoms of a body with visuals."""
+    """Return which geoms (G,) are visible: neither in hidden groups nor collision geoms of a body with visuals."""
     collides = (model.geom_contype | model.geom_conaffinity) != 0
     shown = model.geom_group < FIRST_HIDDEN_GROUP
     visual = shown & ~collides & (model.geom_group > 0)
@@ -174,7 +174,7 @@ def _visible(model: mujoco.MjModel) -> np.ndarray[tuple[int, ...], np.dtype[np.b
 
 
 def _colour(model: mujoco.MjModel, geom: int) -> FloatArray:
-    """Return its own colour or its material's, with the mean of a texture."""
+    """Return the geom's own colour or its material's, including the mean of a texture."""
     material = int(model.geom_matid[geom])
     if material < 0:
         return np.array(model.geom_rgba[geom], dtype=np.float64)
@@ -189,7 +189,7 @@ def _colour(model: mujoco.MjModel, geom: int) -> FloatArray:
 
 
 class Finishes:
-    """The finishes of a compiled model's geoms: materials with a texture, and those that are metallic or rough."""
+    """Finishes of a compiled model's geoms: materials with a texture, or that are metallic or rough."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
@@ -197,7 +197,7 @@ class Finishes:
         self._pixels: dict[int, npt.NDArray[np.uint8]] = {}
 
     def of(self, geom: int) -> Finish | None:
-        """Return the finish of a geom; None if it has a colour only, or a texture that does not fit its shape."""
+        """Return the finish of a geom; None if it only has a colour, or a texture that does not fit its shape."""
         model, material = self._model, int(self._model.geom_matid[geom])
         if material < 0:
             return None
@@ -206,7 +206,7 @@ class Finishes:
         finish = self._by_material[material]
         if finish is None or finish.texture is None or self._fits(geom, is_cube=finish.texture.is_cube):
             return finish
-        # As of its colour, which is that of the texture.
+        # Without the texture, the tint is the geom's colour, which includes the texture's mean.
         metallic, roughness = float(model.mat_metallic[material]), float(model.mat_roughness[material])
         if metallic < 0.0 and roughness < 0.0:
             return None
@@ -263,7 +263,7 @@ def _mesh(model: mujoco.MjModel, data: int) -> TriangleMesh:
 
 
 def _height_field(model: mujoco.MjModel, data: int, finish: Finish | None) -> TriangleMesh:
-    """Return its upper surface: rows along y, columns along x, heights above zero (MuJoCo, asset/hfield)."""
+    """Return the upper surface: rows along y, columns along x, heights above zero (MuJoCo, asset/hfield)."""
     rows, columns, start = int(model.hfield_nrow[data]), int(model.hfield_ncol[data]), int(model.hfield_adr[data])
     half_x, half_y, top = model.hfield_size[data][:3]
     x, y = np.meshgrid(np.linspace(-half_x, half_x, columns), np.linspace(-half_y, half_y, rows))

@@ -1,4 +1,4 @@
-"""Occupancy grids of worlds: what stands in a slice of height, as map_server and SLAM have it (REP 105)."""
+"""Occupancy grids of worlds: the objects within a height range, as for map_server and SLAM (REP 105)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sim_node.world.layout import lay_out
 from sim_node.world.mujoco_source import need_mujoco
 
 FREE, OCCUPIED, UNKNOWN = 0, 100, -1  # nav_msgs/OccupancyGrid
-# Around what is occupied, m.
+# Margin around occupied cells, m.
 MARGIN = 0.5
 MAX_CELLS = 50_000_000
-# Of cylinders and spheres.
+# Number of segments of cylinders and spheres.
 _SEGMENTS = 48
-# What touches a cell by less, in cells, does not occupy it. Surfaces are moved inwards by more, m, so that one that
-# stands between two cells belongs to that of its solid.
+# A surface that touches a cell by less than this, in cells, does not occupy it. Surfaces are moved inwards by slightly
+# more, m, so that one on the boundary of two cells belongs to the cell of its solid.
 _TOUCH, _INWARDS = 1e-7, 1e-6
 
 
 class GridFault(ValueError):
-    """A grid that cannot be made. The message says why."""
+    """A grid that cannot be created. The message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class OccupancyGrid:
-    """Cells of a map.
+    """An occupancy grid.
 
     Attributes:
         cells: (rows, columns), int8: FREE, OCCUPIED or UNKNOWN; rows along y, columns along x.
@@ -55,23 +55,23 @@ def occupancy_of(
 ) -> OccupancyGrid:
     """Return the map of an assembled world.
 
-    A cell is occupied if a surface that lidars see passes through it within the slice, and free if it can be reached
-    from a start without crossing an occupied one; all others, such as the inside of walls, are unknown. Bases and
-    vehicles are left out, and the ground.
+    A cell is occupied if a surface that lidars see passes through it within the height range, and free if it can be
+    reached from a start without crossing an occupied one. All others, such as the inside of walls, are unknown. Bases,
+    vehicles and the ground are left out.
 
     Args:
-        world: The world, as it is at its start.
+        world: The world, in its initial state.
         resolution: The edge of a cell, m.
-        heights: The slice: from and to, m above the origin of the fixed frame.
-        starts: Places (m) from which free cells are reached; by default those of the world's bases and vehicles, or
+        heights: Lower and upper height of the range, m above the origin of the fixed frame.
+        starts: Positions (m) from which free cells are reached; by default those of the world's bases and vehicles, or
             without any, the edge of the map.
-        moving: Whether what joints move is part of the map, too.
+        moving: Whether parts that are moved by joints are included.
 
     Returns:
         The map.
 
     Raises:
-        GridFault: Nothing is in the slice, a start is occupied or outside, or there would be too many cells.
+        GridFault: Nothing is in the height range, a start is occupied or outside, or there would be too many cells.
     """
     polygons = list(_polygons(_triangles(world, moving=moving), heights))
     if not polygons:
@@ -80,7 +80,7 @@ def occupancy_of(
     high = np.max([polygon.max(axis=0) for polygon in polygons], axis=0)
     places = np.array(starts if len(starts) else _starts(world)).reshape(-1, 2)
     if not len(starts):
-        # A robot outside needs a map as far as there, but none to the horizon.
+        # Extend the map to robots outside of it, but not to the horizon.
         low, high = np.min([low, *places], axis=0), np.max([high, *places], axis=0)
     first = np.floor((low - MARGIN) / resolution).astype(np.int64)
     columns, rows = (np.ceil((high + MARGIN) / resolution).astype(np.int64) - first).tolist()
@@ -102,7 +102,7 @@ def _robots(world: World, frames: FrameTable) -> list[int]:
 
 
 def _starts(world: World) -> list[FloatArray]:
-    """Return the places of bases and vehicles in the fixed frame."""
+    """Return the positions of bases and vehicles in the fixed frame."""
     layout = lay_out(world)
     rooted = layout.frames.in_root(layout.poses)
     return [rooted[row, :2] for row in _robots(world, layout.frames)]
@@ -129,7 +129,7 @@ def _triangles(world: World, *, moving: bool) -> Iterator[FloatArray]:
 
 
 def _mesh_of(shape: DrawnShape) -> TriangleMesh:
-    """Return the triangles of a shape before it is scaled."""
+    """Return the triangles of a shape before scaling."""
     if shape.mesh is not None:
         return shape.mesh
     if shape.kind == "box":
@@ -156,7 +156,7 @@ def _mesh_of(shape: DrawnShape) -> TriangleMesh:
 
 
 def _polygons(triangles: Iterable[FloatArray], heights: tuple[float, float]) -> Iterator[FloatArray]:
-    """Yield what is in a slice of height of each triangle: convex polygons (K, 2) seen from above, m."""
+    """Yield the part of each triangle within a height range: convex polygons (K, 2) seen from above, m."""
     low, high = heights
     for each in triangles:
         z = each[:, :, 2]
@@ -173,7 +173,7 @@ def _polygons(triangles: Iterable[FloatArray], heights: tuple[float, float]) -> 
 
 
 def _clipped(corners: FloatArray, height: float, sign: float) -> FloatArray:
-    """Return a polygon (K, 3) above a height, or below it for a negative sign (Sutherland and Hodgman, 1974)."""
+    """Clip a polygon (K, 3) to above a height, or to below it for a negative sign (Sutherland and Hodgman, 1974)."""
     above = sign * (corners[:, 2] - height)
     kept: list[FloatArray] = []
     for i, corner in enumerate(corners):
@@ -186,11 +186,11 @@ def _clipped(corners: FloatArray, height: float, sign: float) -> FloatArray:
 
 
 def _mark(occupied: BoolArray, polygon: FloatArray) -> None:
-    """Mark the cells that a convex polygon (K, 2) reaches into, in units of cells, by the separating axes of both."""
+    """Mark the cells that a convex polygon (K, 2), in units of cells, overlaps, by the separating axis theorem."""
     low = np.maximum(np.floor(polygon.min(axis=0) + _TOUCH).astype(int), 0)
     high = np.minimum(np.ceil(polygon.max(axis=0) - _TOUCH).astype(int), np.array(occupied.shape)[::-1])
     high = np.maximum(high, low + 1)
-    if (high - low == 1).all():  # most of a fine mesh
+    if (high - low == 1).all():  # the most common case for fine meshes
         occupied[low[1], low[0]] = True
         return
     x = np.arange(low[0], high[0]) + 0.5
@@ -207,7 +207,7 @@ def _mark(occupied: BoolArray, polygon: FloatArray) -> None:
 
 
 def _reached(occupied: BoolArray, starts: npt.NDArray[np.int64], *, checked: bool) -> BoolArray:
-    """Return the cells that can be reached from starts (N, 2), column and row; without any, from the edge."""
+    """Return the cells that can be reached from starts (N, 2), as column and row; without any, from the edge."""
     from scipy.ndimage import label
 
     found, _ = label(~occupied)
@@ -226,14 +226,14 @@ def _reached(occupied: BoolArray, starts: npt.NDArray[np.int64], *, checked: boo
 
 
 def pgm_of(grid: OccupancyGrid) -> bytes:
-    """Return the picture of a map for map_server, its first row at the largest y: 0 occupied, 254 free, 205 unknown."""
+    """Return a map as a PGM image for map_server, first row at the largest y: 0 occupied, 254 free, 205 unknown."""
     shades = np.select([grid.cells == OCCUPIED, grid.cells == FREE], [0, 254], 205).astype(np.uint8)
     rows, columns = shades.shape
     return b"P5\n%d %d\n255\n" % (columns, rows) + shades[::-1].tobytes()
 
 
 def yaml_of(grid: OccupancyGrid, image: str) -> str:
-    """Return the description of a map for map_server. Its free_thresh is below the shade of unknown cells."""
+    """Return the YAML file of a map for map_server. Its free_thresh is below the shade of unknown cells."""
     import json
 
     x, y = grid.origin

@@ -34,12 +34,12 @@ from sim_node.viewing.shown_signals import ShownSignals, TimedFields, scene_refe
 from sim_node.world import FrameTable, WorldError, WorldWarning
 from sim_node.world.layout import lay_out
 
-# Between panels, and the least side of a view, pixels.
+# Gap between panels, and the minimum side of a view, pixels.
 _GAP, _LEAST = 2, 16
 
 
 class Palette(NamedTuple):
-    """The colours of a theme, which are those of the page."""
+    """The colours of a theme, the same as on the page."""
 
     paper: str
     ink: str
@@ -53,7 +53,7 @@ _DARK = Palette("#1f2226", "#e6e8eb", "#a8adb4", "#34383f", LOOK.dark)
 
 
 class Box(NamedTuple):
-    """A part of the picture, pixels."""
+    """A rectangle in the picture, pixels."""
 
     left: float
     top: float
@@ -62,7 +62,7 @@ class Box(NamedTuple):
 
 
 def boxes(panels: Sequence[Panel], box: Box) -> Iterator[tuple[Panel, Box]]:
-    """Yield the panels that are seen, with their boxes: of tabs the one in front; those that float come last."""
+    """Yield the visible panels with their boxes: of tabs, the front one; floating panels last."""
     docked = [each for each in panels if not isinstance(each, Window)]
     if docked:
         yield from _within(_front(docked), box)
@@ -95,13 +95,13 @@ def _within(panel: Panel, box: Box) -> Iterator[tuple[Panel, Box]]:
 
 @dataclass(frozen=True)
 class Pen:
-    """What draws a panel, at twice its size: it is scaled down then.
+    """Draws a panel at twice its size, to be scaled down afterwards.
 
     Attributes:
-        draw: Pillow's pen.
-        width, height: Of the panel, pixels of it.
-        font: Of texts.
-        size: Of the font, pixels.
+        draw: Pillow's drawing object.
+        width, height: Size of the panel, in its own pixels.
+        font: Font of texts.
+        size: Size of the font, pixels.
         palette: The colours.
     """
 
@@ -113,11 +113,11 @@ class Pen:
     palette: Palette
 
     def text(self, at: tuple[float, float], text: str, colour: str, anchor: str = "lm") -> None:
-        """Write a text; anchor: of Pillow, such as lm for the middle of its left side."""
+        """Draw a text. anchor: as in Pillow, for example lm for the middle of the left side."""
         self.draw.text(at, text, colour, font=self.font, anchor=anchor)
 
 
-# Draws what a panel shows now; the time, s.
+# Draws the present content of a panel, given the time, s.
 Painter = Callable[[Pen, float], None]
 
 
@@ -126,10 +126,10 @@ def render_panels(
 ) -> Generator[Pixels, None, None]:
     """Yield pixels (height, width, 3) of the panels of a source's schematic at instants, in order.
 
-    Of the request, `size`, `has_time` and `sun_samples` count. Panels of cameras have what the camera sees at the
-    instant. Of a run, formulas name measurements, too, and the sensors that they name measure; of a bag, fields of its
-    topics. What a panel names that pictures do not know, such as topics of a run, and panels of lists, cause a
-    WorldWarning: their boxes stay empty.
+    Of the request, only `size`, `has_time` and `sun_samples` are used. Camera panels show the camera's view at the
+    instant. For a run, formulas may also refer to measurements, and those sensors are simulated; for a bag, to fields
+    of its topics. References that pictures cannot resolve, such as topics of a run, and list panels cause a
+    WorldWarning, and their boxes stay empty.
 
     Raises:
         RenderError: There are no panels, or the request is invalid.
@@ -210,7 +210,7 @@ def _signals_of(source: PoseSource, frames: FrameTable, fields: TimedFields | No
 def _followed(
     source: PoseSource, signals: ShownSignals, fields: TimedFields | None, instants: Sequence[int], watch: Watch
 ) -> Iterator[tuple[int, FloatArray, Mapping[str, Any]]]:
-    """Yield instants, with poses of frames and what else signals read. The sensors that they name measure."""
+    """Yield instants, with the poses of frames and the other data that signals read. Referenced sensors measure."""
     if signals.sensors:
         assert source.measuring is not None
         source = source.measuring(signals.sensors)
@@ -231,7 +231,7 @@ def _seen_by(
     palette: Palette,
     times_ns: Sequence[int],
 ) -> Iterator[Pixels] | None:
-    """Return what a viewport sees, or a camera, whose panel says `drone.cam` or `drone/cam`; None of other panels."""
+    """Return the view of a viewport or camera panel (`drone.cam` or `drone/cam`); None for other panels."""
     world, view = source.world, replace(request, has_time=False, frames=(), trails=())
     if isinstance(panel, Viewport):
         assert world.schematic is not None
@@ -266,7 +266,7 @@ def _titled(title: str, paint: Painter) -> Painter:
 
 
 def _graph(curves: Curves) -> Painter:
-    """Draw curves, with what they are where they end."""
+    """Draw curves, with their names at the ends."""
     unit, style = curves.unit, curves.graph.style
 
     def paint(pen: Pen, time_s: float) -> None:
@@ -344,7 +344,7 @@ def _horizon(pen: Pen, data: Mapping[str, float | None]) -> None:
     if roll is None or pitch is None or heading is None:
         pen.text((middle[0], middle[1]), "no attitude", pen.palette.dim, "mm")
         return
-    # In the picture, y down: the sky turns against the roll, and sinks as the nose comes up.
+    # In picture coordinates, with y down, the sky rotates against the roll and sinks as the nose rises.
     turn = np.radians(-roll)
     across, down = np.array([np.cos(turn), np.sin(turn)]), np.array([-np.sin(turn), np.cos(turn)])
     circle = (*(middle - radius), *(middle + radius))
@@ -366,7 +366,7 @@ def _horizon(pen: Pen, data: Mapping[str, float | None]) -> None:
 
 
 def _orientation(pen: Pen, data: Mapping[str, Any]) -> None:
-    """Draw the axes of a body, solid, in those of the world, thin: seen from the south-west, above."""
+    """Draw the axes of a body, solid, within those of the world, thin, seen from the south-west and above."""
     middle, radius = np.array([0.5 * pen.width, 0.5 * pen.height]), 0.38 * min(pen.width, pen.height)
     c, s = np.cos(0.6), np.sin(0.6)
     onto = radius * np.array([[c, -s, 0.0], [-0.45 * s, -0.45 * c, -0.89]])
@@ -383,7 +383,7 @@ def _orientation(pen: Pen, data: Mapping[str, Any]) -> None:
         line([None if part is None else 0.85 * part for part in axis], colour, 8, name)
 
 
-# By the kind of panel: draws what its feed says.
+# By panel kind: a function that draws the data of its feed.
 _PAINTERS: dict[str, Callable[[Pen, Any], None]] = {
     "component_monitor": _numbers,
     "geo_position_gauge": _numbers,

@@ -18,7 +18,7 @@ from sim_node.viewing.framebuffer import Pixels
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; it is renamed to `path` at the end, or deleted after an error."""
+    """Yield a temporary path beside `path`. It is renamed to `path` at the end, or deleted after an error."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part
@@ -32,7 +32,7 @@ PictureWriter = Callable[[Pixels, Path], None]
 PICTURES: Registry[str, PictureWriter] = Registry(
     "format of pictures", shipped=("sim_node.viewing.pictures",), group="sim_node.pictures"
 )
-# Registers what writes files of a suffix.
+# Registers a writer of picture files with a suffix.
 picture = PICTURES.add
 
 
@@ -68,21 +68,21 @@ def write_webp(pixels: Pixels, path: Path) -> None:
     Image.fromarray(pixels).save(path, "WEBP", quality=90, method=6)
 
 
-# Writes a number of pictures (height, width, 3) at a rate per second to a path with any suffix.
+# Writes a number of pictures (height, width, 3) at a frame rate to a path with any suffix.
 FilmWriter = Callable[[Iterable[Pixels], int, Fraction, Path], None]
 FILMS: Registry[str, FilmWriter] = Registry(
     "format of films", shipped=("sim_node.viewing.pictures",), group="sim_node.films"
 )
-# Registers what writes files of a suffix.
+# Registers a writer of film files with a suffix.
 film = FILMS.add
-# ITU-T H.273: primaries, transfer and matrix of BT.709; the range that television uses.
+# ITU-T H.273: primaries, transfer function and matrix of BT.709; limited range, as in television.
 _BT709, _LIMITED = 1, 1
-# Browsers slow down faster animations.
+# Browsers slow down faster animations
 _MAX_GIF_RATE = 50
 
 
 class FilmError(Exception):
-    """The format cannot hold the film; the message says what is allowed."""
+    """The format cannot hold the film. The message gives the allowed range."""
 
 
 def write_film(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
@@ -91,9 +91,9 @@ def write_film(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path
     Errors of the pictures' iterator are raised.
 
     Args:
-        pictures: Each (height, width, 3), uint8; read one by one.
+        pictures: Pixels (height, width, 3), uint8; read one by one.
         count: Number of pictures.
-        fps: Pictures per second.
+        fps: Frames per second.
         path: The file.
 
     Raises:
@@ -115,7 +115,7 @@ def write_mp4(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path)
     if height % 2 or width % 2:
         raise FilmError(f"an .mp4 needs an even width and height, found {width}x{height}")
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"}) as container:
-        # mbtree makes x264's output irreproducible.
+        # x264's mbtree makes the output irreproducible.
         options = {"crf": "20", "preset": "medium", "x264-params": "mbtree=0"}
         stream = container.add_stream("libx264", rate=fps, options=options)
         _encode(chain([first], pictures), container, stream, (width, height))
@@ -123,7 +123,7 @@ def write_mp4(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path)
 
 @film(".webp")
 def write_animated_webp(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
-    """Write an endless animation, for pages that play no films."""
+    """Write an endless animation, for pages that cannot play films."""
     import av
 
     pictures = iter(pictures)
@@ -136,7 +136,7 @@ def write_animated_webp(pictures: Iterable[Pixels], count: int, fps: Fraction, p
 
 @film(".gif")
 def write_gif(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
-    """Write an endless animation in the 256 colours of the first picture; times are multiples of 10 ms."""
+    """Write an endless animation with the first picture's 256 colours. Times are multiples of 10 ms."""
     ends = [round(100 * (index + 1) / fps) for index in range(count)]
     if fps > _MAX_GIF_RATE:
         raise FilmError(f"a .gif can have up to {_MAX_GIF_RATE} pictures per second, found {float(fps):g}")

@@ -1,4 +1,4 @@
-"""Plans: where the frames of a world will go by its keyframes and waypoints."""
+"""Plans: the future paths of frames, from keyframes and waypoints."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from sim_node.world import World
 from sim_node.world.layout import Layout
 from sim_node.world.vehicles import Multirotor
 
-# Instants at which motions are sampled. A frame that moves less than this share of what is below it only turns.
+# Number of instants at which motions are sampled. A frame that moves less than this fraction of its descendants is
+# considered to rotate only.
 _INSTANTS = 240
 _TURNS_ONLY = 0.05
 
 
 def plans_of(world: World, layout: Layout) -> tuple[FloatArray, ...]:
-    """Return the ways (K, 3) of what moves by itself in the fixed frame, m: of frames on keyframes, and of missions.
+    """Return the planned paths (K, 3) in the fixed frame, m, of keyframed frames and of missions.
 
-    Where a frame on keyframes only turns, the way is that of the frame below it that goes farthest.
+    If a keyframed frame only rotates, the path is that of its descendant that moves farthest.
     """
     return (*_by_keyframes(layout), *(way for vehicle in world.vehicles for way in _mission(vehicle, layout)))
 
 
 def sampled(layout: Layout) -> FloatArray:
-    """Return the poses (T, N, 7) of all frames in the fixed frame at instants of the motions, m.
+    """Return the poses (T, N, 7) of all frames in the fixed frame at sampled instants of the motions, m.
 
-    What does not follow keyframes stays as it is at first in its parent.
+    Frames without keyframes keep their initial pose in their parent.
     """
     motions = [motion for _, motion in layout.moving]
     if not motions:
@@ -58,7 +59,7 @@ def _by_keyframes(layout: Layout) -> Iterator[FloatArray]:
 
 
 def _mission(vehicle: Multirotor, layout: Layout) -> Iterator[FloatArray]:
-    """Yield the way of a vehicle: up, and from waypoint to waypoint."""
+    """Yield the path of a vehicle: up, and from waypoint to waypoint."""
     pilot = vehicle.pilot
     if pilot is None or not pilot.waypoints:
         return

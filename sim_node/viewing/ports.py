@@ -1,4 +1,4 @@
-"""Ports of this machine for pages: find a free one, or report why the requested one is not."""
+"""Ports for pages on localhost: find a free one, or report why the requested one cannot be used."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import socket
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
-# How many ports from the default one on are tried.
+# Number of ports to try, starting at the default.
 TRIES = 100
 
 
 class PagePortInUse(Exception):
-    """A port cannot be opened; the message names the port and the reason."""
+    """A port cannot be opened. The message gives the port and the reason."""
 
 
 def free_port(port: int | None, default: int = DEFAULT_PORT) -> int:
-    """Return a free port: the requested one or, for None, the default one or the next that is free.
+    """Return a free port: the requested one, or for None the default one or the next free one.
 
     0 means any free port. Raises PagePortInUse.
     """
     for candidate in [port] if port is not None else range(default, default + TRIES):
         with socket.socket() as probe:
-            # As asyncio's servers do: closed connections do not hold a port.
+            # Like asyncio's servers, so that closed connections do not block a port
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((HOST, candidate))

@@ -1,4 +1,4 @@
-"""What to render: a world, its poses at instants, the camera and the annotations."""
+"""Render requests: a world, its poses at instants, the camera and the annotations."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
 _INK, _PAPER = (28, 32, 36), (255, 255, 255)
-# Text size, as a fraction of the picture's height.
+# Text size, as a fraction of the picture's height
 _TEXT_SIZE = 1 / 46
 _MIN_TEXT_SIZE = 11.0
 
 
 def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: FloatArray) -> Pixels:
-    """Write names beside pixels (F, 2) [column, row], nearest first; overlapping ones are left out.
+    """Write names beside pixels (F, 2) [column, row], nearest first. Names that would overlap others are left out.
 
-    Frames behind the camera (depths (F,) not above zero) have none.
+    Frames behind the camera, with depths (F,) not above zero, get no name.
     """
     picture = Image.fromarray(pixels)
     draw = ImageDraw.Draw(picture)
@@ -71,9 +71,9 @@ def write_time(pixels: Pixels, time_s: float) -> Pixels:
 
 
 def font_for(picture: Image.Image, scale: float = 1.0) -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, float]:
-    """Return the font of plots, the same on every machine, and its size, pixels, for a picture that is scaled."""
+    """Return the font of plots, the same on every machine, and its size, pixels, for a scaled picture."""
     size = scale * max(_MIN_TEXT_SIZE, picture.height * _TEXT_SIZE)
-    # Pillow's own has neither the letters of units, such as m/s², nor those of names in most languages.
+    # Pillow's own font lacks the characters of units such as m/s², and of names in most languages.
     path = _font_path()
     return ImageFont.truetype(path, size) if path.is_file() else ImageFont.load_default(size), size
 
@@ -96,7 +96,7 @@ def _apart(a: tuple[float, float, float, float], b: tuple[float, float, float, f
 # x red, y green, z blue, as in rviz.
 AXES = ((0.90, 0.24, 0.26), (0.16, 0.62, 0.38), (0.22, 0.45, 0.95))
 TRAILS = ((0.96, 0.60, 0.10), (0.55, 0.30, 0.85), (0.05, 0.62, 0.70), (0.85, 0.25, 0.55))
-# Marks are emissive, so that their colours can be distinguished in shadows.
+# Marks are emissive, so that their colours remain distinguishable in shadows.
 _EMISSION = 0.35
 # Fractions of an axis' length, and of a view's distance.
 _AXIS_RADIUS, _TRAIL_RADIUS = 0.045, 0.0016
@@ -111,7 +111,7 @@ def draw_axes(renderer: Renderer, rooted: FloatArray, lengths: FloatArray) -> No
 
 
 def draw_trail(renderer: Renderer, points: FloatArray, distance: float, index: int) -> None:
-    """Draw a line through points (P, 3), with a width for viewing from that distance; index: number of the trail."""
+    """Draw a line through points (P, 3), with a width for viewing from a distance. index: number of the trail."""
     colour = TRAILS[index % len(TRAILS)]
     for begin, end in pairwise(points):
         if not np.array_equal(begin, end):
@@ -119,7 +119,7 @@ def draw_trail(renderer: Renderer, points: FloatArray, distance: float, index: i
 
 
 def axis_lengths(rooted: FloatArray, span: float) -> FloatArray:
-    """Return axis lengths (F,) for frames at poses (F, 7): shorter if others are near. span: of the picture, m."""
+    """Return axis lengths (F,) for frames at poses (F, 7), shorter if others are near. span: width of the view, m."""
     apart = np.linalg.norm(rooted[:, None, :3] - rooted[None, :, :3], axis=2)
     apart[apart < 1e-3 * span] = np.inf
     nearest = apart.min(axis=1, initial=np.inf)
@@ -146,15 +146,15 @@ class PoseSource:
     """An assembled world in a time range, and the poses of its frames in it.
 
     Attributes:
-        name: What it is, for messages.
+        name: Its name, for messages.
         world: The assembled world.
         start_ns, end_ns: The time range.
         poses: For ascending instants, yields the poses (N, 7) of all frames of `lay_out(world)`, each in its parent.
         zero_ns: Origin of times given by users.
-        columns: Returns columns by name, and by SENSOR and name the newest measurements of the sensors that measure, at
-            the instant whose poses were yielded last; None for what is no run.
-        measuring: Returns the same run with these sensors measuring; None for what is no run.
-        fields: Returns the fields of these topics; None for what has no recorded topics.
+        columns: Returns columns by name, and the newest measurements by SENSOR and name, at the instant whose poses
+            were yielded last; None if it is not a run.
+        measuring: Returns the same run with the given sensors measuring; None if it is not a run.
+        fields: Returns the fields of the given topics; None without recorded topics.
     """
 
     world: World
@@ -179,7 +179,7 @@ def source_of_run(
     Args:
         world: The world.
         seed: Seed of all random numbers.
-        seek: How the run gets to an instant.
+        seek: Advances the run to an instant.
         sensors: The sensors that measure.
 
     Raises:
@@ -201,10 +201,10 @@ def source_of_run(
     return PoseSource(simulation.world, poses, simulation.world.time.start_ns, columns=columns, measuring=measuring)
 
 
-# Iterates over instants and shows progress; the word says what is being done.
+# Iterates over instants and shows progress; the text says what is being done.
 Watch = Callable[[Sequence[int], str], Iterable[int]]
 EVERY_FRAME = "all"
-# Instants before the first picture, for trails.
+# Maximum number of instants before the first picture, for trails.
 _EARLIER = 600
 # Fractions of the view's distance: minimum step of a trail, and span for axis lengths.
 _TRAIL_STEP, _SPAN = 0.004, 0.5
@@ -218,12 +218,12 @@ class RenderRequest:
         camera: Name of a sensor or frame, or a viewpoint as `framing` parses it; empty for a view of everything.
         follow: Frame that a viewpoint moves with, or empty.
         size: Width and height in pixels; None for the camera's own, or 1280 x 720.
-        frames: Frames whose axes and names are shown; ("all",) for all, None for all of a world without shapes.
+        frames: Frames whose axes and names are shown; ("all",) for all; None for all if the world has no shapes.
         trails: Frames that leave a trail.
         viewport: Name of a viewport of the world's schematic, instead of `camera`; or empty.
-        has_time: Whether the time is written on the picture.
-        panels: Whether the panels of the world's schematic are shown, laid out as on the page, instead of one view.
-        sun_samples: Points of the sun that shine: more give softer shadows and take proportionally longer.
+        has_time: Whether to write the time on the picture.
+        panels: Whether to show the panels of the world's schematic, laid out as on the page, instead of a single view.
+        sun_samples: Number of sample points of the sun. More give softer shadows and take proportionally longer.
     """
 
     camera: str = ""
@@ -297,7 +297,7 @@ def _lit(renderer: Renderer, framebuffer: Framebuffer, sun_samples: int) -> Pixe
 
 
 class _Path:
-    """The path (T, 3) of a frame, thinned to points at least `step` m apart; points once kept stay."""
+    """The path (T, 3) of a frame, thinned to points at least `step` m apart. Points that were kept stay."""
 
     def __init__(self, path: FloatArray, step: float) -> None:
         kept = [0]
@@ -307,12 +307,12 @@ class _Path:
         self._path, self._kept = path, np.array(kept)
 
     def until(self, index: int) -> FloatArray:
-        """Return points (P, 3) up to an instant, including its own."""
+        """Return points (P, 3) up to and including an instant."""
         return self._path[[*self._kept[: np.searchsorted(self._kept, index)], index]]
 
 
 def check_times(times_ns: Sequence[int], source: PoseSource) -> None:
-    """Raise RenderError if instants are not in the time of a source."""
+    """Raise RenderError if an instant is outside the time range of a source."""
     for time_ns in (times_ns[0], times_ns[-1]):
         requested, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
         if time_ns < source.start_ns:

@@ -1,4 +1,4 @@
-"""Renders a world's shapes at the poses of its frames with MuJoCo: with ground, sky, sun and shadows."""
+"""Renders a world's shapes at given frame poses with MuJoCo, including ground, sky, sun and shadows."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.vehicles import Multirotor
 
-# Maximum number of shapes and marks of a picture.
+# Maximum number of shapes and marks in a picture.
 MAX_SHAPES = 20_000
 _SAMPLES = 8
 _SHADOW_PIXELS = 4096
-# Tolerance for shapes that lie on the ground, m, for rounding and contacts.
+# Tolerance for shapes that lie on the ground, for rounding and contacts, m.
 _SUNK = 0.02
-# Distance from which OpenGL's floats lose millimetres, m.
+# Distance beyond which OpenGL's single-precision coordinates lose millimetres, m.
 _FAR_OUT = 1e3
-# In view distances: radius of shadows around the centre, and range of the haze.
+# Radius of shadows around the centre, in view distances.
 _SHADOWS = 1.5
 _HAZE = 4.0, 20.0
-# Direction of the sun, and its radius in rad: three times the real one.
+# Direction of the sun, and its angular radius, rad: three times the real one.
 _SUN = np.array([0.42, 0.38, -0.82]) / np.linalg.norm([0.42, 0.38, -0.82])
 _SUN_RADIUS = 0.014
 _AMBIENT, _HEADLIGHT, _SUNLIGHT = [0.38] * 3, [0.22] * 3, [0.62, 0.60, 0.56]
 _CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 _GROUND = [0.77, 0.79, 0.80], [0.69, 0.71, 0.73]
-# Shapes that are ground.
+# Shape types that are ground.
 _GROUNDS = (int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD))
 
 
 class Renderer:
-    """The shapes of a laid-out world, rendered by poses alone: those of a run or of a bag.
+    """The shapes of a world, rendered from frame poses alone, whether of a run or of a bag.
 
-    Scene coordinates are relative to `origin` (3,): far from a world's origin, OpenGL's floats would be too coarse.
-    Raises ValueError if MuJoCo refuses a shape.
+    Scene coordinates are relative to `origin` (3,), because OpenGL's floats are too coarse far from a world's origin.
+    Raises ValueError if MuJoCo rejects a shape.
 
     Args:
         world: The world.
         layout: Its frames.
         size: Width and height, pixels.
-        add: Adds to the specification what is drawn besides the world.
+        add: Adds further objects to the MuJoCo specification.
 
     Attributes:
-        scene: MuJoCo's scene, of up to MAX_SHAPES.
-        is_bare: Whether the world has no shapes, or a ground only.
+        scene: MuJoCo's scene, with up to MAX_SHAPES geoms.
+        is_bare: Whether the world has no shapes, or only a ground.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class Renderer:
         self.origin = np.zeros(3)
         self.scene = mujoco.MjvScene(self.model, MAX_SHAPES)
         self._data = mujoco.MjData(self.model)
-        # Lights stay where they are at the start.
+        # Lights keep their initial poses.
         mujoco.mj_kinematics(self.model, self._data)
         mujoco.mj_comPos(self.model, self._data)
         mujoco.mj_camlight(self.model, self._data)
         self._options = mujoco.MjvOption()
         self._visibility = None if world.sky is None else world.sky.visibility
-        # Haze would cover the sky of the world.
+        # Haze would hide the world's sky.
         self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = world.sky is None or self._visibility is not None
-        # Sites and tendons are MuJoCo's own marks, which poses of frames do not place.
+        # Sites and tendons are MuJoCo's own marks, which do not follow frame poses.
         self._options.sitegroup[:] = 0
         self._options.flags[mujoco.mjtVisFlag.mjVIS_TENDON] = 0
         self._eye = mujoco.MjvCamera()
@@ -101,16 +101,16 @@ class Renderer:
         self._shape_rows = self._rows[bodies]
         self._shape_offsets = poses.compose(offsets[bodies], local)
         drawn = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < FIRST_HIDDEN_GROUP)
-        # Ground with an end is looked at only if there is nothing else.
+        # A finite ground is used for framing only if there is nothing else.
         apart = drawn & (self.model.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD) & ~sheets_of(self.model)
         self._solid = apart if apart.any() else drawn
         self.is_bare = not self._solid.any()
         self._added_ground = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, "sim_node/ground")
 
     def corners(self, rooted: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-        """Return the corners (T, S, 8, 3) of boxes around all shapes except the ground, and the row (S,) of each frame.
+        """Return the corners (T, S, 8, 3) of boxes around all shapes except the ground, and the frame row (S,) of each.
 
-        rooted (T, N, 7): the poses of all frames in the fixed frame.
+        rooted (T, N, 7): poses of all frames in the fixed frame.
         """
         boxes = self.model.geom_aabb[self._solid].astype(np.float64)
         offsets = boxes[:, None, :3] + _CORNERS * boxes[:, None, 3:]
@@ -119,7 +119,7 @@ class Renderer:
     def prepare(self, view: View) -> mujoco.MjModel:
         """Return the model that a framebuffer needs to render views like this one."""
         model = self.model
-        # The units of MuJoCo's ground, shadows and haze.
+        # Units of MuJoCo's ground, shadows and haze
         model.stat.extent, model.vis.map.zfar = view.distance, view.lens.far / view.distance
         model.vis.map.shadowclip = _SHADOWS
         model.vis.map.fogstart, model.vis.map.fogend = _HAZE
@@ -128,11 +128,11 @@ class Renderer:
         return model
 
     def lay_ground(self, rooted: FloatArray) -> None:
-        """Place a ground if the world has none: at z = 0, or below everything at poses (T, N, 7)."""
+        """Place a ground if the world has none: at z = 0, or below everything at the poses (T, N, 7)."""
         if self._added_ground < 0:
             return
         corners, _ = self.corners(rooted)
-        # A sphere's box rotates with it, with corners outside of the sphere.
+        # The box of a sphere rotates with it, so that its corners are outside of the sphere.
         balls = self._solids(rooted)[..., 2] - self.model.geom_rbound[self._solid]
         lows = np.maximum(corners[..., 2].min(axis=-1), balls)
         lowest = min(float(lows.min(initial=0.0)), float(rooted[..., 2].min()))
@@ -142,7 +142,7 @@ class Renderer:
         """Place all shapes at the poses (N, 7) of the frames, and the camera."""
         model, data = self.model, self._data
         about = poses.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
-        # Whole metres keep the ground's pattern in place.
+        # Rounded, to keep the pattern of the ground in place
         self.origin = origin = np.round(about / 2.0) * 2.0 if np.abs(about).max() > _FAR_OUT else np.zeros(3)
         shapes = poses.compose(rooted[self._shape_rows], self._shape_offsets)
         data.geom_xpos[:] = shapes[:, :3] - origin
@@ -156,14 +156,14 @@ class Renderer:
         every = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(model, data, self._options, None, self._eye, every, self.scene)
         for geom in self.scene.geoms[: self.scene.ngeom]:
-            # Decoration casts no shadow: the ground's own would be noise.
+            # Decoration casts no shadow, and a shadow of the ground itself would be noise.
             if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
                 geom.category = mujoco.mjtCatBit.mjCAT_DECOR
 
     def shine(self, part: int, parts: int) -> None:
-        """Light the scene with one of `parts` points of each sun's disc: the mean of the pictures has soft shadows.
+        """Light the scene from one of `parts` points on each sun's disc. The mean of the pictures has soft shadows.
 
-        The points are on a sunflower spiral. Vogel, A better way to construct the sunflower head, 1979.
+        The points lie on a sunflower spiral: Vogel, A better way to construct the sunflower head, 1979.
         """
         angle, radius = part * np.pi * (3.0 - np.sqrt(5.0)), _SUN_RADIUS * np.sqrt(part / parts)
         lights = [light for light in self.scene.lights[: self.scene.nlight] if not light.headlight]
@@ -195,7 +195,7 @@ class Renderer:
 
 
 def _lit(spec: mujoco.MjSpec, horizon: list[float]) -> mujoco.MjSpec:
-    """Replace a model's lights by those of the world or, without any, by one sun with shadows.
+    """Replace a model's lights by the world's lights or, if there are none, by a single sun with shadows.
 
     horizon: red, green and blue of the haze.
     """
@@ -219,7 +219,7 @@ def _lit(spec: mujoco.MjSpec, horizon: list[float]) -> mujoco.MjSpec:
 
 
 def _add_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
-    """Add the discs that propellers sweep to a vehicle's body, visual only."""
+    """Add the propeller discs to a vehicle's body, as visual geometry only."""
     for disc in discs_of(vehicle):
         spec.body(vehicle.body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_CYLINDER,
@@ -234,7 +234,7 @@ def _add_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
 
 
 def _rows_of_bodies(model: mujoco.MjModel, layout: Layout) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Return the frame of each MuJoCo body, by its name or that of the nearest ancestor, and its pose in that."""
+    """Return the frame row of each MuJoCo body, or of its nearest ancestor with a frame, and its pose in that frame."""
     names = {name: row for row, name in enumerate(layout.frames.names)}
     rows, offsets = np.zeros(model.nbody, dtype=np.int64), np.tile(poses.IDENTITY, (model.nbody, 1))
     for body in range(1, model.nbody):

@@ -46,9 +46,9 @@ def render_sources(
     times_ns: Sequence[int],
     watch: Watch = lambda times_ns, what: times_ns,
 ) -> Generator[Pixels, None, None]:
-    """Yield pixels (height, width, 3) at instants, in order, of a world that changes: each source holds until the next.
+    """Yield pixels (height, width, 3) at instants, in order. The world may change: each source lasts until the next.
 
-    A view of everything is of everything in one world: it may jump at a change. Trails and graphs begin anew.
+    An overview shows everything in one world and may therefore jump at a change. Trails and graphs restart.
     """
     render = render_panels if request.panels else render_source
     starts = [source.start_ns for source in sources[1:]]

@@ -22,7 +22,7 @@ class Robot:
         model: The attached model of its root.
         frame_prefix: Prefix of all frames on the graph.
         tf_prefix: Prefix of its frames on the graph, without the slash: the frame of a link is TF_PREFIX/LINK, as in
-            rviz and robot_state_publisher; empty for none.
+            rviz and robot_state_publisher; empty for no prefix.
     """
 
     name: str
@@ -32,13 +32,13 @@ class Robot:
     model: Model | None = None
 
     def link(self, frame: str) -> str:
-        """Return the description's name of a frame of the world."""
+        """Return the name of a world frame in the description."""
         published = self.frame_prefix + frame
         return published[len(self.tf_prefix) + 1 :] if self.tf_prefix else published
 
     @property
     def urdf(self) -> str:
-        """Return the text of its URDF model, if that has the same link names; otherwise an empty string."""
+        """Return the text of its URDF model if the link names are the same; otherwise an empty string."""
         if self.model is None or not self.model.urdf or len(self.rows) != len(self.model.links):
             return ""
         same = all(self.link(self.model.full_name(link.name)) == link.name for link in self.model.links)
@@ -46,11 +46,12 @@ class Robot:
 
 
 def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot, ...]:
-    """Return the robots of an assembled world, in the order of their frames. prefix: of all frame names on the graph.
+    """Return the robots of an assembled world, in frame order. prefix: prefix of all frame names on the graph.
 
-    A robot starts at the frame to which its first joint is fixed; if it floats or hangs on the fixed frame, which has
-    no prefix, at the moving frame. Fixed links of its model above that belong to it. For a URDF model, the robot is the
-    links of the model and nothing mounted on them. A single floating body is not a robot, unless it is a vehicle.
+    A robot starts at the frame to which its first joint is fixed. If that is the fixed frame, which has no prefix, or
+    if the robot floats, it starts at the moving frame. Fixed links of its model above that frame belong to it. A robot
+    from a URDF model consists of the model's links, without anything mounted on them. A single floating body is a robot
+    only if it is a vehicle.
     """
     layout = lay_out(world)
     kinds = {row: body.joint for row, body in layout.bodies if body.type.parts}
@@ -88,7 +89,7 @@ def _roots(kinds: Mapping[int, str], layout: Layout, frames: FrameTable) -> list
 
 
 def _holding(row: int, layout: Layout, parents: list[int]) -> int:
-    """Return the body or frame a joint is attached to, beyond the joint's own frame; else the frame it moves."""
+    """Return the body or frame that a joint is attached to, or else the frame that the joint moves."""
     body = next((body for at, body in layout.bodies if at == row), None)
     holder = parents[row]
     if body is not None and body.joint_frame != body.parent and parents[holder] > 0:
@@ -103,7 +104,7 @@ def _subtree(root: int, parents: list[int]) -> tuple[int, ...]:
 
 
 def _name(root: str, model: Model | None) -> str:
-    """Return the model's name if the robot starts where a model does; otherwise its root's."""
+    """Return the model's name if the robot starts where a model does; otherwise its root's name."""
     if model is not None and root == model.full_name(model.links[0].name):
         return model.prefix.strip("/") or model.name
     return root.removesuffix(_JOINT)

@@ -1,4 +1,4 @@
-"""rviz2 configuration of a world: its frames, its topics with their QoS, and views, also those of a schematic."""
+"""rviz2 configuration of a world: its frames, its topics with their QoS, and views, including those of a schematic."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from sim_node.viewing.shown_signals import WORLD_POS, ShownSignals, scene_refere
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import Layout, lay_out
 
-# Vertical field of view of rviz' cameras (Ogre::Frustum), and their pitch.
+# Vertical field of view of rviz cameras (Ogre::Frustum), and their pitch.
 FIELD_OF_VIEW = math.pi / 4.0
 PITCH, YAW = 0.5, 0.8
-# Above this number of frames, names hide the scene.
+# Number of frames above which names would obscure the scene.
 MAX_NAMES = 60
 FIXED_FRAME = "<Fixed Frame>"
 
 
 def configuration(fixed_frame: str, displays: Sequence[Properties], extent: Extent, views: Sequence[Properties]) -> str:
-    """Return the YAML text, with the whole extent in view; views: further views to choose."""
+    """Return the YAML text, with the whole extent in view. views: additional views to select."""
     config = {
         "Panels": [
             {"Class": "rviz_common/Displays", "Name": "Displays"},
@@ -57,7 +57,7 @@ def configuration(fixed_frame: str, displays: Sequence[Properties], extent: Exte
 
 
 def grid(extent: Extent) -> Properties:
-    """Return a grid with cells of 1, 10 or 100 m, slightly above a ground at height zero."""
+    """Return a grid with cells of 1, 10 or 100 m, slightly above ground at height zero."""
     radius = extent.radius
     cell = 10.0 ** max(0, math.ceil(math.log10(radius / 40.0)))
     return {
@@ -73,7 +73,7 @@ def grid(extent: Extent) -> Properties:
 
 
 def tf(frames: FrameTable, poses: FloatArray) -> Properties:
-    """Return the TF display, with axes about as long as fixed frames are apart."""
+    """Return the TF display, with axis lengths that correspond to the distances between static frames."""
     apart = np.linalg.norm(poses[frames.static & (frames.parents > 0), :3], axis=1)
     apart = apart[apart > 1e-3]
     scale = float(np.clip(2.0 * np.median(apart), 0.15, 2.0)) if len(apart) else 1.0
@@ -102,12 +102,12 @@ def from_above(extent: Extent) -> Properties:
 
 
 def point(position: FloatArray) -> Properties:
-    """Return a position in rviz' form."""
+    """Return a position in rviz's format."""
     return {axis: round(float(value), 3) + 0.0 for axis, value in zip("XYZ", position, strict=True)}
 
 
 def _orbit(extent: Extent) -> Properties:
-    radius = extent.radius + 0.001  # the numbers of the file are rounded
+    radius = extent.radius + 0.001  # numbers in the file are rounded
     return {
         "Class": f"{PLUGINS}/Orbit",
         "Name": "Whole world",
@@ -120,15 +120,16 @@ def _orbit(extent: Extent) -> Properties:
     }
 
 
-# For the direction of a camera without look_at, m.
+# Distance of the focal point of a camera without look_at, m.
 _AHEAD = 5.0
 
 
 def viewport_views(world: World, layout: Layout, prefix: str) -> Iterator[Properties]:
-    """Yield a view for each viewport that has a name and a `pos`, as it is at the start.
+    """Yield a view for each viewport that has a name and a `pos`, at its initial pose.
 
-    A camera that moves with a frame is an Orbit around it; one that also turns with it a ThirdPersonFollower, which
-    follows its heading. rviz' cameras have one field of view, and are upright. Raises WorldError for an unknown name.
+    A camera that moves with a frame becomes an Orbit view around it; one that also turns with it becomes a
+    ThirdPersonFollower, which follows its heading. rviz cameras are upright and share one field of view. Raises
+    WorldError for an unknown name.
     """
     if world.schematic is None:
         return
@@ -188,7 +189,7 @@ def _followed(viewport: Viewport) -> str:
     return next((name.removesuffix(suffix) for name in names if name.endswith(suffix)), "")
 
 
-# Images have panels of their own; further ones are disabled.
+# Maximum number of enabled image displays, since each has a panel; further ones are disabled.
 MAX_PICTURES = 2
 NO_TELEMETRY: Mapping[str, Sequence[Topic]] = {}
 
@@ -211,7 +212,7 @@ def rviz_config(
         WorldError: The world is invalid.
     """
     layout = lay_out(world)
-    # rviz draws the axes of frames without shapes, too.
+    # rviz also draws the axes of frames without shapes.
     extent = around(np.concatenate([places_of(world, layout), layout.frames.in_root(layout.poses)[:, :3]]))
     robots = robots_of(world, layout.frames, prefix)
     displays = [
@@ -232,7 +233,7 @@ def rviz_config(
 
 
 def marker_groups(*, described: bool) -> Properties:
-    """Return which markers are enabled: with robot descriptions, not those that show the same."""
+    """Return which marker groups are enabled. With robot descriptions, groups that show the same are disabled."""
     hidden = {NAMES, *([ROBOTS] if described else [])}
     return {group: group not in hidden for group in MARKER_GROUPS}
 
@@ -272,7 +273,7 @@ def without_display(world: World, *, prefix: str = "") -> dict[str, list[str]]:
 
 
 def _telemetry(vehicle: str, topics: Sequence[Topic]) -> Iterator[Properties]:
-    """Yield displays for the telemetry of a vehicle, as far as rviz has them."""
+    """Yield displays for the telemetry of a vehicle, for the types that rviz supports."""
     for topic in topics:
         display = shown(topic.name.removeprefix(f"/{vehicle}/"), topic)
         if display is not None:

@@ -1,4 +1,4 @@
-"""rviz displays by message type. Names of displays and properties are rviz2's own."""
+"""rviz displays by message type. Names of displays and properties are those of rviz2."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from sim_node.registry import Registry
 
 Properties = dict[str, Any]
 
-# The class of a display, and its properties that differ from rviz' defaults. Classes of rviz_default_plugins are
+# The class of a display, and its properties that differ from rviz's defaults. Classes of rviz_default_plugins are
 # given by name alone, others as package/Class.
 Display = tuple[str, Properties]
-# By message type, package/msg/Name.
+# By message type, package/msg/Name
 DISPLAYS: Registry[str, Display] = Registry(
     "display", shipped=("sim_node.viewing.rviz_displays",), group="sim_node.displays"
 )
 PLUGINS = "rviz_default_plugins"
-# Messages that wait for their transform: rviz' default of 10 is too few for sensors faster than /tf ("queue is full").
+# Queue size for messages waiting for their transform: rviz's default of 10 is too small for sensors faster than /tf
+# ("queue is full").
 FILTER_SIZE = 100
-# Depth of subscriptions that are not latched: more than a sensor publishes between two frames of rviz.
+# Depth of subscriptions that are not latched: more than a sensor publishes between two rviz frames.
 DEPTH = 20
 
 
 def shown(name: str, topic: Topic, *, enabled: bool = True) -> Properties | None:
-    """Return the display of a topic with an absolute name; None if rviz has none, as for an Imu."""
+    """Return the display of a topic with an absolute name; None if rviz has no display for it, such as for an Imu."""
     if topic.type not in DISPLAYS:
         return None
     plugin, properties = DISPLAYS[topic.type]
@@ -42,7 +43,7 @@ def head(plugin: str, name: str, *, enabled: bool = True) -> Properties:
 
 
 def subscription(topic: Topic) -> Properties:
-    """Return a subscription that matches the QoS that the topic offers."""
+    """Return a subscription that matches the QoS of the topic."""
     qos = topic.qos
     return {
         "Value": topic.name,
@@ -55,7 +56,7 @@ def subscription(topic: Topic) -> Properties:
 
 
 def robot_model(name: str, description: Topic, tf_prefix: str) -> Properties:
-    """Return the display of a robot by its description topic (absolute); tf_prefix: of its frames."""
+    """Return the display of a robot, given its description topic (absolute name). tf_prefix: prefix of its frames."""
     return {
         **head("RobotModel", name),
         "Description Source": "Topic",
@@ -77,7 +78,7 @@ _POINTS: Properties = {
     "Use Fixed Frame": True,
     "Selectable": True,
 }
-# The latest pose as an arrow; its covariance is disabled.
+# The latest pose as an arrow; the covariance is disabled.
 _ODOMETRY: Properties = {
     "Keep": 1,
     "Position Tolerance": 0,
@@ -110,16 +111,16 @@ _SHIPPED: dict[str, Display] = {
     ),
     "sensor_msgs/msg/Range": ("Range", {"Color": "255; 255; 255", "Alpha": 0.4, "Buffer Length": 1}),
     "geometry_msgs/msg/PoseStamped": ("Pose", {"Shape": "Axes", "Axes Length": 0.5, "Axes Radius": 0.02}),
-    # 1 N is shown as 1 cm, 1 N m as 10 cm.
+    # Scales: 1 N is shown as 1 cm, 1 N m as 10 cm.
     "geometry_msgs/msg/WrenchStamped": (
         "Wrench",
         {"Force Arrow Scale": 0.01, "Torque Arrow Scale": 0.1, "Arrow Width": 0.1, "History Length": 1},
     ),
-    # A dot coloured by the number, between rviz' minimum and maximum.
+    # A dot coloured by the value, between rviz's minimum and maximum.
     "sensor_msgs/msg/Temperature": ("Temperature", {"Style": "Spheres", "Size (m)": 0.1}),
     "sensor_msgs/msg/RelativeHumidity": ("RelativeHumidity", {"Style": "Spheres", "Size (m)": 0.1}),
     "sensor_msgs/msg/Illuminance": ("Illuminance", {"Style": "Spheres", "Size (m)": 0.1}),
-    # Disabled: most vehicles have a barometer, and its colour hardly changes.
+    # Disabled, because most vehicles have a barometer whose colour hardly changes.
     "sensor_msgs/msg/FluidPressure": (
         "FluidPressure",
         {"Enabled": False, "Value": False, "Style": "Spheres", "Size (m)": 0.1},

@@ -23,7 +23,7 @@ _FRUSTUM, _ARROW, _LETTER = 0.5, 0.12, 0.06
 # Vertices of an arc.
 _ARC = 48
 
-# Returns pairs of points (2 K, 3) in a sensor's frame: the ends of lines that show its field of view.
+# Returns pairs of points (2 K, 3) in a sensor's frame, the ends of lines that show its field of view.
 Outline = Callable[[Any], FloatArray]
 OUTLINES: Registry[str, Outline] = Registry(
     "outline of a sensor", shipped=("sim_node.viewing.sensor_marks",), group="sim_node.sensor_outlines"
@@ -50,7 +50,7 @@ def sensor_marks(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
 @outline("camera")
 @outline("depth_camera")
 def frustum(camera: Any) -> FloatArray:
-    """Return the four edges of the field of view up to half a metre, and the image there."""
+    """Return the four edges of the field of view up to half a metre, and the image plane there."""
     lens = camera.lens()
     depth = min(_FRUSTUM, lens.far)
     across = depth * np.tan(0.5 * lens.horizontal_fov)
@@ -94,5 +94,5 @@ def _sector(first: float, last: float, elevation: float, reach: float) -> FloatA
 
 
 def _pairs(points: FloatArray) -> FloatArray:
-    """Return a line through points (K, 3) as the ends (2 K - 2, 3) of its segments."""
+    """Convert a line through points (K, 3) to the ends (2 K - 2, 3) of its segments."""
     return np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3)

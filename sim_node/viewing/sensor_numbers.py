@@ -1,16 +1,16 @@
-"""The numbers of a world's sensors: what they are called, and their units."""
+"""Labels and units of the numbers that a world's sensors measure."""
 
 from __future__ import annotations
 
 from sim_node.simulation.sensors import SensorType, groups_of
 from sim_node.world import World
 
-# Maximum number of values of a shown measurement.
+# Maximum number of values in a displayed measurement.
 MAX_NUMBERS = 60
 
 
 def labels_of(world: World) -> dict[str, tuple[str, ...]]:
-    """Return the labels of the numbers of all sensors whose measurements are a short row of numbers."""
+    """Return the labels of the numbers of all sensors with short measurements."""
     return {
         name: _labels(sensor)
         for group in groups_of(world)
@@ -20,7 +20,7 @@ def labels_of(world: World) -> dict[str, tuple[str, ...]]:
 
 
 def units_of(world: World) -> dict[str, dict[str, str]]:
-    """Return the units of the numbers of sensors by their labels, by the names of sensors whose labels are channels."""
+    """Return the units of sensors' numbers, by sensor and label, for sensors whose labels are channels."""
     return {
         name: dict(zip(sensor.channels, sensor.channel_units(), strict=True))
         for group in groups_of(world)
@@ -30,7 +30,7 @@ def units_of(world: World) -> dict[str, dict[str, str]]:
 
 
 def _labels(sensor: SensorType) -> tuple[str, ...]:
-    """Return the names of the channels, numbered if each has several values."""
+    """Return the names of the channels, numbered if a channel has several values."""
     (count,), names = sensor.shape(), sensor.channels
     if count == len(names):
         return names

@@ -20,7 +20,8 @@ from sim_node.world.vehicles import Multirotor
 
 DISC = (0.4, 0.44, 0.52, 0.5)
 THICKNESS = 0.008
-# Radius as a fraction of the distance to the nearest other rotor: vehicles do not define their propellers' length.
+# Disc radius as a fraction of the distance to the nearest other rotor, because vehicles do not define the length of
+# their propellers.
 _PART, _ALONE = 0.46, 0.15
 # Rotors closer than this across their axis are coaxial, m.
 _COAXIAL = 1e-3
@@ -35,7 +36,7 @@ class Disc(NamedTuple):
 
 
 def discs_of(vehicle: Multirotor) -> Iterator[Disc]:
-    """Yield one disc per rotor, as large as its neighbours allow."""
+    """Yield one disc per rotor, as large as the neighbouring rotors allow."""
     places = np.array([rotor.position for rotor in vehicle.rotors]).reshape(-1, 3)
     for rotor in vehicle.rotors:
         apart = np.linalg.norm(np.cross(places - rotor.position, rotor.axis), axis=1)
@@ -43,11 +44,11 @@ def discs_of(vehicle: Multirotor) -> Iterator[Disc]:
         yield Disc(rotor.position, rotor.axis, _PART * nearest if np.isfinite(nearest) else _ALONE)
 
 
-# The arrows of a shape "xyz".
+# Colours of the arrows of an "xyz" shape
 ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 
 
-# What was made last of an assembled world: markers, descriptions and pages of one world need the same.
+# Cache of the latest assembled world's shapes, which markers, descriptions and pages all need.
 _last_shapes: tuple[World, tuple[str, ...], tuple[DrawnShape, ...]] | None = None
 
 

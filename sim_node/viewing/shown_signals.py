@@ -1,4 +1,4 @@
-"""What formulas can name where a world is shown: poses of frames, components, and measurements of sensors."""
+"""Signals for formulas wherever a world is shown: poses of frames, components, and sensor measurements."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from sim_node.world.problems import Problem
 
 WORLD_POS, WORLD_VEL = "world_pos", "world_vel"
 VELOCITY_LABELS = ("ωx", "ωy", "ωz", "x", "y", "z")
-# Units of the angular and the linear part of what formulas name.
+# Units of the angular and the linear part of components.
 _UNITS = {WORLD_POS: ("", "m"), WORLD_VEL: ("rad/s", "m/s"), "world_accel": ("rad/s²", "m/s²")}
-# An instant so long after the last one does not say how fast things were, s.
+# Maximum time between instants from which velocities are computed, s.
 _MAX_APART_S = 1.0
-# Before the names of sensors in measurements that are whole: those for views are only what is drawn.
+# Prefix of sensors whose measurements are complete; those for views contain only what is drawn.
 SENSOR = "sensor/"
-# Poses [x y z qx qy qz qw] in the order of formulas.
+# Indices that convert poses [x y z qx qy qz qw] to the order of formulas.
 _AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
 
 
 class SceneReference(NamedTuple):
-    """What poses in formulas are relative to.
+    """The reference of poses in formulas.
 
     Attributes:
-        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
-        base: The frame that poses of frames are given in; empty for the fixed frame.
+        origin: Position of the fixed frame on Earth (degrees, degrees, m above the ellipsoid), or None.
+        base: The frame that poses of frames are relative to; empty for the fixed frame.
     """
 
     origin: Origin | None = None
@@ -48,7 +48,7 @@ class SceneReference(NamedTuple):
 
 
 def scene_reference(schematic: Schematic | None, world: World | None) -> SceneReference:
-    """Return what poses in the formulas of a schematic are relative to, in a world or in what has none."""
+    """Return the reference of poses in a schematic's formulas, with or without a world."""
     origin = None if schematic is None else schematic.origin
     if world is not None and world.origin is not None:
         at = world.origin
@@ -57,7 +57,7 @@ def scene_reference(schematic: Schematic | None, world: World | None) -> SceneRe
 
 
 def unknown_names(world: World, frames: FrameTable) -> Iterator[Problem]:
-    """Yield what the schematic of a world names that it lacks at its start. Of topics, only a run knows the fields."""
+    """Yield the unknown names in a world's schematic, at its start. Fields of topics are known only during a run."""
     scope = ShownSignals(frames, labels_of(world), world, reference=scene_reference(world.schematic, world))
     for formula in _formulas(world.schematic):
         if not any(str(name).startswith("/") for name in formula.names()):
@@ -68,7 +68,7 @@ def unknown_names(world: World, frames: FrameTable) -> Iterator[Problem]:
 
 
 def _formulas(of: Any) -> Iterator[Formula]:
-    """Yield the formulas of a schematic or a part of one, in the order of their fields."""
+    """Yield the formulas of a schematic or a part of it, in the order of their fields."""
     if isinstance(of, Formula):
         yield of
     elif is_dataclass(of) or isinstance(of, tuple):
@@ -77,10 +77,10 @@ def _formulas(of: Any) -> Iterator[Formula]:
 
 
 class ShownFields(Protocol):
-    """Fields of topics, by `TOPIC.FIELD`. Their numbers come as measurements of that name."""
+    """Fields of topics, by `TOPIC.FIELD`. Their numbers arrive as measurements with that name."""
 
     def types(self) -> Mapping[str, str]:
-        """Return the types of the topics that formulas name and that are known, by name."""
+        """Return the types of the known topics that formulas refer to, by name."""
 
     def labels(self, name: str) -> tuple[str, ...]:
         """Return the labels of a field's numbers.
@@ -90,34 +90,34 @@ class ShownFields(Protocol):
         """
 
     def taken(self) -> Mapping[str, FloatArray]:
-        """Return the newest numbers of each field that have not been taken yet."""
+        """Return the newest numbers of each field that have not been returned yet."""
 
 
 class TimedFields(ShownFields, Protocol):
-    """Fields of topics that were recorded."""
+    """Fields of recorded topics."""
 
     def reach(self, time_ns: int) -> None:
-        """Read the messages up to an instant, which must not be before the last one."""
+        """Read the messages up to an instant. Instants must not decrease."""
 
 
 class ShownSignals:
-    """Signals of what is shown: `FRAME.world_pos` and `.world_vel`, `ENTITY.COMPONENT`, `/TOPIC.FIELD`, and sensors.
+    """The signals of a scene: `FRAME.world_pos` and `.world_vel`, `ENTITY.COMPONENT`, `/TOPIC.FIELD`, and sensors.
 
-    A velocity [ωx ωy ωz x y z], rad/s and m/s along the axes of poses, is the mean since the last instant.
+    A velocity [ωx ωy ωz x y z], rad/s and m/s along the axes of poses, is the mean since the previous instant.
 
     Args:
         frames: The frames.
-        labels: Labels of the numbers of sensors, by name.
-        world: The world, for what its kinds of parts name, and for units.
-        lenient: Whether frames may come later: until then their poses are unknown.
-        fields: Fields of topics; None where there are no topics.
-        reference: What poses are relative to; None for that of the world.
+        labels: Labels of the sensors' numbers, by name.
+        world: The world, for components of its parts and for units.
+        lenient: Whether frames may appear later; until then, their poses are unknown.
+        fields: Fields of topics; None if there are no topics.
+        reference: The reference of poses; None for that of the world.
 
     Attributes:
-        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
-        columns: The columns that signals read, of those in a Snapshot.
+        origin: Position of the fixed frame on Earth (degrees, degrees, m above the ellipsoid), or None.
+        columns: The Snapshot columns that signals read.
         sensors: The sensors that signals read.
-        units: Of the numbers of sensors, by name and label.
+        units: Units of the sensors' numbers, by name and label.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class ShownSignals:
         self.units: Units = {} if world is None else units_of(world)
 
     def find(self, name: str) -> FormulaSignal | None:
-        """Return the signal of a name, or None."""
+        """Return the signal with a name, or None."""
         owner, _, component = name.rpartition(".")
         known = self._named.get(name)
         if known is not None:
@@ -174,19 +174,19 @@ class ShownSignals:
         return None
 
     def names(self) -> Iterable[str]:
-        """Return the names, for messages."""
+        """Return the known names, for messages."""
         of_frames = [f"{name}.{kind}" for kind in (WORLD_POS, WORLD_VEL) for name in self._rows]
         return dict.fromkeys([*self._named, *of_frames, *self._labels])
 
     def update(
         self, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]], time_s: float = np.nan
     ) -> None:
-        """Take in an instant.
+        """Process an instant.
 
         Args:
-            in_root: (N, 7) poses of the frames in the fixed frame, m.
+            in_root: Poses (N, 7) of the frames in the fixed frame, m.
             measurements: Values by SENSOR and name, column or field, and the poses at that time.
-            time_s: When it was, s; needed for velocities alone.
+            time_s: The time, s; only needed for velocities.
         """
         if time_s != self._time_s:
             self._in_root, self._before = self._before, self._in_root
@@ -224,7 +224,7 @@ class ShownSignals:
 
 
 def velocity(before: FloatArray, after: FloatArray, seconds: float) -> FloatArray:
-    """Return the mean velocity (6,) [ωx ωy ωz x y z] between two poses (7,), along the axes that they are in."""
+    """Return the mean velocity (6,) [ωx ωy ωz x y z] between two poses (7,), along the axes of the poses."""
     turned = quaternions.multiply(after[3:], quaternions.conjugate(before[3:]))
     return np.concatenate([quaternions.log(turned), after[:3] - before[:3]]) / seconds
 
@@ -233,15 +233,15 @@ Units = Mapping[str, Mapping[str, str]]
 
 
 def common_unit(units: Iterable[str]) -> str:
-    """Return the unit that all have; empty if they have none, or several."""
+    """Return the common unit; empty if there is none or units differ."""
     found = set(units)
     return found.pop() if len(found) == 1 else ""
 
 
 def unit_of(tree: Tree, sensors: Units = MappingProxyType({})) -> str:
-    """Return the unit of a formula of poses, velocities and measurements, their sums and norms; empty for none or many.
+    """Return the unit of a formula of poses, velocities, measurements, sums or norms; empty for none or several.
 
-    sensors: Units of the numbers of sensors, by name and label, in the order of the labels.
+    sensors: units of the sensors' numbers, by name and label, in the order of the labels.
     """
     if isinstance(tree, Sum):
         left = unit_of(tree.left, sensors) if tree.operator in "+-" else ""
@@ -266,7 +266,7 @@ def unit_of(tree: Tree, sensors: Units = MappingProxyType({})) -> str:
 
 
 def _component(tree: Tree) -> str:
-    """Return the component that a formula names, as it is or moved; empty if it computes something else."""
+    """Return the component that a formula refers to, unchanged or translated; empty if it computes something else."""
     if isinstance(tree, Sum):
         return _component(tree.left) if tree.operator in "+-" else ""
     if isinstance(tree, CallNode):

@@ -1,4 +1,4 @@
-"""URDF of a robot of a world, or of the whole world."""
+"""Write URDF of a robot of a world, or of the whole world."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_node.world.shapes import Geometry
 
 
 def in_urdf(shape: DrawnShape) -> bool:
-    """Return whether URDF supports a shape: not planes, ellipsoids, triangles without a file and model-only files."""
+    """Return whether URDF supports a shape: no planes, ellipsoids, meshes without a file, or model-only files."""
     if shape.kind == "sphere":
         return bool(shape.scale.max() == shape.scale.min())
     if shape.kind == "cylinder":
@@ -30,7 +30,7 @@ def in_urdf(shape: DrawnShape) -> bool:
 
 
 def urdf_geometry(shape: DrawnShape) -> tuple[str, dict[str, str]]:
-    """Return the element of a shape that `in_urdf` accepts: its name and attributes."""
+    """Return the name and the attributes of the element for a shape that `in_urdf` accepts."""
     x, y, z = (f"{size:.17g}" for size in shape.scale)
     if shape.kind == "sphere":
         return "sphere", {"radius": x}
@@ -40,26 +40,26 @@ def urdf_geometry(shape: DrawnShape) -> tuple[str, dict[str, str]]:
 
 
 def urdf_mesh(part: Geometry) -> tuple[str, dict[str, str]]:
-    """Return the element of a body's mesh file."""
+    """Return the element for a body's mesh file."""
     assert part.file is not None
     return "mesh", {"filename": uri(part.file), "scale": numbers(part.size)}
 
 
 def numbers(values: FloatArray) -> str:
-    """Return numbers with full precision, without negative zeros."""
+    """Format numbers with full precision, without negative zeros."""
     return " ".join(f"{value + 0.0:.17g}" for value in values)
 
 
-# URDF requires limits of every slide. These mean none: m, N, m/s.
+# URDF requires limits for slides. These mean no limit: m, N, m/s.
 _FAR, _STRONG, _FAST = 1e4, 1e9, 1e4
-# Groups that are visual only.
+# Visual-only groups.
 _DECORATION = (DISC, *ARROWS)
 
 _Attributes = dict[str, str]
-# Geometry of a link: an element's name, attributes, pose and colour, and the elements that contain it.
+# Geometry of a link: element name, attributes, pose, colour, and the enclosing elements.
 _Part = tuple[str, _Attributes, FloatArray, tuple[float, ...], tuple[str, ...]]
 _USES = {"": ("visual", "collision"), "visual": ("visual",), "collision": ("collision",)}
-# Type, name, pose of the child at zero, and further elements.
+# Type, name, pose of the child at position zero, and additional elements.
 _Joint = tuple[str, str, FloatArray, list[str]]
 # Mass (kg), centre of mass (3,) and inertia about it (3, 3), in the link's axes.
 _Inertial = tuple[float, FloatArray, FloatArray]
@@ -71,7 +71,7 @@ class UrdfWriter:
     Args:
         world: The world.
         frames: Its frames.
-        numbers: Numbers of frames, by which materials are named; by default their rows.
+        numbers: Numbers of frames, used in the names of materials; by default their rows.
     """
 
     def __init__(self, world: World, frames: FrameTable, numbers: Mapping[str, int] | None = None) -> None:
@@ -85,11 +85,11 @@ class UrdfWriter:
             self._parts.setdefault(row, []).append(part)
 
     def robot(self, robot: Robot) -> str:
-        """Return the description of a robot; for an attached URDF model the text of its file, with meshes resolved."""
+        """Return the description of a robot; for an attached URDF model, its file's text with meshes resolved."""
         return robot.urdf or self._text(robot.name, robot.rows, robot.link)
 
     def whole(self) -> str:
-        """Return the whole world, with the fixed frame as root link; links are named like frames."""
+        """Return the whole world, with the fixed frame as the root link. Links are named like frames."""
         return self._text(self._world.name, range(len(self._frames)), lambda frame: frame)
 
     def _text(self, name: str, rows: Iterable[int], link: Callable[[str], str]) -> str:
@@ -130,10 +130,10 @@ class UrdfWriter:
 
 
 def described_rows(world: World, frames: FrameTable) -> frozenset[int]:
-    """Return the rows whose transforms robot_state_publisher publishes, given the robots' descriptions.
+    """Return the rows whose transforms robot_state_publisher publishes from the robots' descriptions.
 
-    These are the links below each robot's root that hang on a fixed joint, a hinge or a slide; it publishes no floating
-    joints.
+    These are the links below each robot's root that are attached by a fixed joint, a hinge or a slide. It does not
+    publish floating joints.
 
     Args:
         world: The assembled world.
@@ -148,12 +148,12 @@ def described_rows(world: World, frames: FrameTable) -> frozenset[int]:
 
 
 def _scalar_joint(link: Body | ModelLink) -> _Joint | None:
-    """Return the hinge or slide of a link, through the link's origin; None if URDF has no such joint."""
+    """Return the hinge or slide of a link at the link's origin; None if URDF has no such joint."""
     if len(link.joints) != 1 or not link.joints[0].is_scalar:
         return None
     joint = link.joints[0]
     name = link.name if isinstance(link, Body) else joint.name
-    # The pose at q = 0, which in MuJoCo may differ from the drawn one.
+    # The pose at q = 0, which may differ from the drawn one in MuJoCo
     pose = poses.IDENTITY if isinstance(link, Body) else link.link.at({link.link.joints[0].name: np.zeros(1)})
     if joint.kind == "slide":
         return "prismatic", name, pose, [_axis(joint.axis), _limit(*(joint.limits or (-_FAR, _FAR)))]
@@ -220,7 +220,7 @@ def _inertial(inertial: _Inertial | None) -> Iterator[str]:
 
 
 def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
-    """Return for each row that is a body its inertia, from shapes and world file, as compiled by MuJoCo."""
+    """Return the inertia of each row that is a body, as compiled by MuJoCo from shapes and world file."""
     if not world.bodies and not world.models:
         return {}
     need_mujoco(world.source)

@@ -10,29 +10,29 @@ from sim_node.simulation.sensors.context import Lens
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
-# Default field of view: about that of a 28 mm lens on 35 mm film.
+# Default field of view, about that of a 28 mm lens on 35 mm film.
 DEFAULT_FOV = np.radians(60.0)
 # Default viewing direction: from east of south, well above the ground.
 _AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(26.0)
 FORWARD = -np.array([np.cos(_AZIMUTH) * np.cos(_ELEVATION), np.sin(_AZIMUTH) * np.cos(_ELEVATION), np.sin(_ELEVATION)])
 # Margin on each side, as a fraction of the picture.
 _MARGIN = 0.06
-# Radius for a view of one point, m.
+# Radius of a view of a single point, m.
 _CLOSEST = 0.1
-# Fractions of the distance to the subject.
+# Clipping distances, as fractions of the distance to the subject.
 _NEAR, _FAR = 0.01, 40.0
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A camera: its pose (7,) in the fixed frame, FLU axes, and its lens. distance: to its subject, m."""
+    """A camera: its pose (7,) in the fixed frame, FLU axes, and its lens. distance: distance to its subject, m."""
 
     pose: FloatArray
     lens: Lens
     distance: float
 
     def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return pixels (P, 2) [column, row], centres at whole numbers, and depths (P,) along the axis, m.
+        """Return pixels (P, 2) [column, row], with pixel centres at integers, and depths (P,) along the axis, m.
 
         Points (P, 3) behind the camera have a negative depth. Hartley and Zisserman, Multiple View Geometry, 6.1.
         """
@@ -49,9 +49,9 @@ class View:
 
 
 def looking(eye: FloatArray, at: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV) -> View:
-    """Return a view from one point to another with a level horizon; looking straight down or up, north is up.
+    """Return a view from one point to another with a level horizon. Looking straight down or up, north is up.
 
-    fov: horizontal, rad. Raises ValueError if the points are equal.
+    fov: horizontal field of view, rad. Raises ValueError if the points are equal.
     """
     ahead = np.asarray(at, dtype=float) - eye
     distance = float(np.linalg.norm(ahead))
@@ -70,10 +70,10 @@ def looking(eye: FloatArray, at: FloatArray, size: tuple[int, int], fov: float =
 def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV, covered: float = 0.0) -> View:
     """Return the nearest view from the default direction that contains all points (P, 3).
 
-    Each point is inside the four planes of the frustum; the tightest ones of each opposite pair give the camera's
-    position across and its minimum distance.
+    Each point is inside the four planes of the frustum. The tightest planes of each opposite pair determine the
+    camera's lateral position and its minimum distance.
 
-    covered: the part of the picture's width on the right that something covers; the points are on its left.
+    covered: fraction of the picture's width that is covered on the right; the points are to the left of that.
     """
     forward = FORWARD
     right = np.array([-np.sin(_AZIMUTH), np.cos(_AZIMUTH), 0.0])
@@ -83,7 +83,7 @@ def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV, 
     tangent, within = np.tan(0.5 * fov), 1.0 - 2.0 * _MARGIN
     level, upright = within * tangent, within * tangent * size[1] / size[0]
     ahead = offsets @ forward
-    # Of each axis: the slopes of the planes at its end and at its beginning, and how far the points are beyond them.
+    # For each axis: the slopes of the planes on both sides, and how far the points extend beyond them.
     pairs = [
         (axis, slope, opposite, (offsets @ axis - slope * ahead).max(), (-offsets @ axis - opposite * ahead).max())
         for axis, slope, opposite in ((right, level - 2.0 * covered * tangent, level), (up, upright, upright))

@@ -1,4 +1,4 @@
-"""Vehicles of a bridge under ArduPilot's DDS names, too: topics, and the services of modes, arming and parameters."""
+"""Bridge vehicles under ArduPilot's DDS names: topics, and services for modes, arming and parameters."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from sim_node.ros.dialect_vehicles import DialectVehicles, ServedVehicle
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
-# COPTER_MODE_GUIDED, and that of rovers and planes: modes in which setpoints are followed.
+# GUIDED of copters, and of rovers and planes: the modes that follow setpoints.
 _GUIDED = (4, 15)
 _FRD = (1.0, 0.0, 0.0, 0.0)
 
 
 class ApServices(ServedVehicle[ApNames]):
-    """Subscriptions and services of a vehicle under ArduPilot's DDS names. Belongs to the executor's thread."""
+    """Subscriptions and services of a vehicle under ArduPilot's DDS names. Use it in the executor's thread only."""
 
     def offer(self) -> None:
         """Subscribe to the topics, offer the services, and pull the parameters."""
@@ -57,7 +57,7 @@ class ApServices(ServedVehicle[ApNames]):
     async def _mode(self, request: Any, response: Any) -> None:
         make = partial(set_mode_number, request.mode, self.vehicle.telemetry)
         response.status = (await self.commands.begin(make, engages=request.mode in _GUIDED)).ok
-        # The heartbeat that reports it comes later.
+        # The heartbeat that reports it arrives later.
         response.curr_mode = request.mode if response.status else mode_number(self._beat)
 
     async def _check(self, request: Any, response: Any) -> None:
@@ -88,8 +88,8 @@ class ApVehicles(DialectVehicles):
     """Publishes and serves vehicles under ArduPilot's DDS names.
 
     Args:
-        node: Whose topics they are.
-        bridge: Its bridge.
+        node: The node that publishes and serves.
+        bridge: The node's bridge.
         naming: The namespaces and frames.
 
     Raises:
@@ -105,7 +105,7 @@ class ApVehicles(DialectVehicles):
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> ApNames:
-        """Return what publishes a vehicle's messages, and fix their frames to that of our names."""
+        """Return the publisher of a vehicle's messages, and publish how its frame is fixed to ours."""
         frames = self.frames_of(vehicle, tf, now_ns)
         tf.publish_fixed(frames.named("base_link_ned"), _FRD, now_ns())
         return ApNames(vehicle.telemetry, frames, publishers.send, readers())

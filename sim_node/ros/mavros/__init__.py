@@ -1,1 +1,1 @@
-"""MAVROS' names on the graph: services, subscriptions and publishers of a vehicle, from the tables of the bridge."""
+"""MAVROS naming scheme on the graph: a vehicle's services, subscriptions and publishers, from the bridge's tables."""

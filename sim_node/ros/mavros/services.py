@@ -1,4 +1,4 @@
-"""MAVROS' services of a vehicle: commands, modes and streams, missions, parameters."""
+"""MAVROS services of a vehicle: commands, modes and streams, missions, parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve_commands(serving: MavrosServices) -> None:
         response.success = True
 
     async def mode(request: Any, response: Any) -> None:
-        """As in MAVROS, the answer is that the mode exists and is sent; `state` shows whether it is accepted."""
+        """Reply, as MAVROS does, whether the mode exists and was sent. `state` shows whether it is accepted."""
         name = request.custom_mode.upper()
         if not name:
             serving.send([("SET_MODE", {"base_mode": request.base_mode})])
@@ -93,7 +93,7 @@ def serve_commands(serving: MavrosServices) -> None:
     serving.serve(Trigger, "home_position/req_update", request_home)
 
 
-# The modes in which setpoints are followed.
+# Modes that follow setpoints.
 _GUIDED = ("OFFBOARD", "GUIDED")
 
 
@@ -107,7 +107,7 @@ def _command(serving: MavrosServices, row: CommandRow) -> Any:
             return
         result = await serving.commands.begin(lambda: command_of(row, request), engages=row.engages)
         response.success = result.ok
-        # Without an answer, MAVROS leaves the result as it is; a failure is no lie.
+        # Without an acknowledgement, MAVROS leaves the result unset; reporting a failure is accurate.
         response.result = FAILED if result.value is None else result.value
 
     return answer
@@ -139,7 +139,7 @@ def serve_missions(serving: MavrosServices) -> None:
         if start + len(new) > len(known) and start:
             serving.refuse("mission/push", f"waypoints {start} to {start + len(new) - 1} of {len(known)}")
             return
-        # The rest of a mission of which a part is replaced is sent again: not all autopilots take parts.
+        # If part of a mission is replaced, all of it is sent, because not all autopilots accept partial uploads.
         points = [*known[:start], *new, *known[start + len(new) :]] if start else new
         result = await commands.begin(lambda: upload_of(points), engages=True)
         response.success = result.ok

@@ -1,4 +1,4 @@
-"""Vehicles of a bridge under MAVROS' names, too: what they publish, and what they subscribe to."""
+"""Bridge vehicles under MAVROS' names: their publishers and subscriptions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 
 class MavrosTopics:
-    """Subscriptions of a vehicle under MAVROS' names. Belongs to the executor's thread.
+    """Subscriptions of a vehicle under MAVROS' names. Use it in the executor's thread only.
 
-    As MAVROS does, each setpoint is forwarded once. Unlike MAVROS, numbers that are not finite and those beyond the
-    limits of setpoints are refused and logged.
+    As in MAVROS, each setpoint is forwarded once. Unlike in MAVROS, non-finite values and values beyond the setpoint
+    limits are rejected and logged.
 
     Args:
         services: The vehicle's services.
@@ -70,7 +70,7 @@ class MavrosTopics:
         try:
             (row, message), thrust, _ = self._pair.complete(time.monotonic_ns())
         except ValueError:
-            return  # as in MAVROS, which waits for both
+            return  # like MAVROS, which waits for both
         self._put(row, message, thrust=thrust)
 
 
@@ -78,8 +78,8 @@ class MavrosVehicles(DialectVehicles):
     """Publishes and serves vehicles under MAVROS' names.
 
     Args:
-        node: Whose topics they are.
-        bridge: Its bridge.
+        node: The node that publishes and serves.
+        bridge: The node's bridge.
         naming: The namespaces and frames.
 
     Raises:
@@ -95,7 +95,7 @@ class MavrosVehicles(DialectVehicles):
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> MavrosVehicle:
-        """Return what publishes a vehicle's messages, and fix its frame to that of our names."""
+        """Return the publisher of a vehicle's messages, and publish how its frame is fixed to ours."""
         frames = self.frames_of(vehicle, tf, now_ns)
         return MavrosVehicle(vehicle.telemetry, frames, publishers.send)
 

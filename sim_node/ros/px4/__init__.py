@@ -1,1 +1,1 @@
-"""PX4's names on the graph: publishers, subscriptions and the service of a vehicle, from the tables of the bridge."""
+"""PX4 naming scheme on the graph: a vehicle's publishers, subscriptions and service, from the bridge's tables."""

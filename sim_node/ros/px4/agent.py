@@ -1,4 +1,4 @@
-"""fmu:NAMESPACE, a PX4 whose messages an agent has on the graph, as a link of a bridge."""
+"""The link fmu:NAMESPACE: a PX4 that publishes on the graph through an agent, as a link of a bridge."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from sim_node.packages import missing_message
 from sim_node.ros.publishers import message_class, profile
 
 SCHEME = "fmu"
-# How often a PX4 of another version is looked for, until one is heard (s).
+# How often to look for a PX4 of another version, until one is heard, s.
 _LOOK_S = 5.0
-# Frames that wait for the bridge's loop; more are dropped, the oldest first, as by a socket.
+# Maximum number of frames waiting for the bridge's loop. The oldest are dropped first, like in a socket.
 _MAX_WAITING = 10_000
 _NAMESPACE = re.compile(r"(/?[A-Za-z_]\w*)*", re.ASCII)
 
 
 @endpoint(SCHEME)
 class AgentEndpoint(Endpoint):
-    """Frames of MAVLink for what a PX4 publishes below fmu/out; those that are sent become messages below fmu/in.
+    """Converts PX4's messages below fmu/out to MAVLink frames, and sent frames to messages below fmu/in.
 
     Args:
         url: The URL.
-        rest: The namespace before fmu, such as px4_1; empty for none.
+        rest: The namespace in front of fmu, such as px4_1; empty for none.
 
     Raises:
-        EndpointFault: The namespace is none, or px4_msgs is not installed.
+        EndpointFault: The namespace is invalid, or px4_msgs is not installed.
     """
 
     datagrams = True
@@ -66,7 +66,7 @@ class AgentEndpoint(Endpoint):
         self._context: Context | None = None
 
     def open(self) -> None:
-        """Subscribe, in a thread of its own."""
+        """Subscribe, in a separate thread."""
         self._wakes, self._woken = socket.socketpair()
         self._wakes.setblocking(False)
         self._woken.setblocking(False)
@@ -80,7 +80,7 @@ class AgentEndpoint(Endpoint):
                 made, quality = message_class(output.topic.type), profile(Profile.SENSOR.value)
                 node.create_subscription(made, f"/{topic}", self._receiver(name), quality)
         for name, kind in INPUT_TYPES.items():
-            # PX4 has the name with the version, which is the first.
+            # The versioned name, which PX4 uses, is the first.
             topic, made = versioned(f"/{self._prefix}fmu/in/{name}", kind)[0], message_class(f"px4_msgs/{kind}")
             self._publishers[name] = node.create_publisher(made, topic, profile(Profile.SENSOR.value))
         waiting: Timer = node.create_timer(_LOOK_S, lambda: self._look(node, waiting))
@@ -99,11 +99,11 @@ class AgentEndpoint(Endpoint):
             self._waiting.clear()
 
     def fileno(self) -> int:
-        """Return what is readable while frames wait, -1 while closed."""
+        """Return a descriptor that is readable while frames are waiting; -1 while closed."""
         return -1 if self._context is None else self._woken.fileno()
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """Return the frames that wait."""
+        """Return the waiting frames."""
         with suppress(BlockingIOError):
             while self._woken.recv(4096):
                 pass
@@ -113,7 +113,7 @@ class AgentEndpoint(Endpoint):
         return found
 
     def write(self, data: bytes, to: Address) -> None:
-        """Publish what a frame is for PX4; nothing for what has no topic."""
+        """Publish a frame as PX4 messages. Frames without a topic are ignored."""
         for message in self._sent.feed(data):
             inputs, answers = inputs_of(message)
             for topic, fields in inputs:
@@ -123,7 +123,7 @@ class AgentEndpoint(Endpoint):
                 self._queue(answer)
 
     def _look(self, node: Node, timer: Timer) -> None:
-        """Warn, once, of a PX4 whose status has another version than px4_msgs: it would not be heard."""
+        """Warn once if a PX4 uses another version of the status message than px4_msgs, since it cannot be received."""
         if self._outputs.system:
             timer.cancel()
             return
@@ -146,9 +146,9 @@ class AgentEndpoint(Endpoint):
     def _queue(self, outgoing: Outgoing) -> None:
         name, fields = outgoing
         system = self._outputs.system
-        with suppress(EncodeError):  # a number that MAVLink has no room for
+        with suppress(EncodeError):  # a value that does not fit into MAVLink
             self._waiting.append(frame_bytes(name, fields, system, 1, next(self._sequence) & 0xFF))
-        with suppress(OSError):  # it is full, so that the loop wakes; or closed
+        with suppress(OSError):  # the buffer is full, so the loop wakes anyway; or it is closed
             self._wakes.send(b"\0")
 
 

@@ -1,4 +1,4 @@
-"""Modes that programs register, as px4-ros2-interface-lib does; the vehicle flies them as OFFBOARD."""
+"""Modes registered by external programs, as with px4-ros2-interface-lib. The vehicle flies them as OFFBOARD."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from sim_node.mavlink.topics import Profile
 from sim_node.mavlink.transaction import Outgoing
 from sim_node.ros.publishers import profile
 
-# As PX4's Commander asks its registrations: how often (s), and after how many unanswered ones a mode is out of reach.
+# As in PX4's Commander: the request period, s, and the number of unanswered requests after which a mode is unavailable.
 ASK_S, UNANSWERED = 0.3, 3
 _TEMPORARILY_REJECTED = 1
 _ACK = px4_topic("vehicle_command_ack", "VehicleCommandAck")
-# The fields of VehicleControlMode that stand for those of OffboardControlMode.
+# Fields of VehicleControlMode that correspond to those of OffboardControlMode.
 _FLAGS = dict(
     zip(OFFBOARD_FIELDS[:-1], ("position", "velocity", "acceleration", "attitude", "rates", "allocation"), strict=True)
 )
-# Of a request: what no mode has here.
+# Request fields that are not supported here.
 _WITHOUT = ("register_mode_executor", "enable_replace_internal_mode", "activate_mode_immediately")
 
 
 @dataclass
 class ProgramMode:
-    """A mode of a program.
+    """A mode of an external program.
 
     Attributes:
         name: Its name, as in the request.
-        controls: What it controls, by the fields of OffboardControlMode.
-        ready: Whether the program answered last that the mode can be flown.
-        unanswered: How many questions it has not answered since.
+        controls: What it controls, by field of OffboardControlMode.
+        ready: Whether the program's last reply was that the mode can run.
+        unanswered: Number of unanswered requests since then.
     """
 
     name: bytes
@@ -48,19 +48,19 @@ class ProgramMode:
 
     @property
     def can_fly(self) -> bool:
-        """Whether it can be selected, or flown on."""
+        """Whether the mode can be selected or continued."""
         return self.ready and self.unanswered < UNANSWERED
 
 
 class ProgramModes:
-    """The modes that programs have registered at a vehicle. Belongs to the executor's thread.
+    """The modes that external programs have registered at a vehicle. Use it in the executor's thread only.
 
     Args:
-        node: Whose topics they are.
-        fmu: The prefix before in/ and out/.
-        names: The vehicle under PX4's names.
+        node: The node that publishes and subscribes.
+        fmu: The prefix in front of in/ and out/.
+        names: The vehicle in PX4's naming scheme.
         send: Sends messages to the vehicle.
-        post: Calls a function in the bridge's thread, with the time (ns).
+        post: Calls a function in the bridge's thread, with the time, ns.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ProgramModes:
         post: Callable[[Callable[[int], None]], None],
     ) -> None:
         self._node, self._names, self._send, self._post = node, names, send, post
-        # By their numbers, from 0 to EXTERNALS - 1.
+        # By number, from 0 to EXTERNALS - 1
         self._modes: dict[int, ProgramMode] = {}
         self._asked = 0
         kind = profile(Profile.PX4.value)
@@ -87,11 +87,11 @@ class ProgramModes:
 
     @property
     def flown(self) -> bool:
-        """Whether a mode of a program is flown, or is to be."""
+        """Whether a program's mode is active or selected."""
         return self._names.program_mode != 0
 
     def register(self, request: Any) -> None:
-        """Give a program a number for its mode. Raises SetpointRefused, after a reply without success."""
+        """Assign a number to a program's mode. If that fails, send a negative reply and raise SetpointRefused."""
         reply = RegisterExtComponentReply(request_id=request.request_id, name=request.name)
         reply.px4_ros2_api_version = version = request.LATEST_PX4_ROS2_API_VERSION
         reply.arming_check_id = reply.mode_id = reply.mode_executor_id = -1
@@ -118,11 +118,11 @@ class ProgramModes:
             raise SetpointRefused(f"{name.decode(errors='replace')!r} is not registered: {why}")
 
     def unregister(self, message: Any) -> None:
-        """Forget a mode. The vehicle goes on as if its program were silent."""
+        """Remove a mode. The vehicle continues as if its program had fallen silent."""
         self._modes.pop(message.mode_id - EXTERNAL_1, None)
 
     def configure(self, message: Any) -> None:
-        """Take what a mode controls from VehicleControlMode."""
+        """Set what a mode controls, from a VehicleControlMode."""
         mode = self._modes.get(message.source_id - EXTERNAL_1)
         if mode is None:
             raise SetpointRefused(f"source_id: no program has registered the mode {message.source_id}")
@@ -131,13 +131,13 @@ class ProgramModes:
             self._names.offboard = mode.controls
 
     def answer(self, message: ArmingCheckReply) -> None:
-        """Take a program's answer to the last question."""
+        """Process a program's reply to the latest request."""
         mode = self._modes.get(message.registration_id)
         if mode is not None and message.request_id == self._asked:
             mode.ready, mode.unanswered = bool(message.can_arm_and_run), 0
 
     def commanded(self, forward: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return what receives a VehicleCommand: it selects modes of programs, and forwards all else."""
+        """Return a VehicleCommand callback that selects modes of programs, and forwards all other commands."""
 
         def receive(message: Any) -> None:
             if message.command not in (DO_SET_MODE, SET_NAV_STATE):
@@ -154,7 +154,7 @@ class ProgramModes:
         return receive
 
     def _select(self, number: int, mode: ProgramMode, message: Any) -> None:
-        """Turn a command for a mode into one for OFFBOARD. Raises SetpointRefused, after an answer."""
+        """Rewrite a command for a mode as one for OFFBOARD. Raises SetpointRefused, after a reply."""
         if not mode.can_fly:
             ack = {"command": SET_NAV_STATE, "result": _TEMPORARILY_REJECTED}
             ack |= {"target_system": message.source_system, "target_component": message.source_component}
@@ -165,7 +165,7 @@ class ProgramModes:
         message.param1 = float(VehicleStatus.NAVIGATION_STATE_OFFBOARD)
 
     def _ask(self) -> None:
-        """Ask the programs, and keep OFFBOARD within reach of their modes: PX4 begins it with a stream only."""
+        """Send requests to the programs, and hold setpoints, because PX4 enters OFFBOARD only during a stream."""
         if not self._modes:
             return
         for mode in self._modes.values():

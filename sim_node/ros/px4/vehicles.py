@@ -1,4 +1,4 @@
-"""Vehicles of a bridge under PX4's names, too: what they publish, what they subscribe to, and their service."""
+"""Bridge vehicles under PX4's names: their publishers, subscriptions and service."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from sim_node.ros.px4.program_modes import ProgramModes
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
-# After this, PX4 holds an offboard signal for lost: the default of COM_OF_LOSS_T.
+# Time without a message after which PX4 considers the offboard signal lost: the default of COM_OF_LOSS_T.
 _OFFBOARD_NS = 1_000_000_000
-# An OffboardControlMode whose setpoint is younger stands for nothing itself.
+# If the last setpoint is older than this, an OffboardControlMode alone commands a hold.
 _SETPOINT_NS = 500_000_000
-# What ends a goto and a stream of our own names.
+# Source name that ends a goto or a setpoint stream of our own.
 _BY = "fmu/in"
 
 
 class Px4Topics(ServedVehicle[Px4Names]):
-    """Subscriptions of a vehicle under PX4's names, and its service. Belongs to the executor's thread.
+    """Subscriptions of a vehicle under PX4's names, and its service. Use it in the executor's thread only.
 
-    As in PX4, a setpoint works while an OffboardControlMode that asks for its kind is at most a second old; each
-    setpoint is forwarded once. Unlike in PX4, numbers beyond the limits of setpoints are refused and logged.
+    As in PX4, a setpoint takes effect only while an OffboardControlMode that enables its kind is at most one second
+    old, and each setpoint is forwarded once. Unlike in PX4, values beyond the setpoint limits are rejected and logged.
     """
 
-    # When both came last, by the graph's clock: a program in simulated time sends as often as that runs.
+    # Times of the last messages by the graph's clock, because programs in simulated time send at the simulation's pace.
     _offboard_ns = _setpoint_ns = -_OFFBOARD_NS
 
     def offer(self) -> None:
@@ -71,7 +71,7 @@ class Px4Topics(ServedVehicle[Px4Names]):
 
     def _offboard(self, message: Any) -> None:
         if self._modes.flown:
-            return  # as in PX4, which reads it in OFFBOARD alone
+            return  # like PX4, which reads it only in OFFBOARD
         now_ns = self._offboard_ns = self._now_ns()
         self.names.offboard = {name: bool(getattr(message, name, False)) for name in OFFBOARD_FIELDS}
         control = controlled(self.names.offboard)
@@ -113,8 +113,8 @@ class Px4Vehicles(DialectVehicles):
     """Publishes and serves vehicles under PX4's names.
 
     Args:
-        node: Whose topics they are.
-        bridge: Its bridge.
+        node: The node that publishes and serves.
+        bridge: The node's bridge.
         naming: The namespaces.
 
     Raises:
@@ -130,7 +130,7 @@ class Px4Vehicles(DialectVehicles):
     def publish(
         self, vehicle: Vehicle, publishers: VehiclePublishers, tf: VehicleTf, now_ns: Callable[[], int]
     ) -> Px4Names:
-        """Return what publishes a vehicle's messages, which name no frames."""
+        """Return the publisher of a vehicle's messages, which contain no frame names."""
         return Px4Names(vehicle.telemetry, publishers.send, readers())
 
     def offer(self, vehicle: Vehicle, made: VehicleNames, commands: VehicleCommandServices) -> Px4Topics:

@@ -1,1 +1,1 @@
-"""The services and the action of ros-simulation/simulation_interfaces, thin over the requests of sim_node.session."""
+"""Services and action of ros-simulation/simulation_interfaces, a thin layer over the requests of sim_node.session."""

@@ -1,4 +1,4 @@
-"""Services about entities: which there are, their states, information and bounds, and named poses."""
+"""Services about entities: their names, states, information, bounds, and named poses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def get_entity_state(requests: Requests, request: Any, response: Any) -> None:
 
 @service("GetEntityInfo", "ENTITY_INFO_GETTING")
 def get_entity_info(requests: Requests, request: Any, response: Any) -> None:
-    """Return category, description and tags of an entity."""
+    """Return the category, description and tags of an entity."""
     info = requests.entities.info(request.entity)
     response.info.category.category = int(info.category)
     response.info.description, response.info.tags = info.description, list(info.tags)
@@ -55,7 +55,7 @@ def get_entity_info(requests: Requests, request: Any, response: Any) -> None:
 
 @service("SetEntityInfo", "ENTITY_INFO_SETTING")
 def set_entity_info(requests: Requests, request: Any, response: Any) -> None:
-    """Replace category, description and tags of an entity."""
+    """Replace the category, description and tags of an entity."""
     info = request.info
     requests.entities.set_info(request.entity, info.category.category, info.description, list(info.tags))
 
@@ -70,7 +70,7 @@ def get_entity_bounds(requests: Requests, request: Any, response: Any) -> None:
 def set_entity_state(requests: Requests, request: Any, response: Any) -> None:
     """Set the pose and the twist of an entity."""
     state = request.state
-    # Since 2.0 each part has to be asked for.
+    # Since version 2.0, each part has to be requested.
     pose, twist, acceleration = (getattr(request, f"set_{part}", True) for part in ("pose", "twist", "acceleration"))
     requests.entities.set_state(
         request.entity,
@@ -83,7 +83,7 @@ def set_entity_state(requests: Requests, request: Any, response: Any) -> None:
 
 @service("GetNamedPoses", "NAMED_POSES")
 def get_named_poses(requests: Requests, request: Any, response: Any) -> None:
-    """Return the frames of the world that do not move."""
+    """Return the static frames of the world."""
     tags = request.tags
     response.poses = [
         _named_pose(each) for each in requests.entities.named_poses(list(tags.tags), all_tags=_all_of(tags))
@@ -92,7 +92,7 @@ def get_named_poses(requests: Requests, request: Any, response: Any) -> None:
 
 @service("GetNamedPoseBounds", "POSE_BOUNDS")
 def get_named_pose_bounds(requests: Requests, request: Any, response: Any) -> None:
-    """Return the box about a named pose, along its axes; no bounds for a point."""
+    """Return the box around a named pose, along its axes; no bounds for a point."""
     sizes = {each.name: each.size for each in requests.entities.named_poses()}
     if request.name not in sizes:
         raise Rejected("NOT_FOUND", f"no named pose {request.name[:100]!r}{did_you_mean(request.name, sizes)}")
@@ -101,7 +101,7 @@ def get_named_pose_bounds(requests: Requests, request: Any, response: Any) -> No
 
 
 def filters_of(message: Any) -> Filters:
-    """Return an EntityFilters message as filters. Raises Rejected for a category that is not defined."""
+    """Convert an EntityFilters message to filters. Raises Rejected for an undefined category."""
     categories = tuple(each.category for each in message.categories)
     for category in categories:
         if category not in Category._value2member_map_:
@@ -113,20 +113,20 @@ def filters_of(message: Any) -> Filters:
 
 
 def pose_of(message: Any) -> tuple[tuple[float, float, float], tuple[float, float, float, float]]:
-    """Return position (3,) and quaternion (4,) [x y z w] of a Pose."""
+    """Return the position (3,), m, and quaternion (4,) [x, y, z, w] of a Pose."""
     position, turn = message.position, message.orientation
     return (position.x, position.y, position.z), (turn.x, turn.y, turn.z, turn.w)
 
 
 def fill_pose(message: Any, pose: FloatArray) -> None:
-    """Set a Pose to a pose (7,) [x y z qx qy qz qw]."""
+    """Fill a Pose message from a pose (7,)."""
     numbers = pose.tolist()
     position, turn = message.position, message.orientation
     position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = numbers
 
 
 def fill_state(message: Any, requests: Requests, states: FrameState, row: int, time_ns: int) -> None:
-    """Set an EntityState to a row of states, which are in the fixed frame and along its axes."""
+    """Fill an EntityState message from a row of states, which are in the fixed frame and along its axes."""
     message.header.frame_id = requests.loop.simulation.frames.names[0]
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(requests.stamp(time_ns), 1_000_000_000)
     fill_pose(message.pose, states.pose[row])
@@ -136,13 +136,13 @@ def fill_state(message: Any, requests: Requests, states: FrameState, row: int, t
 
 
 def set_bounds(message: Any, bounds: tuple[FloatArray, FloatArray] | None) -> None:
-    """Set a Bounds message to a box with an upper and a lower corner (3,), or to no bounds."""
+    """Fill a Bounds message with a box with an upper and a lower corner (3,), or with no bounds."""
     message.type = int(BoundsType.EMPTY if bounds is None else BoundsType.BOX)
     message.points = [] if bounds is None else [Vector3(x=x, y=y, z=z) for x, y, z in map(FloatArray.tolist, bounds)]
 
 
 def _asked(requests: Requests, filters: Filters, ask: Callable[[], T]) -> Awaitable[T]:
-    """Return what awaits a question about entities: one with bounds takes too long to be asked in the loop."""
+    """Return an awaitable of a query about entities. Queries with bounds run outside the loop, as they are slow."""
     return requests.preparing.run(ask) if filters.bounds[0] else requests.in_loop(ask)
 
 
@@ -153,13 +153,13 @@ def _named_pose(pose: Any) -> Any:
 
 
 def _all_of(tags: Any) -> bool:
-    """Return whether a TagsFilter asks for all tags. Raises Rejected for a mode that is not defined."""
+    """Return whether a TagsFilter requires all tags. Raises Rejected for an undefined mode."""
     if tags.filter_mode not in (tags.FILTER_MODE_ANY, tags.FILTER_MODE_ALL):
         raise Rejected("OPERATION_FAILED", f"tags.filter_mode: {tags.filter_mode}; allowed: 0 (any), 1 (all)")
     return bool(tags.filter_mode == tags.FILTER_MODE_ALL)
 
 
 def _pair(message: Any) -> tuple[float, ...]:
-    """Return a Twist or an Accel as (6,)."""
+    """Return a Twist or Accel message as (6,)."""
     linear, angular = message.linear, message.angular
     return (linear.x, linear.y, linear.z, angular.x, angular.y, angular.z)

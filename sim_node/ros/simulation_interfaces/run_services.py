@@ -24,7 +24,7 @@ def get_simulator_features(requests: Requests, request: Any, response: Any) -> N
     features, offered = response.features, requests.offered
     names = [name for kind, each in SERVICES.items() if kind in offered for name in each.features]
     names += ["STEP_SIMULATION_ACTION"] if "SimulateSteps" in offered else []
-    # Features that the installed definitions do not have yet are not reported.
+    # Features that the installed definitions lack are not reported.
     numbers = (getattr(type(features), name, None) for name in names)
     features.features = sorted({number for number in numbers if number is not None})
     features.spawn_formats = list(FORMATS)
@@ -72,10 +72,10 @@ def serve_steps(
     """Offer the action SimulateSteps, if its type is installed.
 
     Args:
-        node: Whose action it is.
-        requests: Carry it out. Get its name among those that are offered.
+        node: The node that offers the action.
+        requests: Carries it out. The action's type is added to those offered.
         name: The name of the action.
-        group: The callback group of its services.
+        group: Callback group of the action's services.
 
     Returns:
         The action's server.

@@ -1,4 +1,4 @@
-"""What services have in common: what answers them, the table of services, and results as the standard defines them."""
+"""Common parts of the services: the request context, the table of services, and standard result codes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Requests(RequestContext):
-    """What answers the services of a node.
+    """What the services of a node operate on.
 
     Attributes:
-        node: Whose services they are.
-        stamp: Returns the stamp (ns) of messages for a simulation time (ns).
-        offered: The services and actions that are offered, by their types.
-        preparing: Carries out what takes long.
+        node: The node that offers the services.
+        stamp: Returns the message stamp (ns) for a simulation time (ns).
+        offered: The services and actions that are offered, by type.
+        preparing: Carries out slow requests.
     """
 
     node: Node
@@ -37,32 +37,32 @@ class Requests(RequestContext):
     preparing: Preparing
 
     def in_loop(self, function: Callable[[], T]) -> Awaitable[T]:
-        """Return what awaits a call into the loop, while the executor serves others."""
+        """Return an awaitable of a call into the loop. The executor serves others meanwhile."""
         return in_loop(self.node, self.loop, function)
 
 
-# Fills a response: a function in the loop, between two ticks; a coroutine in the executor, which it must not keep.
+# Fills a response. A function runs in the loop between two ticks; a coroutine runs in the executor and must not block.
 Answer = Callable[[Requests, Any, Any], "Awaitable[None] | None"]
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service: what fills its response, and the features that it stands for."""
+    """A service: the function that fills its response, and the features that it provides."""
 
     answer: Answer
     features: tuple[str, ...] = ()
 
 
-# By the name of the type.
+# By name of the service type
 SERVICES: dict[str, Service] = {}
 
 
 def service(type_name: str, *features: str) -> Callable[[Answer], Answer]:
-    """Register what answers a service.
+    """Register the function that answers a service.
 
     Args:
-        type_name: The name of its type, such as GetEntities, from which that of the service follows.
-        features: Names of features of SimulatorFeatures that it stands for.
+        type_name: Name of its type, such as GetEntities. The name of the service is derived from it.
+        features: Names of the SimulatorFeatures that it provides.
 
     Returns:
         The decorator.
@@ -76,7 +76,7 @@ def service(type_name: str, *features: str) -> Callable[[Answer], Answer]:
 
 
 def name_of(type_name: str) -> str:
-    """Return the name of the service of a type: get_entities for GetEntities."""
+    """Return the name of a service from that of its type: get_entities for GetEntities."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type_name).lower()
 
 
@@ -85,7 +85,7 @@ def set_result(response: Any, error: Exception | None) -> None:
 
     Args:
         response: The response of a service or an action, or the result for one of several entities.
-        error: Why it failed; None if it did not.
+        error: Why it failed; None for success.
     """
     result = getattr(response, "result", None)
     if result is None:
@@ -93,7 +93,7 @@ def set_result(response: Any, error: Exception | None) -> None:
     if error is None:
         result.result = type(result).RESULT_OK
         return
-    # After the end of the run everything is refused.
+    # After the end of the run, everything is rejected.
     code = "INCORRECT_STATE" if isinstance(error, Refused) else getattr(error, "code", "OPERATION_FAILED")
     known = (getattr(type(response), code, None), getattr(type(result), f"RESULT_{code}", None))
     failed = type(result).RESULT_OPERATION_FAILED

@@ -1,4 +1,4 @@
-"""Serves simulation_interfaces: the services and the action whose types are installed."""
+"""Offers the services and the action of simulation_interfaces whose types are installed."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from sim_node.simulation import Refused
 from sim_node.text import MAX_LINE, shown
 
 DEFAULT_PREFIX = "~"
-# The modules that register services.
+# Modules that register services
 REGISTERING = (entity_services, run_services, structure_services)
 
 
 class SimulationInterfaces:
-    """The services of a node.
+    """The simulation_interfaces services of a node.
 
     Args:
-        node: Whose services they are.
-        requests: Answer them. Gets the types that are offered.
-        prefix: Where they are: ~ below the node's name, / for none, or a namespace.
+        node: The node that offers them.
+        requests: Answers them. The offered types are added to it.
+        prefix: Prefix of the names: ~ for the node's name, / for none, or a namespace.
 
     Attributes:
-        requests: What answers them.
+        requests: Answers the services.
     """
 
     def __init__(self, node: Node, requests: Requests, prefix: str) -> None:
         self.requests = requests
         self._node, self._prefix = node, prefix.rstrip("/")
         types = importlib.import_module(f"{PACKAGE}.srv")
-        # A call that steps for long, or waits for the end of a tick, does not keep others waiting.
+        # So that a long step, or waiting for the end of a tick, does not block other calls.
         self._group = ReentrantCallbackGroup()
         for type_name, each in SERVICES.items():
             kind = getattr(types, type_name, None)
@@ -47,12 +47,12 @@ class SimulationInterfaces:
         self._steps = run_services.serve_steps(node, requests, self.path("SimulateSteps"), self._group)
 
     def close(self) -> None:
-        """End the action, which the node does not end with its services."""
+        """Destroy the action, which the node does not destroy with its services."""
         if self._steps is not None:
             self._steps.destroy()
 
     def path(self, type_name: str) -> str:
-        """Return the name of the service of a type, with the prefix."""
+        """Return the name of the service of a type, including the prefix."""
         return f"{self._prefix}/{name_of(type_name)}"
 
     def _serve(self, type_name: str, kind: Any, answer: Answer) -> None:
@@ -80,9 +80,9 @@ def serve_simulation_interfaces(
     """Offer the services of simulation_interfaces on a node.
 
     Args:
-        node: Whose services they are.
-        requests: Makes what answers them.
-        prefix: Where they are; empty for nowhere.
+        node: The node that offers them.
+        requests: Creates the object that answers them.
+        prefix: Prefix of the names; empty to offer no services.
 
     Returns:
         The services; None if the package is not installed, which is logged.
@@ -90,7 +90,7 @@ def serve_simulation_interfaces(
     if not prefix:
         return None
     if not is_installed():
-        # The default prefix asks for nothing: most runs have no use for the services.
+        # With the default prefix, nobody has asked for the services, and most runs do not use them.
         log = node.get_logger().debug if prefix == DEFAULT_PREFIX else node.get_logger().warning
         log(f"the services of {PACKAGE} are not offered: {missing_message(PACKAGE)}")
         return None

@@ -1,4 +1,4 @@
-"""Services that change the world: entities spawned and deleted, worlds listed, loaded and unloaded."""
+"""Services that change the world: spawn and delete entities; list, load and unload worlds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def spawn_entity(requests: Requests, request: Any, response: Any) -> None:
 
 @service("SpawnEntities", "SPAWNING_ENTITIES")
 async def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
-    """Add several entities, as far as each can be added."""
+    """Add several entities, each as far as possible."""
     failed = 0
     for each in request.spawn_requests:
         result = message_class(f"{PACKAGE}/SpawnResult")()
@@ -39,7 +39,7 @@ async def spawn_entities(requests: Requests, request: Any, response: Any) -> Non
 
 @service("DeleteEntity", "DELETING")
 async def delete_entity(requests: Requests, request: Any, response: Any) -> None:
-    """Remove an entity with all that hangs on it."""
+    """Remove an entity and everything attached to it."""
     await requests.preparing.run(lambda: requests.structure.delete(request.entity))
 
 
@@ -63,7 +63,7 @@ async def get_available_worlds(requests: Requests, request: Any, response: Any) 
     if tags.tags:
         raise Rejected("FEATURE_UNSUPPORTED", "worlds have no tags; leave the filter empty")
     worlds, sources = requests.structure.resources.worlds, request.additional_sources
-    # They are read to see which of them can be loaded.
+    # Files are read to find out which of them can be loaded.
     found, unknown = await requests.preparing.run(lambda: worlds(sources))
     if unknown and not request.continue_on_error:
         raise Rejected("OPERATION_FAILED", _unknown(unknown))
@@ -96,7 +96,7 @@ async def unload_world(requests: Requests, request: Any, response: Any) -> None:
 
 
 def _spawn(requests: Requests, request: Any) -> Awaitable[str]:
-    """Add an entity; return its name. Raises Rejected."""
+    """Add an entity and return its name. Raises Rejected."""
     uri, text = _source(request, "entity_resource")
     return requests.preparing.run(
         lambda: requests.structure.spawn(
@@ -112,7 +112,7 @@ def _spawn(requests: Requests, request: Any) -> Awaitable[str]:
 
 
 def _source(message: Any, field: str) -> tuple[str, str]:
-    """Return URI and text of a resource: fields of their own in 1.x, in the field `field` since 2.0."""
+    """Return the URI and the text of a resource: separate fields in 1.x, within the field `field` since 2.0."""
     resource = _resource(message, field)
     return resource.uri, resource.resource_string
 

@@ -1,4 +1,4 @@
-"""A viewer in the browser, based on viser. The page is served on this machine and needs no other host.
+"""A viewer in the browser, based on viser. The page is served on localhost and needs no other host.
 
 viewer = Viewer()
 sink = ViewSink(viewer)

@@ -1,4 +1,4 @@
-"""Answers a person at the page: what was done, or why it was not."""
+"""Replies to users of the page: what was done, or why it was refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHOWN_S = 5.0
 
 
 def answer(event: Any, act: Callable[[], object]) -> None:
-    """Do something, and show a text that it returns, or why it is refused, to whoever asked."""
+    """Call a function, and show its text result, or the reason why it was refused, to the user who caused the event."""
     title = "Done"
     try:
         text = act()

@@ -1,4 +1,4 @@
-"""Shapes of one look, rendered as one batch."""
+"""Shapes with the same look, rendered as one batch."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ def solid(kind: str) -> TriangleMesh:
         made = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
     else:
         made = trimesh.creation.cylinder(radius=1.0, height=1.0, sections=32)
-    # Sharp edges need separate normals: each face of a box and each lid has its own vertices.
+    # Sharp edges need separate normals, so each face of a box and each lid has its own vertices.
     if kind != "sphere":
         made.unmerge_vertices()
     return TriangleMesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
 
 
-# Moving frames that have nodes of their own, at most: each takes two messages for each instant.
+# Maximum number of moving frames with separate nodes: each takes two messages per instant.
 MAX_NODES = 64
-# Factor of shapes that are hidden.
+# Scale factor of hidden shapes.
 _HIDDEN = 1e-6
-# What the nodes of sheets begin with: night.js knows them by that.
+# Prefix of the node names of floor sheets, by which night.js finds them.
 FLOOR = "floor"
-# viser's order of a quaternion, as indices of a pose.
+# Indices of viser's [w, x, y, z] quaternion in a pose.
 WXYZ = [6, 3, 4, 5]
-# How many walls there are at most: each is an object of its own for the page.
+# Maximum number of walls, each of which is a separate object on the page.
 MAX_WALLS = 40
-# The node of a wall, and the box around it: centre, quaternion (w first), and half its size, m.
+# The node of a wall, and its bounding box: centre, quaternion (w first) and half extents, m.
 Wall = tuple[str, list[float], list[float], list[float]]
 
 
 class _Batch(NamedTuple):
-    """A batch on the page: its number, its handle, and what it was made of besides rows."""
+    """A batch on the page: its number, its handle, and its contents besides the rows of the shapes."""
 
     number: int
     handle: Any
@@ -58,20 +58,20 @@ class _Batch(NamedTuple):
 
 
 class Batches:
-    """The shapes of a scene below a node. Those on frames that do not move are sent once.
+    """The shapes of a scene, below a node. Shapes on static frames are sent once.
 
-    When shapes change, only the batches that they are in are sent again. Up to MAX_NODES moving frames have batches of
-    their own, which are moved as nodes: the page draws the pose of a node at once, and what is in a batch a picture
-    later, so that only nodes are where labels and frustums are.
+    When shapes change, only their batches are sent again. Up to MAX_NODES moving frames get separate batches that move
+    as nodes. The page applies a node's pose immediately but the content of a batch one picture later, so only nodes
+    stay aligned with labels and frustums.
 
     Args:
         scene: viser's scene.
         node: The node.
         shapes: The shapes.
-        still: Which frames (N,) do not move.
+        still: Mask (N,) of the frames that do not move.
         in_root: Poses (N, 7) of all frames in the fixed frame, m.
-        apart: Whether moving frames may have batches of their own.
-        alone: Of the shapes, those that have.
+        apart: Whether moving frames may have separate batches.
+        alone: Shapes that get a batch of their own.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Batches:
     ) -> None:
         self._scene, self._node, self._may_be_apart = scene, node, apart
         self._batches: dict[Any, _Batch] = {}
-        # The shapes of each batch by its number, and what is called with the one that was clicked.
+        # The shapes of each batch by its number, and the callback for clicks on shapes.
         self._members: dict[int, list[DrawnShape]] = {}
         self._pick: Callable[[DrawnShape], None] | None = None
         self._floors: Sequence[float] | None = None
@@ -96,7 +96,7 @@ class Batches:
     def change(
         self, shapes: Sequence[DrawnShape], still: BoolArray, in_root: FloatArray, alone: Sequence[DrawnShape] = ()
     ) -> None:
-        """Replace the shapes, given all frames' poses (N, 7) in the fixed frame; alone: each has a batch of its own."""
+        """Replace the shapes, given the poses (N, 7) of all frames in the fixed frame. alone: as in the constructor."""
         self._alone = {id(shape): number for number, shape in enumerate(alone)}
         groups = self._grouped([shape for shape in shapes if shape.kind != "plane"], still)
         for form in [form for form in self._batches if form not in groups]:
@@ -122,7 +122,7 @@ class Batches:
         self._show_nodes(in_root)
 
     def _grouped(self, shapes: Sequence[DrawnShape], still: BoolArray) -> dict[Any, list[DrawnShape]]:
-        """Return the shapes of each batch by what they share: whether they stand, their row if apart, their look."""
+        """Group the shapes into batches by whether they are static, their row if separate, and their look."""
         groups: dict[Any, list[DrawnShape]] = {}
         digests: dict[int, bytes] = {}
         apart = self._may_be_apart and len({shape.row for shape in shapes if not still[shape.row]}) <= MAX_NODES
@@ -136,13 +136,13 @@ class Batches:
     def _sent(
         self, form: Any, members: Sequence[DrawnShape], placed: FloatArray, free: Iterator[int], *, moves: bool
     ) -> _Batch:
-        """Return a batch that the page has; a new or changed one is sent. Poses of what moves are sent by `show`."""
+        """Return a batch, sending it if it is new or changed. Poses of moving shapes are sent by `show`."""
         looks = np.array([(*shape.scale, *shape.colour) for shape in members]).tobytes()
         made_of = looks, b"" if moves else placed.tobytes()
         batch = self._batches.get(form)
         if batch is None or batch.made_of != made_of:
             number = next(free) if batch is None else batch.number
-            # A node of the same name replaces the one before.
+            # A node replaces an existing one of the same name.
             name = FLOOR if members[0].sheet else ""
             handle = _add(self._scene, f"{self._node}/{name}{number}", members, placed, self._colours(members))
             batch = self._batches[form] = _Batch(number, handle, made_of)
@@ -150,7 +150,7 @@ class Batches:
         return batch
 
     def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
-        """Tell which shape a page's user clicked, from now on."""
+        """Set the callback for clicks on shapes."""
         self._pick = pick
         for batch in self._batches.values():
             self._listen(batch)
@@ -165,7 +165,7 @@ class Batches:
             self._pick(members[instance])
 
     def hide(self, hidden: BoolArray) -> None:
-        """Hide the shapes of some frames (N,), and show the others: those that are hidden are too small to be seen."""
+        """Hide the shapes of some frames, given a mask (N,), by scaling them down, and show the others."""
         for batch in self._batches.values():
             members = self._members[batch.number]
             scales = np.array([shape.scale for shape in members], dtype=np.float32)
@@ -189,12 +189,12 @@ class Batches:
         return linear(np.array([(floors or shape.colour)[:3] for shape in members]))
 
     def nodes(self) -> list[tuple[str, DrawnShape]]:
-        """Return the node of each shape that has a batch of its own."""
+        """Return the nodes of the shapes that have a batch of their own."""
         members = ((number, shapes[0]) for number, shapes in self._members.items() if len(shapes) == 1)
         return [(f"{self._node}/{number}", shape) for number, shape in members if id(shape) in self._alone]
 
     def walls(self, in_root: FloatArray) -> list[Wall]:
-        """Return the boxes around these, for JSON, given all frames' poses (N, 7) in the fixed frame."""
+        """Return the bounding boxes of these shapes, for JSON, given all frames' poses (N, 7) in the fixed frame."""
         found = []
         for node, shape in self.nodes():
             low, high = bounds_of(shape)
@@ -209,7 +209,7 @@ class Batches:
         return [batch.handle for batch in self._batches.values()]
 
     def show(self, in_root: FloatArray) -> None:
-        """Send the shapes of moving frames, given all frames' poses (N, 7) in the fixed frame."""
+        """Send the poses of moving shapes, given the poses (N, 7) of all frames in the fixed frame."""
         self._show_nodes(in_root)
         if self._moving:
             placed = pose_math.compose(in_root[self._rows], self._locals).astype(np.float32)
@@ -227,7 +227,7 @@ class Batches:
 
 
 def walls_of(shapes: Iterable[DrawnShape]) -> list[DrawnShape]:
-    """Return the largest of the shapes that stand: pages look through those that are in front of what they show."""
+    """Return the largest static shapes. Pages make those transparent that hide what the camera looks at."""
     solid = [shape for shape in shapes if not shape.is_ground]
     return sorted(solid, key=_size, reverse=True)[:MAX_WALLS]
 
@@ -244,7 +244,7 @@ def place(node: Any, pose: FloatArray) -> None:
 
 
 def _form(shape: DrawnShape, digests: dict[int, bytes]) -> tuple[Any, ...]:
-    """Return what the shapes of a batch share besides sizes, colours and frames. digests: of meshes so far, by id."""
+    """Return what the shapes of a batch share besides size, colour and frame. digests: mesh digests so far, by id."""
     mesh = shape.mesh
     if mesh is None:
         return shape.kind, shape.sheet, shape.file, *_finish(shape, digests)
@@ -256,7 +256,7 @@ def _form(shape: DrawnShape, digests: dict[int, bytes]) -> tuple[Any, ...]:
 
 
 def _finish(shape: DrawnShape, digests: dict[int, bytes]) -> tuple[Any, ...]:
-    """Return what the shapes of a batch share with a finish: its tint, and their size if the texture is in metres."""
+    """Return what shapes with a finish share: the tint, and the size if the texture is metric."""
     finish = shape.finish
     if finish is None:
         return ()
@@ -284,7 +284,7 @@ def _add(
         "batched_wxyzs": placed[:, WXYZ],
         "batched_scales": np.array([shape.scale for shape in shapes], dtype=np.float32),
         "lod": "off",
-        # Shadows of what is seen through would be as dark as others.
+        # The shadow of a transparent shape would be as dark as any other.
         "cast_shadow": first.colour[3] == 1.0,
         "receive_shadow": True,
     }
@@ -309,7 +309,7 @@ def _add(
 
 
 def _glb(file: Path) -> bytes:
-    """Return a file as GLB, converted if needed."""
+    """Return a file as GLB, converting it if needed."""
     if file.suffix.lower() == ".glb":
         return file.read_bytes()
     import trimesh

@@ -21,20 +21,20 @@ from sim_node.world import FrameTable
 
 # Labels nearer to each other than this fraction of the radius are one, of this length.
 _TOGETHER, _MOST_LETTERS = 0.03, 60
-# Below the names of frames, which are above their places, if there is room.
+# Below their position, while names of frames are above theirs, if there is room.
 _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
 
 
 def frame_poses(drawing: Drawing, frames: FrameTable, poses: FloatArray) -> dict[str, FloatArray]:
-    """Return the poses (7,) of a drawing's frames in the fixed frame; poses (N, 7): of all frames in their parents."""
+    """Return the poses (7,) of a drawing's frames in the fixed frame. poses (N, 7): all frames in their parents."""
     at = {frame: frames.lookup(poses, frames.names[0], frame) for frame in drawing.frames}
     return {**at, FIXED: np.array(pose_math.IDENTITY)}
 
 
 def reach(drawing: Drawing, at: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the corners (2, 3) of a box around what is drawn, without a hundredth at each end, in the fixed frame, m.
+    """Return the corners (2, 3) of a box around a drawing in the fixed frame, m, without the outer 1 % at each end.
 
-    Empty (0, 3) if nothing is. at: poses (7,) of all frames of the drawing in the fixed frame.
+    Returns (0, 3) if nothing is drawn. at: poses (7,) of all frames of the drawing in the fixed frame.
     """
     placed = [np.zeros((0, 3))]
     for item in drawing.items:
@@ -60,14 +60,14 @@ class Drawings:
     """The sources of a page, by name.
 
     Attributes:
-        sources: Those that have been drawn.
-        reaches: Of each of them, corners (2, 3) around what was drawn first, in the fixed frame, m.
+        sources: The sources that have been drawn.
+        reaches: For each of them, corners (2, 3) around its first drawing, in the fixed frame, m.
 
     Args:
         scene: viser's scene.
-        node: The node of all of them.
-        view: Where a page begins.
-        names: Those of frames, which labels keep off.
+        node: The parent node of the sources.
+        view: The view that a page begins with.
+        names: Names of frames, which labels must not overlap.
     """
 
     def __init__(self, scene: Any, node: str, view: View, names: NameOverlays) -> None:
@@ -78,13 +78,13 @@ class Drawings:
         self._radius, self._robot = 1.0, math.inf
         self._numbers: dict[str, int] = {}
         self._hidden: frozenset[str] = frozenset()
-        # Frames whose shapes are hidden, and those on which shapes are walls.
+        # Frames whose shapes are hidden, and frames whose shapes count as walls.
         self._unseen: frozenset[str] = frozenset()
         self._standing: frozenset[str] = frozenset()
         self._floors: Sequence[float] | None = None
         self._pick: Callable[[DrawnShape], None] | None = None
         self._labels: dict[int, Any] = {}
-        # Of each label, its anchor, and whether it is shown where nothing hides and shows labels: on exported pages.
+        # The anchor of each label, and whether it is shown on exported pages, where labels are not rearranged.
         self._looks: list[tuple[str, bool]] = []
         self._labelled = True
         self.reaches: dict[str, FloatArray] = {}
@@ -97,14 +97,14 @@ class Drawings:
         names: Iterable[str],
         standing: Collection[str] = (),
     ) -> None:
-        """Set the frames, and the sources that there are. What stays is not sent again.
+        """Set the frames and the available sources. Unchanged sources are not sent again.
 
         Args:
             frames: The frames.
-            radius: Of the scene, m.
+            radius: Radius of the scene, m.
             robot: Radius of the robot that the page begins with, m.
-            names: Of the sources.
-            standing: The frames on which shapes are walls.
+            names: Names of the sources.
+            standing: The frames whose shapes count as walls.
         """
         self._frames, self._radius, self._robot, names = frames, radius, robot, tuple(names)
         self._standing = frozenset((*standing, FIXED))
@@ -115,17 +115,17 @@ class Drawings:
             self._numbers.setdefault(name, len(self._numbers))
 
     def arrange(self, view: View, names: NameOverlays) -> None:
-        """Keep labels off each other, and off names of frames, in another view."""
+        """Keep labels clear of each other, and of the names of frames, in another view."""
         self._view, self._names = view, names
-        # What the labels' anchors were chosen for: they keep them while sources move.
+        # The texts and edges that the anchors were chosen for. Anchors are kept while sources move.
         self._arranged: tuple[list[str], list[Edges]] | None = None
 
     def has(self, name: str) -> bool:
-        """Return whether a source is shown; topics of ghosts in a run are not."""
+        """Return whether a source is shown. Topics that only drive ghosts of a run are not."""
         return name in self._numbers
 
     def show(self, name: str, located: Located) -> None:
-        """Show a source's drawing."""
+        """Show the drawing of a source."""
         source = self.sources.get(name)
         if source is None:
             source = self.sources[name] = DrawnSource(
@@ -143,27 +143,27 @@ class Drawings:
                 self.reaches[name] = found
 
     def carry(self, in_root: FloatArray) -> None:
-        """Move what follows frames, at poses (N, 7) in the fixed frame."""
+        """Move the parts that follow frames, given poses (N, 7) in the fixed frame."""
         if self._frames is not None:
             for source in self.sources.values():
                 source.carry(self._frames, in_root)
 
     def carriers(self) -> frozenset[str]:
-        """Return the frames that have shapes of sources."""
+        """Return the frames that carry shapes of sources."""
         return frozenset(name for source in self.sources.values() for name in source.carriers)
 
     def walls(self) -> list[Wall]:
-        """Return the walls among the shapes of sources that are shown."""
+        """Return the walls among the visible shapes of sources."""
         return [wall for source in self.sources.values() if source.visible for wall in source.walls]
 
     def hide(self, frames: frozenset[str]) -> None:
-        """Hide shapes on some frames, now and when they come, and show the others."""
+        """Hide shapes on some frames, present and future ones, and show the others."""
         self._unseen = frames
         for source in self.sources.values():
             source.hide(frames)
 
     def paint_floors(self, colour: Sequence[float] | None) -> None:
-        """Give floors a colour in sRGB, 0 to 1, now and when they come; None: their own."""
+        """Set the colour of floors in sRGB, 0 to 1, present and future ones; None restores their own."""
         self._floors = colour
         for source in self.sources.values():
             source.paint_floors(colour)
@@ -174,7 +174,7 @@ class Drawings:
         return np.concatenate([np.zeros((0, 3)), *found])
 
     def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
-        """Tell which shape a page's user clicked, with the row of its frame, from now on."""
+        """Set the callback for clicks on shapes, which also gets the row of the shape's frame."""
         self._pick = pick
 
     def _picked(self, frame: str, shape: DrawnShape) -> None:
@@ -184,28 +184,28 @@ class Drawings:
                 self._pick(replace(shape, row=self._frames.index(at)))
 
     def choose(self, hidden: Iterable[str], *, labelled: bool) -> None:
-        """Hide sources, now and when they come, and all labels unless `labelled`."""
+        """Hide sources, present and future ones, and all labels unless `labelled`."""
         self._hidden, self._labelled = frozenset(hidden), labelled
         for name, source in self.sources.items():
             source.set_visible(name not in self._hidden)
         self.label()
 
     def placed(self) -> list[PlacedLabel]:
-        """Return the labels of sources, and then their texts; names of what moves go before these."""
+        """Return the labels of sources and then their texts. Names of moving frames rank between them."""
         labels = [PlacedLabel(label, np.asarray(label.position)) for label in self._labels.values()]
         return [*labels, *(text for _, source in sorted(self.sources.items()) for text in source.placed())]
 
     def label(self) -> None:
-        """Label the sources, in front of what would cut labels; those at one place share one.
+        """Label the sources, drawn on top of the scene. Sources at the same place share a label.
 
-        Those that would be on others where a page begins are hidden, until there is room for them on a page. What they
-        say, and which are hidden, is the same in whatever order messages came.
+        Labels that would overlap others in the initial view are hidden until a page has room for them. Texts and
+        visibility do not depend on the order of messages.
         """
         texts: list[tuple[FloatArray, str]] = []
         for _, source in sorted(self.sources.items()) if self._labelled else ():
             if source.place is None or not source.visible:
                 continue
-            # Where the origin is makes labels longer than a phone is wide: the tab of sources has it.
+            # The origin is left out, because it makes labels wider than a phone's screen. The sources tab shows it.
             about = source.about.partition(" about ")[0]
             for number, (place_, text) in enumerate(texts):
                 if np.linalg.norm(place_ - source.place) < _TOGETHER * self._radius:

@@ -1,4 +1,4 @@
-"""A tab to drive by hand: a stick for bases and multirotors, sliders for joints with actuators, and a stop."""
+"""A tab for manual control: a stick for bases and multirotors, sliders for actuated joints, and a stop button."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sim_node.viewing.browser.answering import answer
 from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
 
-# Where a base has no limits, m/s and rad/s; where a joint has none, m or rad to either side.
+# Defaults for bases without limits, m/s and rad/s, and for joints without limits, m or rad to either side.
 SPEED, TURN, REACH = 1.0, 1.5, 3.141592653589793
-# Maximum number of sliders of joints.
+# Maximum number of joint sliders.
 MAX_JOINTS = 40
 
 
 class Stick(NamedTuple):
-    """What a vehicle can be asked for: its largest speed and yaw rate, whether it moves sideways, and up and down."""
+    """Limits of a vehicle: its maximum speed and yaw rate, and whether it moves sideways, and up and down."""
 
     speed: float
     turn: float
@@ -31,7 +31,7 @@ class Stick(NamedTuple):
 
 
 class Range(NamedTuple):
-    """The range of a joint's target, and the present one."""
+    """The range of a joint's target, and the present target."""
 
     low: float
     high: float
@@ -39,22 +39,22 @@ class Range(NamedTuple):
 
 
 class Steering(Protocol):
-    """Drives vehicles and joints of a run. Its methods may be called from any thread, and raise what they refuse."""
+    """Drives vehicles and joints of a run. Methods may be called from any thread, and raise the reason of a refusal."""
 
     def vehicles(self) -> Mapping[str, Stick]:
         """Return the bases and multirotors that can be driven, by name."""
 
     def joints(self) -> Mapping[str, Range]:
-        """Return the joints with actuators, by name, that no base drives."""
+        """Return the actuated joints, by name, that are not part of a base's drive."""
 
     def drive(self, vehicle: str, ahead: float, left: float, up: float, turn: float) -> None:
-        """Let a vehicle move at a velocity along its heading until the next command."""
+        """Make a vehicle move at a velocity along its heading until the next command."""
 
     def move(self, joint: str, target: float) -> None:
         """Set the target of a joint."""
 
     def stop(self) -> None:
-        """Let all vehicles brake and multirotors hold their positions, and all joints stay where they are."""
+        """Make all vehicles brake, all multirotors hold their positions, and all joints stay in place."""
 
 
 class LoopSteering:
@@ -111,7 +111,7 @@ class LoopSteering:
         self._loop.call(act)
 
     def stop(self) -> None:
-        """See Steering. Joints with position actuators stay where they are; other targets become 0."""
+        """See Steering. Joints with position actuators stay in place; other targets are set to 0."""
 
         def act() -> None:
             for vehicle in self.vehicles():
@@ -130,16 +130,16 @@ class LoopSteering:
 
 
 class DriveTab:
-    """The tab. A vehicle moves as long as its sliders are away from the middle; a page that is closed stops it.
+    """The tab. A vehicle moves while its sliders are off-centre. When a page is closed, its vehicles are stopped.
 
     Args:
         server: viser's server.
-        steering: Drives what the run has.
+        steering: Drives vehicles and joints of the run.
     """
 
     def __init__(self, server: Any, steering: Steering) -> None:
         self._gui, self._steering = server.gui, steering
-        # What each page drives.
+        # What each page drives
         self._pages: dict[int, set[str]] = {}
         stop = self._gui.add_button("Stop", color="red", hint="vehicles brake, joints stay where they are")
         stop.on_click(lambda event: answer(event, self._stop))
@@ -151,7 +151,7 @@ class DriveTab:
         server.on_client_disconnect(lambda client: self._left(client.client_id))
 
     def change(self) -> None:
-        """Follow a change of the world: new vehicles and joints get sliders."""
+        """Follow a change of the world: add sliders for new vehicles and joints."""
         vehicles, joints = self._steering.vehicles(), dict(list(self._steering.joints().items())[:MAX_JOINTS])
         shown = (tuple(vehicles.items()), tuple((name, each.low, each.high) for name, each in joints.items()))
         if shown == self._shown:
@@ -178,7 +178,7 @@ class DriveTab:
 
         def drive(event: Any) -> None:
             if event.client_id is None:
-                return  # moved back by a stop
+                return  # reset by a stop
             values = {label.partition(",")[0]: slider.value for label, slider in sliders.items()}
             driven = self._pages.setdefault(event.client_id, set())
             (driven.add if any(values.values()) else driven.discard)(name)
@@ -199,7 +199,7 @@ class DriveTab:
             answer(event, lambda: self._steering.move(name, slider.value))
 
     def _left(self, client: int) -> None:
-        """Stop what a page drove that is gone."""
+        """Stop what a disconnected page was driving."""
         for name in self._pages.pop(client, ()):
             with suppress(Refused, KeyError):  # the run has ended, or a change has removed it
                 self._steering.drive(name, 0.0, 0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""A tab that makes requests to a run, by a form for each."""
+"""A tab for requests to a run, with a form for each request."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from sim_node.viewing.browser.answering import answer
 from sim_node.world.quantities import Word
 
 _ASK = "Ask"
-# Names among which one is chosen; of more, one is written.
+# Maximum number of names in a dropdown; if there are more, a text field is used.
 MAX_NAMES = 100
 
 
 class Editor(Protocol):
-    """Changes the world of a run. Its methods may be called from any thread, and raise what they refuse."""
+    """Changes the world of a run. Methods may be called from any thread, and raise the reason of a refusal."""
 
     def ask(self, name: str, /, **given: Any) -> str:
-        """Make a request; see `sim_node.simulation.requests`. Returns what it did."""
+        """Make a request; see `sim_node.simulation.requests`. Returns what was done."""
 
     def named(self, holds: NameOf) -> Sequence[str]:
-        """Return the names of a kind, of the world that the run has now. Does not wait for the run."""
+        """Return the names of a kind in the run's present world. Does not wait for the run."""
 
     def loose(self) -> Sequence[str]:
-        """Return the frames of the bodies that float free. Does not wait for the run."""
+        """Return the frames of the free-floating bodies. Does not wait for the run."""
 
     def push(self, name: str, velocity: Sequence[float]) -> None:
-        """Add a velocity (3,) in the fixed frame, m/s, to that of a body that floats free."""
+        """Add a velocity (3,) in the fixed frame, m/s, to that of a free-floating body."""
 
 
 class EditTab:
@@ -50,7 +50,7 @@ class EditTab:
         self._show_form()
 
     def _show_form(self) -> None:
-        """Show a field for each argument of the chosen request."""
+        """Show a field for each argument of the selected request."""
         request, gui = REQUESTS[self._request.value], self._server.gui
         for _, field in self._fields:
             field.remove()
@@ -68,7 +68,7 @@ class EditTab:
         return self._editor.ask(request.name, **given)
 
     def _field(self, gui: Any, argument: Argument) -> Any:
-        """Add the field of an argument."""
+        """Add the field for an argument."""
         label, default = argument.name.replace("_", " ").capitalize(), argument.default
         if argument.kind is bool:
             return gui.add_checkbox(label, default, hint=argument.about)

@@ -1,4 +1,4 @@
-"""What panels of a page show besides curves and views, as data for its script: numbers, attitudes, frames, images."""
+"""Data for panels other than graphs and viewports, for the page's script: numbers, attitudes, frames, images."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from sim_node.world import FrameTable, World
 from sim_node.world.problems import counted
 from sim_node.world.values import numbers_of
 
-# Names in lists, at most.
+# Maximum number of names in lists.
 MAX_NAMES = 400
-# The attitude of FLU in FRD: half a turn about x.
+# Attitude of FLU in FRD: a half turn about x.
 _FRD = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class FeedContext(NamedTuple):
-    """What feeds read.
+    """The data that feeds read.
 
     Attributes:
-        signals: What formulas name.
+        signals: The signals that formulas may refer to.
         frames: The frames.
         world: The world of a run, or None.
-        selected: Returns the frame that is selected, or an empty text.
-        images: Returns what keeps the images of cameras, or None.
-        messages: Returns what shows the messages of a topic, or None.
-        shown: The world whose numbers are shown, of a run or of a bag, or None.
-        can_set: Whether its numbers can be changed.
+        selected: Returns the selected frame, or an empty string.
+        images: Returns the tab of camera images, or None.
+        messages: Returns the tab of a topic's messages, or None.
+        shown: The world of a run or bag whose parameters are shown, or None.
+        can_set: Whether its parameters can be changed.
     """
 
     signals: ShownSignals
@@ -61,7 +61,7 @@ Feed = Callable[[], Any]
 
 
 def _signal(panel: DataPanel, context: FeedContext, *counts: int) -> FormulaSignal:
-    """Return the signal of a panel. Raises WorldError if it names what does not exist, or has another count."""
+    """Return the signal of a panel. Raises WorldError for an unknown name or an unexpected number of values."""
     formula = panel.formula
     assert formula is not None
     try:
@@ -110,7 +110,7 @@ def _position(panel: DataPanel, context: FeedContext) -> Feed:
 
 
 def _attitude(panel: DataPanel, context: FeedContext) -> Callable[[], FloatArray]:
-    """Return what computes the attitude of a gauge in ENU, seen from what it shows as neutral."""
+    """Return a function that computes the attitude of a gauge in ENU, relative to its neutral attitude."""
     signal, reference = _signal(panel, context, 4, 7), np.array(panel.reference)
     source = axes_of(panel.source, context.signals)[3:]
 
@@ -126,7 +126,7 @@ def _attitude(panel: DataPanel, context: FeedContext) -> Callable[[], FloatArray
 
 def _orientation(panel: DataPanel, context: FeedContext) -> Feed:
     attitude = _attitude(panel, context)
-    # The axes that are shown, in ENU.
+    # The displayed axes, in ENU.
     axes = _rounded(np.round(quaternions.to_matrix(axes_of(panel.display, context.signals)[3:]).T, 9))
     names = list("XYZ" if panel.display == "ECEF" else panel.display)
 
@@ -142,7 +142,7 @@ def _horizon(panel: DataPanel, context: FeedContext) -> Feed:
     attitude = _attitude(panel, context)
 
     def now() -> Any:
-        # Of the body, FLU in ENU: its nose is up at a negative pitch. Bodies in NED are FRD.
+        # Of the body (FLU) in ENU, with the nose up at a negative pitch. Bodies in NED are FRD.
         turn = attitude() if panel.source != "NED" else quaternions.multiply(attitude(), _FRD)
         roll, pitch, yaw = np.degrees(quaternions.to_rpy(turn))
         return {"roll": _number(roll), "pitch": _number(-pitch), "heading": _number((90.0 - yaw) % 360.0)}
@@ -190,7 +190,7 @@ def _overview(panel: DataPanel, context: FeedContext) -> Feed:
 
 
 def _image(panel: DataPanel, context: FeedContext) -> Feed:
-    """Make what shows a camera of a run, or a topic of images: `drone.scene_cam`, `drone/scene_cam`, `/drone/image`."""
+    """Create the feed of a camera of a run or an image topic: `drone.scene_cam`, `drone/scene_cam`, `/drone/image`."""
     wanted = {panel.of, panel.of.replace(".", "/"), f"/{panel.of}"}
     state: dict[str, Any] = {"at": None, "url": ""}
 
@@ -214,7 +214,7 @@ def _image(panel: DataPanel, context: FeedContext) -> Feed:
 
 
 def _messages(panel: DataPanel, context: FeedContext) -> Feed:
-    """Make what shows the newest message of the topic that is chosen: on all pages, and in their tab, the same one."""
+    """Create the feed of the selected topic's newest message. The selection is shared by all pages and the tab."""
 
     def now() -> Any:
         tab = context.messages()
@@ -233,7 +233,8 @@ def _parameters(panel: DataPanel, context: FeedContext) -> Feed:
     return lambda: {"numbers": rows, "can_set": context.can_set}
 
 
-# By the kind of panel: makes what returns its data as they are now, for JSON. The script of the page has the others.
+# By panel kind: a function that creates the feed, which returns the current data for JSON. The page's script handles
+# the other kinds.
 FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
     "component_monitor": _monitor,
     "geo_position_gauge": _position,
@@ -250,10 +251,10 @@ FEEDS: dict[str, Callable[[DataPanel, FeedContext], Feed]] = {
 
 
 def feed_of(panel: DataPanel, context: FeedContext) -> Feed | None:
-    """Return what makes the data of a panel; None for what the script of the page has itself.
+    """Return the feed of a panel; None for panels that the page's script handles itself.
 
     Raises:
-        WorldError: Its formula names what does not exist.
+        WorldError: Its formula contains an unknown name.
     """
     return FEEDS[panel.kind](panel, context) if panel.kind in FEEDS else None
 

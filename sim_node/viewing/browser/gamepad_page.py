@@ -1,6 +1,6 @@
-"""A gamepad at the browser: a script in the viewer's page reads it, and a socket of its own drives a vehicle.
+"""A gamepad at the browser: a script in the viewer's page reads it and drives a vehicle through a separate socket.
 
-viser has no access to gamepads, so the page that it serves gets one more script.
+viser has no access to gamepads, so an additional script is injected into the page that it serves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim_node.viewing.browser.panels_page import PanelsPage, Respond, response, 
 
 SCRIPT = Path(__file__).with_name("gamepad.js")
 SCRIPT_PATH, SOCKET = "/gamepad.js", "/gamepad"
-# A vehicle whose page says nothing for so long brakes, s: the page is hidden, hangs, or is cut off.
+# If a page is silent for this long, s, its vehicle brakes: the page may be hidden, hung or disconnected.
 DEAD_MAN_S = 0.5
 MAX_MESSAGE = 1000
 _TITLE = b"</title>"
@@ -33,7 +33,7 @@ _AXES = ("ahead", "left", "up", "turn")
 
 
 class StickRequest(NamedTuple):
-    """What a page asks for: how far each stick is moved, -1 to 1, or a stop of everything."""
+    """A page's request: the deflection of each stick, -1 to 1, or a stop of everything."""
 
     vehicle: str
     ahead: float
@@ -44,12 +44,12 @@ class StickRequest(NamedTuple):
 
     @property
     def centred(self) -> bool:
-        """Whether nothing is to move."""
+        """Whether nothing should move."""
         return not (self.ahead or self.left or self.up or self.turn)
 
 
 class GamepadPage:
-    """Serves the script and its socket while there is something to drive; all else is for other pages.
+    """Serves the script and its socket while there is something to drive. Other requests go to the other pages.
 
     Args:
         others: The other pages of the server.
@@ -63,7 +63,7 @@ class GamepadPage:
         self._others = others
 
     def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
-        """Return the response to a request: pages of people with the script, and the script itself."""
+        """Return the response to a request: the script, or a page with the script added."""
         path = request.path.partition("?")[0]
         upgrades = request.headers.get("Upgrade", "").lower() == "websocket"
         if self.steering is None or upgrades or path not in ("/", "/plain", SCRIPT_PATH):
@@ -76,7 +76,7 @@ class GamepadPage:
         return response(bytes(found.body).replace(_TITLE, _TITLE + _TAG, 1), "text/html; charset=utf-8")
 
     def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
-        """Return what serves a connection of the script; for others, what other pages do."""
+        """Return the handler of a connection from the script; for others, that of the other pages."""
         request = connection.request
         if self.steering is None or request is None or request.path != SOCKET:
             return self._others.handler(connection)
@@ -84,7 +84,7 @@ class GamepadPage:
 
 
 async def _serve(connection: ServerConnection, steering: Steering) -> None:
-    """Drive as a page asks, until it is closed; stop what it drove once it falls silent, and at the end."""
+    """Drive as a page requests until it is closed. Stop its vehicle when it falls silent and at the end."""
     driven = ""
     try:
         vehicles = await asyncio.to_thread(steering.vehicles)
@@ -116,7 +116,7 @@ async def _serve(connection: ServerConnection, steering: Steering) -> None:
 
 
 async def _brake(steering: Steering, vehicle: str) -> str:
-    """Let a vehicle brake, if one is named. Return the name of none."""
+    """Make a vehicle brake, if one is named. Return an empty name."""
     if vehicle:
         with suppress(Refused, KeyError):  # the run has ended, or a change has removed it
             await asyncio.to_thread(steering.drive, vehicle, 0.0, 0.0, 0.0, 0.0)
@@ -124,7 +124,7 @@ async def _brake(steering: Steering, vehicle: str) -> str:
 
 
 def sticks_of(data: str | bytes) -> StickRequest | None:
-    """Return what a message of a page asks for; None for what is none of the script's."""
+    """Parse a message of a page. Return None if it is not a message of the script."""
     if len(data) > MAX_MESSAGE:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Ghosts: where other sources have the bodies of a page, drawn translucent beside them."""
+"""Ghosts: translucent copies of a page's bodies at the poses that other sources give."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sim_node.viewing.meshes import DrawnShape, TriangleMesh, parts_of
 from sim_node.viewing.messages.drawing import Drawing, Poses
 from sim_node.world import FrameTable
 
-# What the colours of a ghost are mixed with, how opaque it is, and how much larger than its body, which it may cover.
+# The tint mixed into a ghost's colours, its opacity, and its scale relative to its body, which it may have to cover.
 _TINT, _OPACITY, _LARGER = np.array([0.25, 0.5, 1.0]), 0.45, 1.015
 
 
 class GhostScene(NamedTuple):
-    """The frames of a ghost by their own names, their first poses (N, 7) in their parents, m, and its shapes.
+    """The frames of a ghost by their own names, their initial poses (N, 7) in their parents, m, and its shapes.
 
-    Of what does not move, nothing is drawn. Shapes: None for those that the page has on frames of the same names, and
-    on what is below these on the page and not among them, which moves as on the page.
+    Static shapes are not drawn. If shapes is None, those of the page's frames with the same names are used, including
+    descendants on the page that the ghost lacks; these move as on the page.
     """
 
     frames: FrameTable
@@ -38,19 +38,19 @@ class Ghost(Protocol):
 
     @property
     def lives(self) -> bool:
-        """Whether it moves on while the page stands."""
+        """Whether it keeps moving while the page's time stands still."""
 
     @property
     def stale(self) -> bool:
-        """Whether it has other frames by now than `scene` returned."""
+        """Whether its frames differ by now from those that `scene` returned."""
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
-        """Return what is drawn, given the frames of the page and their poses (N, 7) in their parents, m."""
+        """Return the scene to draw, given the frames of the page and their poses (N, 7) in their parents, m."""
 
     def poses(self, instant: Instant, since_ns: int) -> FloatArray:
         """Return the poses (N, 7) of its frames in their parents at an instant of the page, m.
 
-        since_ns: where the time of the page begins.
+        since_ns: start of the page's time.
         """
 
     def close(self) -> None:
@@ -58,12 +58,12 @@ class Ghost(Protocol):
 
 
 class TopicGhost:
-    """A body of the page at the poses of a topic's messages, such as what an autopilot estimates; at first, as it is.
+    """A body of the page at the poses in a topic's messages, such as an estimate; initially at its own pose.
 
     Args:
-        topic: The topic, whose messages are drawn as axes.
-        frame: The frame of the body; empty for the first `base_link` in the namespace of the topic, else on the page.
-        report: Called once if the page does not have that frame; None where frames come later, as `stray` says.
+        topic: The topic. Its messages must be drawn as axes.
+        frame: The frame of the body; empty for the first `base_link` in the topic's namespace, or else on the page.
+        report: Called once if the page lacks the frame; None if frames may appear later, as reported by `stray`.
     """
 
     lives = stale = False
@@ -71,12 +71,12 @@ class TopicGhost:
     def __init__(self, topic: str, frame: str, report: Callable[[str], object] | None = None) -> None:
         self.topic, self._frame, self._report = topic, frame, report
         self._pose: FloatArray | None = None
-        # Where frames of estimates are that nothing else has, such as `odom` of dead reckoning.
+        # Poses of frames that only the estimate uses, such as `odom` of dead reckoning.
         self._origins: dict[str, FloatArray] = {}
         self.frame = ""
 
     def scene(self, frames: FrameTable, poses: FloatArray) -> GhostScene:
-        """Return the body alone: what is below it on the page comes with it."""
+        """Return the body alone. Its descendants on the page are added automatically."""
         self._frames, body = frames, self._body(frames)
         self.frame = frames.names[body] if body else ""
         if self._report is not None and self.stray:
@@ -89,7 +89,7 @@ class TopicGhost:
 
     @property
     def stray(self) -> str:
-        """What is said of a frame that was asked for and that the page does not have; empty if there is none."""
+        """The message about a requested frame that the page lacks; empty if there is none."""
         if not self._frame or self.frame:
             return ""
         names = self._frames.names[1:]
@@ -105,7 +105,7 @@ class TopicGhost:
         return self._placed(instant.poses)
 
     def _placed(self, poses: FloatArray) -> FloatArray:
-        """Return the poses (2, 7) of the root and the body, given those (N, 7) of the page; (1, 7) without a body."""
+        """Return the poses (2, 7) of root and body, or (1, 7) without a body, given those (N, 7) of the page."""
         if not self.frame:
             return poses[:1]
         body = self._frames.in_root(poses)[self._frames.index(self.frame)] if self._pose is None else self._pose
@@ -115,7 +115,7 @@ class TopicGhost:
         """Do nothing."""
 
     def _origin(self, axes: Poses, then: FloatArray) -> FloatArray:
-        """Return the pose (7,) of the frame of an estimate: one that nothing else has begins where it fits the body."""
+        """Return the pose (7,) of an estimate's frame. An unknown frame is placed such that the body fits initially."""
         in_root = self._frames.in_root(then)
         frame = axes.frame or self._frames.names[0]
         if frame in self._frames.names:
@@ -126,7 +126,7 @@ class TopicGhost:
         return self._origins[frame]
 
     def _body(self, frames: FrameTable) -> int:
-        """Return the row of the body, 0 for none."""
+        """Return the row of the body, or 0."""
         moving = np.flatnonzero(~frames.still).tolist()
         if self._frame in frames.names:
             return frames.index(self._frame)
@@ -141,9 +141,9 @@ class _Joined(NamedTuple):
     Attributes:
         source: The ghost.
         rows: Its moving frames.
-        tops: Which of them are on what stands.
-        mounts: The poses (T, 7) of that, m.
-        below: The frames of the page that are below its own, and move as on the page.
+        tops: Those of them whose parent is static.
+        mounts: Poses (T, 7) of these parents, m.
+        below: Frames of the page that are descendants of its own and move as on the page.
     """
 
     source: Ghost
@@ -153,25 +153,25 @@ class _Joined(NamedTuple):
     below: list[int]
 
     def placed(self, poses: FloatArray, of_page: FloatArray) -> FloatArray:
-        """Return the poses of its frames in their parents on the page, given its own and those of the page."""
+        """Return the poses of its frames in their parents on the page, given its own poses and those of the page."""
         found = np.array(poses[self.rows])
         found[self.tops] = pose_math.compose(self.mounts, found[self.tops])
         return np.concatenate([found, of_page[self.below]])
 
 
 class Ghosts:
-    """The ghosts of a page. Their frames are after those of the page; the first one's names begin with `ghost/`."""
+    """The ghosts of a page. Their frames come after those of the page; the first ghost's names begin with `ghost/`."""
 
     def __init__(self) -> None:
         self.sources: list[Ghost] = []
         self._joined: list[_Joined] = []
-        # The frames of ghosts by name, with those of the page that they are the ghosts of.
+        # The page's frame for each ghost frame, by name.
         self.of: dict[str, str] = {}
 
     def join(
         self, frames: FrameTable, poses: FloatArray, shapes: Sequence[DrawnShape]
     ) -> tuple[FrameTable, FloatArray, Sequence[DrawnShape]]:
-        """Return the frames, their poses (N, 7) in their parents, and the shapes of the page with its ghosts."""
+        """Append the ghosts to the frames, their poses (N, 7) in their parents, and the shapes of the page."""
         self._joined, self.of = [], {}
         all_shapes, own = list(shapes), frames
         for number, source in enumerate(self.sources, 1):
@@ -212,22 +212,22 @@ class Ghosts:
 
     @property
     def topics(self) -> list[str]:
-        """The topics that they follow."""
+        """The topics that ghosts follow."""
         return [each.topic for each in self.sources if isinstance(each, TopicGhost)]
 
     @property
     def strays(self) -> list[str]:
-        """What is said of frames that were asked for and that the page does not have."""
+        """Messages about requested frames that the page lacks."""
         return [text for each in self.sources if isinstance(each, TopicGhost) and (text := each.stray)]
 
     @property
     def live(self) -> bool:
-        """Whether one of them moves on while the page stands."""
+        """Whether any ghost keeps moving while the page's time stands still."""
         return any(each.lives for each in self.sources)
 
     @property
     def stale(self) -> bool:
-        """Whether one of them has other frames than were joined last."""
+        """Whether the frames of any ghost have changed since the last `join`."""
         return any(each.stale for each in self.sources)
 
     def close(self) -> None:
@@ -236,7 +236,7 @@ class Ghosts:
             each.close()
 
     def extended(self, instant: Instant, since_ns: int) -> Instant:
-        """Return an instant of the page with the poses of its ghosts."""
+        """Append the poses of the ghosts to an instant of the page."""
         if not self._joined:
             return instant
         theirs = self._poses(instant, since_ns)
@@ -246,10 +246,10 @@ class Ghosts:
         return instant._replace(poses=np.concatenate([instant.poses, theirs]), measurements=measured)
 
     def passed(self, instants: Sequence[Instant], since_ns: int) -> list[FloatArray]:
-        """Return the poses (N, 7) of the page and its ghosts at each of the instants before one that was sought."""
+        """Return the poses (N, 7) of the page and its ghosts at each of the instants that lead to a seek time."""
         if not self._joined or not instants:
             return [each.poses for each in instants]
-        # A ghost that was elsewhere begins where it is first stated to be.
+        # Start each ghost at its first known pose, not at the pose before the seek.
         first = {name: each for instant in reversed(instants) for name, each in instant.measurements.items()}
         self._poses(instants[0]._replace(measurements=first), since_ns)
         return [np.concatenate([each.poses, self._poses(each, since_ns)]) for each in instants]
@@ -261,9 +261,9 @@ class Ghosts:
 
 
 def ghostly(shape: DrawnShape) -> DrawnShape:
-    """Return the shape of a ghost."""
+    """Return the ghost of a shape."""
     mesh, colour = shape.mesh, np.array(shape.colour[:3])
-    if shape.kind == "glb" and shape.file is not None:  # drawn in its own colours, which nothing can be seen through
+    if shape.kind == "glb" and shape.file is not None:  # would be drawn in its own opaque colours
         parts = list(parts_of(shape.file))
         starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
         faces = [part.faces + start for part, start in zip(parts, starts, strict=False)]

@@ -1,4 +1,4 @@
-"""The tab with the images of a camera."""
+"""The tab of camera images."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sim_node.viewing.browser.sensor_views import as_colours
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing, Picture
 
-# Columns of an image in the tab, at most.
+# Maximum width of an image in the tab, pixels.
 _COLUMNS = 480
 
 
 class ImagesTab:
-    """Shows the newest image of the chosen camera.
+    """Shows the newest image of the selected camera.
 
     Args:
         gui: viser's panel.
-        names: Cameras of a run, or topics of images; one or more.
+        names: Cameras of a run, or image topics; at least one.
     """
 
     def __init__(self, gui: Any, names: Sequence[str]) -> None:
@@ -30,20 +30,20 @@ class ImagesTab:
         self.camera = gui.add_dropdown("Camera", tuple(names))
         self.camera.on_update(lambda event: self._fresh.update(self._last))
         self._about = gui.add_markdown("no image yet")
-        # Made here, where the tab is: later elements would be outside of it.
+        # Created here, inside the tab; elements created later would be outside of it.
         self._image = gui.add_image(np.zeros((1, 1, 3), np.uint8), format="jpeg", jpeg_quality=80, visible=False)
-        # When the last two images of a camera came, ns.
+        # Arrival times of the last two images of each camera, ns.
         self._came: dict[str, tuple[int, int]] = {}
         self._now_ns = 0
         self._shown_text = ""
 
     def change(self, names: Sequence[str]) -> None:
-        """Show other cameras: one or more. The chosen one stays if it is among them."""
+        """Show other cameras, at least one. The selection is kept if possible."""
         if tuple(names) != self.camera.options:
             self.camera.options = tuple(names)
 
     def update(self, time_ns: int, measurements: Latest) -> None:
-        """Keep the newest image of each camera, and when it came."""
+        """Store the newest image of each camera and its time of arrival."""
         self._now_ns = time_ns
         for name in self.camera.options:
             if name in measurements:
@@ -53,13 +53,13 @@ class ImagesTab:
                     self._came[name] = (self._came.get(name, (0, 0))[1], time_ns)
 
     def newest(self, name: str) -> tuple[npt.NDArray[np.uint8] | None, str, int]:
-        """Return the newest image of a camera, small, None before the first; a text about it; its time, ns."""
+        """Return the newest image of a camera at reduced size (None before the first), a caption, and its time, ns."""
         if name not in self._last:
             return None, "no image yet", 0
         return as_colours(self._last[name], _COLUMNS), self._said(name), self._came[name][1]
 
     def show(self) -> None:
-        """Send the image of the chosen camera if it is new."""
+        """Send the image of the selected camera if it is new."""
         name = self.camera.value
         fresh = self._fresh.pop(name, None)
         if fresh is not None:
@@ -71,7 +71,7 @@ class ImagesTab:
         self._tell(self._said(name))
 
     def _said(self, name: str) -> str:
-        """Return the size, the rate and the age of the newest image of a camera."""
+        """Return a caption: size, rate and age of the newest image of a camera."""
         pixels, (before, last) = self._last[name], self._came[name]
         rate = f", {1e9 / (last - before):.3g} Hz" if last > before > 0 else ""
         age = f", {(self._now_ns - last) / 1e9:.1f} s old" if self._now_ns > last else ""

@@ -15,7 +15,7 @@ from sim_node.viewing.browser.overlays import Edges, PlacedLabel, edges_at, inwa
 from sim_node.viewing.browser.panels_page import viewport_of
 from sim_node.viewing.view import View, looking
 
-# Largest field of view for which labels are arranged, rad.
+# Maximum field of view for which labels are arranged, rad.
 _WIDEST = 2.9
 
 
@@ -37,7 +37,7 @@ class PageLabels:
 
     def __init__(self, server: Any) -> None:
         self._server = server
-        # By page and node.
+        # By page and node
         self._sent: dict[int, dict[str, _Sent]] = {}
 
     def show(
@@ -50,10 +50,10 @@ class PageLabels:
         """Arrange the labels on all pages.
 
         Args:
-            labels: The labels of pages with a camera of their own.
-            root: Pose (7,) of the fixed frame there.
-            in_viewports: Those of them that viewports show.
-            roots: Poses (7,) of the fixed frame on the pages of viewports whose camera moves it, by their clients.
+            labels: The labels on pages with their own camera.
+            root: Pose (7,) of the fixed frame on these pages.
+            in_viewports: The labels that viewports show.
+            roots: Poses (7,) of the fixed frame on viewport pages whose camera moves it, by client.
         """
         clients, connections = self._server.get_clients(), self._server.connections()
         self._sent = {number: sent for number, sent in self._sent.items() if number in clients}
@@ -68,8 +68,8 @@ class PageLabels:
     def _arrange(self, number: int, client: Any, view: View, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
         """Hide those of a page's labels that would lie on others or be cut, and show the others.
 
-        Labels are sent to all pages; what is sent to one page does not wait for that. What would hide a label that the
-        page does not have yet is lost, so it is not sent before the page has got all that was sent by then.
+        Labels are broadcast, and messages to a single page do not wait for broadcasts. Hiding a label that a page has
+        not received yet would have no effect, so it is postponed until the page has received all earlier broadcasts.
         """
         shown = apart(view, labels, pose_math.apply(root, np.array([each.place for each in labels]).reshape(-1, 3)))
         sent = self._sent.setdefault(number, {})
@@ -104,7 +104,7 @@ def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> dict
 
 
 def _view_of(camera: Any) -> View | None:
-    """Return the view of a page's camera; None before it has one."""
+    """Return the view of a page's camera; None until it is known."""
     try:
         eye, at, width, height = camera.position, camera.look_at, camera.image_width, camera.image_height
         horizontal = 2.0 * math.atan(math.tan(0.5 * camera.fov) * width / max(height, 1))

@@ -1,6 +1,6 @@
-"""Several sources on one page: each has a layer, and the layers share one tree of frames.
+"""Several sources on one page: each source has a layer, and the layers share one tree of frames.
 
-Where several layers have a frame, the first of them gives its shapes and the last one its pose.
+If several layers have a frame, its shapes come from the first of them and its pose from the last one.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _NO_FRAMES = FrameTable((), np.zeros(0, np.int32), np.zeros(0, np.bool_))
 
 
 class Layer:
-    """One source of a page. To the source, it is the page: it has what sources set and call of a Viewer.
+    """One source of a page. For the source it replaces the Viewer, of which it has the relevant attributes and methods.
 
     Args:
         page: The layers of the page.
-        name: What messages call the source.
-        prefix: Is before the names of its frames and topics on the page, as in `bag/`; empty for nothing.
+        name: Name of the source, for messages.
+        prefix: Prefix of the names of its frames and topics on the page, such as `bag/`, or empty.
 
     Attributes:
-        fields, texts, placed: As of a Viewer.
-        frames, poses, shapes, places, sources: As of `Viewer.set_scene`; no frames before the first call.
-        moved: Rows of the page's frames whose poses are this layer's, and their rows in `frames`.
+        fields, texts, placed: As in Viewer.
+        frames, poses, shapes, places, sources: As in `Viewer.set_scene`; no frames before the first call.
+        moved: Rows of the page's frames whose poses come from this layer, and their rows in `frames`.
     """
 
     fields: ShownFields | None = None
@@ -67,7 +67,7 @@ class Layer:
 
     @property
     def transport(self) -> Transport | None:
-        """What the buttons of the page control, if it is this source."""
+        """The Transport that the page's buttons control, if it belongs to this source."""
         return self._transport
 
     @transport.setter
@@ -76,7 +76,7 @@ class Layer:
 
     @property
     def first_stamp_ns(self) -> int | None:
-        """When the poses of the page's bag begin."""
+        """Start of the poses of the page's bag."""
         return self._page.viewer.first_stamp_ns
 
     @first_stamp_ns.setter
@@ -85,7 +85,7 @@ class Layer:
 
     @property
     def placed(self) -> Collection[str]:
-        """The frames that it has placed for lack of a transform."""
+        """The frames that it has placed because they have no transform."""
         return self._placed
 
     @placed.setter
@@ -93,7 +93,7 @@ class Layer:
         self._placed = [self.prefix + name for name in names]
 
     def topic(self, name: str) -> str:
-        """Return what the page calls a topic of it."""
+        """Return the name on the page of one of its topics."""
         return f"/{self.prefix}{name.lstrip('/')}" if self.prefix else name
 
     @property
@@ -107,7 +107,7 @@ class Layer:
 
     @property
     def beside(self) -> Beside:
-        """What the other layers have."""
+        """What the other layers provide."""
         return self._page.beside(self)
 
     def set_scene(
@@ -120,7 +120,7 @@ class Layer:
         sources: Mapping[str, str] | None = None,
         look: World | None = None,
     ) -> None:
-        """Set or change what the layer shows, as of a Viewer; the sky and the first view are those of the page."""
+        """Set or change what the layer shows, as in Viewer. The page determines the sky and the initial view."""
         with self._page.lock:
             self.frames = replace(frames, names=tuple(self.prefix + name for name in frames.names))
             self.poses, self.shapes, self.places = np.array(poses), shapes, places
@@ -128,25 +128,25 @@ class Layer:
             self._page.compose()
 
     def show(self, instant: Instant) -> None:
-        """Take an instant. The last layer sends its own, with what the others have by then."""
+        """Receive an instant. The last layer's instants are sent, with the newest data of the others."""
         self._page.show(self, instant)
 
     def idle(self) -> None:
-        """Update the panel while nothing new arrives."""
+        """Update the panel while no new instants arrive."""
         if self is self._page.layers[-1]:
             self._page.viewer.idle()
 
     def moves_ghost(self, topic: str) -> bool:
-        """Return whether a ghost follows a topic of it."""
+        """Return whether a ghost follows one of its topics."""
         return self._page.viewer.moves_ghost(self.topic(topic))
 
     def missed_by_ghosts(self, topics: Iterable[str]) -> list[str]:
-        """Return the topics that ghosts follow, and that neither it nor another layer has, given those of it."""
+        """Return the topics that ghosts follow but that neither it, with the given topics, nor another layer has."""
         others = (name for layer in self._page.layers for name in layer.topics())
         return self._page.viewer.missed_by_ghosts([*map(self.topic, topics), *others])
 
     def stray_ghosts(self) -> list[str]:
-        """Return what is said of frames of ghosts that the page does not have."""
+        """Return messages about ghost frames that the page lacks."""
         return self._page.viewer.stray_ghosts()
 
     def close(self) -> None:
@@ -154,18 +154,18 @@ class Layer:
         self._page.viewer.close()
 
     def edges(self, *, placed: bool = False) -> Iterator[tuple[str, str]]:
-        """Yield the frames that have a parent, with it: without those that were placed, or these alone."""
+        """Yield the frames that have a parent, and the parent: only those with transforms, or only placed ones."""
         names = self.frames.names
         for name, parent in zip(names, self.frames.parents.tolist(), strict=True):
             if parent >= 0 and (name in self.placed) == placed:
                 yield name, names[parent]
 
     def topics(self) -> set[str]:
-        """Return the topics that are drawn, and those that formulas name."""
+        """Return the topics that are drawn or used by formulas."""
         return {*self.sources, *(() if self.fields is None else map(self.topic, self.fields.types()))}
 
     def measured(self, instant: Instant) -> Iterator[tuple[str, npt.NDArray[Any] | Drawing, FloatArray]]:
-        """Yield what was measured by the names on the page."""
+        """Yield the measurements of an instant, by their names on the page."""
         for name, (values, poses) in instant.measurements.items():
             if self.prefix and isinstance(values, Drawing):
                 items = tuple(replace(each, frame=each.frame and self.prefix + each.frame) for each in values.items)
@@ -177,14 +177,14 @@ class Layers:
     """Puts several sources on one page.
 
     Args:
-        viewer: The page. Its schematic is set before.
-        names: What messages call the sources: the world, if there is one, then those that move frames.
+        viewer: The page. Its schematic is already set.
+        names: Names of the sources, for messages: the world, if any, then the sources that move frames.
         report: Called with messages for the user.
-        world: An assembled world, which is shown and not run; None for no world.
-        prefixes: Of the layers, to show them apart; none for one tree of frames.
+        world: An assembled world to show without running it, or None.
+        prefixes: Prefixes of the layers, to show them separately; none for a shared tree of frames.
 
     Attributes:
-        layers: The layers, in the order of the names. The page is empty until each of them has a scene.
+        layers: The layers, in the order of the names. The page stays empty until each of them has a scene.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Layers:
             )
 
     def beside(self, layer: Layer) -> Beside:
-        """Return what the layers beside one have."""
+        """Return what the other layers provide."""
         with self.lock:
             others = [each for each in self.layers if each is not layer and not self._apart]
             frames = frozenset(name for each in others for name in each.frames.names)
@@ -223,7 +223,7 @@ class Layers:
             return Beside(frames, drawn, topics, lla)
 
     def compose(self) -> None:
-        """Put the layers on the page, once all of them have a scene."""
+        """Put the layers on the page once all of them have a scene."""
         layers, world = self.layers, self._world
         if not all(len(layer.frames) for layer in layers):
             return
@@ -259,7 +259,7 @@ class Layers:
         self._tell(table, movers)
 
     def show(self, layer: Layer, instant: Instant) -> None:
-        """Take an instant of a layer; of a topic that a later layer has, too, nothing."""
+        """Receive an instant of a layer. Topics that a later layer also has are ignored."""
         with self.lock:
             layer.poses = np.array(instant.poses)
             if not len(self._poses):
@@ -281,7 +281,7 @@ class Layers:
                 self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh, self._posed_ns, passed))
 
     def _measured(self, layer: Layer, instant: Instant, later: Collection[str]) -> Latest:
-        """Return what a layer measured but of topics that later layers have, with the poses of the page then."""
+        """Return a layer's measurements, except topics of later layers, with the page's poses at that time."""
         return {
             name: (values, self._on_page(layer, poses))
             for name, values, poses in layer.measured(instant)
@@ -289,7 +289,7 @@ class Layers:
         }
 
     def _on_page(self, layer: Layer, poses: FloatArray) -> FloatArray:
-        """Return the poses of the page with those of a layer at another time."""
+        """Return the poses of the page with a layer's poses of another time."""
         then: FloatArray = self._poses.copy()
         then[layer.moved[0]] = poses[layer.moved[1]]
         return then
@@ -299,15 +299,15 @@ class Layers:
         self._poses[on_page] = layer.poses[own]
 
     def _stands(self, layer: Layer) -> bool:
-        """Return whether a layer is of the world, which does not run."""
+        """Return whether a layer shows the world, which does not run."""
         return self._world is not None and layer is self.layers[0]
 
     def _tell(self, table: FrameTable, movers: Mapping[str, Layer]) -> None:
-        """Tell once what two layers share, what no transform connects, and what does not move."""
+        """Report once what layers have in common, which roots are not connected, and which frames do not move."""
         for first, last in combinations(self.layers, 2):
             theirs = dict(last.edges())
             if not theirs:
-                continue  # nothing has come yet
+                continue  # nothing received yet
             who = f"{first.name} and {last.name}"
             if both := [name for name, _ in first.edges() if name in theirs]:
                 is_drawn = any(first.frames.names[shape.row] in both for shape in first.shapes)
@@ -322,7 +322,7 @@ class Layers:
                 self._once("roots", who, f"are not connected: {one} and {other} are drawn at one place{hint}")
         last = self.layers[-1]
         still = [name for name, layer in movers.items() if self._stands(layer) and not _is_static(layer.frames, name)]
-        if still and last.transport is not None:  # frames of the graph may come later
+        if still and last.transport is not None:  # frames of the graph may appear later
             self._once(
                 "still", last.name, f"has no transform of {_listed('frame', still)}, which stay where they start"
             )
@@ -334,7 +334,7 @@ class Layers:
 
 
 class _Fields:
-    """The fields of topics of all layers: of a topic that several have, those of the last one."""
+    """The topic fields of all layers. If several have a topic, the last one is used."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
@@ -354,19 +354,19 @@ class _Fields:
         return of.labels(f"{own}.{field}")
 
     def taken(self) -> Mapping[str, FloatArray]:
-        """Return nothing: numbers come with the instants of the layers."""
+        """Return nothing, because numbers arrive with the layers' instants."""
         return {}
 
 
 class _Texts:
-    """The messages of all layers as text: of a topic that several have, those of the last one."""
+    """The messages of all layers as text. If several have a topic, the last one is used."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
         self._chosen: MessageReader | None = None
 
     def _topics(self) -> dict[str, tuple[MessageReader, str]]:
-        """Return who reads a topic, and what it calls it, by its name on the page."""
+        """Return the reader of each topic and the reader's name for it, by the topic's name on the page."""
         layers = [(layer, layer.texts) for layer in self._layers if layer.texts is not None]
         return {layer.topic(name): (texts, name) for layer, texts in layers for name in texts.topics()}
 
@@ -375,14 +375,14 @@ class _Texts:
         return {name: texts.topics()[own] for name, (texts, own) in self._topics().items()}
 
     def choose(self, topic: str | None) -> None:
-        """Read the messages of a topic from now on, or of none."""
+        """Select the topic to read from now on, or none."""
         self._chosen, own = self._topics().get(topic or "", (None, None))
         for layer in self._layers:
             if layer.texts is not None:
                 layer.texts.choose(own if layer.texts is self._chosen else None)
 
     def text(self) -> str | None:
-        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
+        """Return the newest message of the selected topic, or why it cannot be read; None before the first message."""
         return None if self._chosen is None else self._chosen.text()
 
 
@@ -391,10 +391,10 @@ def _listed(kind: str, names: Sequence[str]) -> str:
 
 
 def _joined(layers: Sequence[Layer]) -> tuple[dict[str, str], dict[str, Layer]]:
-    """Return the parents of frames, and the layers whose poses they have.
+    """Return the parent of each frame, and the layer that its pose comes from.
 
-    The last layer that has a frame counts; before all others are those that did not place it for lack of a transform.
-    What would close a loop, as where two sources turn a transform around, is left out.
+    The last layer with a frame takes precedence; layers with a transform go before those that merely placed the frame.
+    Edges that would close a loop are left out, such as when two sources have a transform in opposite directions.
     """
     parents: dict[str, str] = {}
     movers: dict[str, Layer] = {}
@@ -407,7 +407,7 @@ def _joined(layers: Sequence[Layer]) -> tuple[dict[str, str], dict[str, Layer]]:
 
 
 def _above(name: str, parents: Mapping[str, str]) -> Iterator[str]:
-    """Yield a frame and all above it."""
+    """Yield a frame and all of its ancestors."""
     at: str | None = name
     while at is not None:
         yield at
@@ -424,7 +424,7 @@ def _rows(pairs: Iterable[tuple[int, int]]) -> tuple[npt.NDArray[np.intp], npt.N
 
 
 def _silent(world: World, sources: Collection[str]) -> dict[str, SensorTopicView]:
-    """Return the sensors of a world whose topics no source has: cameras are shown without images."""
+    """Return the sensors of a world whose topics no source has. Cameras among them are shown without images."""
     topics = lay_out_messages(world)
     views = topic_views_of(world, lay_out(world).frames)
     return {name: view for name, view in views.items() if not any(topic.name in sources for topic in topics[name])}

@@ -1,4 +1,4 @@
-"""The layout of the page as text: what the address of a page says about its settings."""
+"""The layout of the page as text: the settings that a page's address contains."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-# Longest value that is read, in characters, and what separates the parts of lists.
+# Maximum length of a value, and the separator of lists.
 MAX_TEXT = 8000
 _BETWEEN = "|"
 
 
 class PageSetting(NamedTuple):
-    """A setting as text: `read` returns it, `write` sets it and ignores what cannot be set."""
+    """A setting as text. `read` returns it; `write` sets it and ignores invalid values."""
 
     read: Callable[[], str]
     write: Callable[[str], None]
 
 
 class PageLayout:
-    """The settings of a panel by the names that they have in addresses. Those that are as at the start are left out."""
+    """Settings of a panel by their names in addresses. Settings with initial values are left out."""
 
     def __init__(self) -> None:
         self._settings: dict[str, PageSetting] = {}
@@ -30,21 +30,21 @@ class PageLayout:
         return iter(tuple(self._settings))
 
     def keep(self, name: str, setting: PageSetting) -> None:
-        """Add a setting, or replace it after its element was made anew."""
+        """Add a setting, or replace it after its element was created again."""
         self._settings[name] = setting
         self._first.setdefault(name, setting.read())
 
     def drop(self, name: str) -> None:
-        """Leave out a setting, whose element is gone."""
+        """Remove a setting whose element is gone."""
         self._settings.pop(name, None)
 
     def now(self) -> dict[str, str]:
-        """Return the settings that have changed since the start."""
+        """Return the settings that differ from their initial values."""
         texts = {name: setting.read() for name, setting in self._settings.items()}
         return {name: text for name, text in texts.items() if text != self._first[name]}
 
     def set(self, wanted: Mapping[str, str]) -> None:
-        """Set what is known of these settings, in the order in which they were added."""
+        """Apply the known settings, in the order in which they were added."""
         for name, setting in tuple(self._settings.items()):
             text = wanted.get(name)
             if isinstance(text, str) and len(text) <= MAX_TEXT:
@@ -52,7 +52,7 @@ class PageLayout:
 
 
 def element(handle: Any) -> PageSetting:
-    """Return the setting of an element of viser's panel: a checkbox, a dropdown, a text, or a slider."""
+    """Return the setting of a viser GUI element: a checkbox, dropdown, text or slider."""
 
     def read() -> str:
         value = handle.value
@@ -80,7 +80,7 @@ def element(handle: Any) -> PageSetting:
 
 
 def listed(read: Callable[[], Sequence[str]], write: Callable[[list[str]], None]) -> PageSetting:
-    """Return the setting of a list of texts."""
+    """Return the setting of a list of strings."""
     return PageSetting(
         lambda: _BETWEEN.join(read()), lambda text: write([each for each in text.split(_BETWEEN) if each])
     )

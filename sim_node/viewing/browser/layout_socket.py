@@ -1,4 +1,4 @@
-"""The WebSocket of the scripts of pages: the layout in their addresses, where they begin, and what their foot says."""
+"""The WebSocket of the pages' scripts: layout in the address, initial camera, and the playback bar."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from websockets.exceptions import ConnectionClosed
 from sim_node.viewing.browser.transport import FootControls
 
 SOCKET = "/layout"
-# Time between two looks for new messages, s; longest request of a page, characters.
+# Polling period for new messages, s, and the maximum length of a page's request, characters.
 PERIOD_S, MAX_MESSAGE = 0.1, 20_000
 
 
 class LayoutSocket:
-    """Sends the layout to the scripts of pages whenever it changes, and sets what the address of a new page says.
+    """Sends the layout to the pages' scripts whenever it changes, and applies the address of a new page.
 
     Attributes:
-        controls: What the foot of pages says and does; None before there is a scene.
-        laid_out: Whether pages begin with panels: those that were opened before there was a world do not know.
+        controls: The playback bar of pages; None before there is a scene.
+        laid_out: Whether pages begin with panels. Pages opened before there was a world do not know yet.
     """
 
     controls: FootControls | None = None
@@ -33,9 +33,9 @@ class LayoutSocket:
     def __init__(self) -> None:
         self._read: Callable[[], tuple[list[str], dict[str, str]]] | None = None
         self._write: Callable[[Mapping[str, str]], None] | None = None
-        # What a page asked for before there was a panel.
+        # Settings that a page requested before there was a panel.
         self._asked: dict[str, str] = {}
-        # Whether a page has sent its preferences: only the first one counts, as settings are those of all pages.
+        # Whether a page has sent its preferences. Only the first one counts, because settings are shared by all pages.
         self._preferred = False
         self._lock = threading.Lock()
         self._links = self._pages = 0
@@ -48,11 +48,11 @@ class LayoutSocket:
         read: Callable[[], tuple[list[str], dict[str, str]]],
         write: Callable[[Mapping[str, str]], None],
     ) -> None:
-        """Begin to serve the settings of a panel, after setting what a page asked for before there was one.
+        """Begin to serve the settings of a panel, after applying what a page requested before.
 
         Args:
-            read: Returns the names of all settings, and those that have changed, as text.
-            write: Sets some of them.
+            read: Returns the names of all settings, and the changed ones as text.
+            write: Applies some of them.
         """
         with self._lock:
             self._write, asked, self._asked = write, self._asked, {}
@@ -62,21 +62,21 @@ class LayoutSocket:
 
     @property
     def has_asked(self) -> bool:
-        """Whether a page has asked for settings before there was a panel."""
+        """Whether a page has requested settings before there was a panel."""
         return bool(self._asked)
 
     def link(self, camera: Mapping[str, str]) -> None:
-        """Send the camera of one page to the scripts of all: that in which the button was pressed uses it."""
+        """Send the camera of one page to all scripts. The page whose button was pressed uses it."""
         self._camera, self._links = dict(camera), self._links + 1
 
     def open_at(self, opening: Mapping[str, Any], *, anew: bool = False) -> None:
-        """Tell the scripts of all pages where their cameras begin; anew: also those whose cameras were moved."""
+        """Send the initial camera to the scripts of all pages. anew: also apply it to pages whose camera was moved."""
         self._opening = {**opening, "number": self._opening["number"] + anew}
 
     def end(self) -> None:
-        """Tell the scripts that nothing more comes."""
+        """Tell the scripts that no further messages follow."""
         self._ended = True
-        # The server's thread sends it meanwhile.
+        # Meanwhile, the server's thread sends it.
         time.sleep(1.5 * PERIOD_S if self._pages else 0.0)
 
     async def serve(self, connection: ServerConnection) -> None:
@@ -86,7 +86,7 @@ class LayoutSocket:
         links, opening, marks, ended = self._links, None, None, False
         self._pages += 1
         try:
-            # A page that is closed sends nothing, and is sent nothing that would fail.
+            # The loop ends when the page is closed.
             while not listening.done():
                 now = None if self._read is None else self._read()
                 if now is not None and now != shown:
@@ -115,7 +115,7 @@ class LayoutSocket:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self, connection: ServerConnection) -> None:
-        """Set and do what a page asks for, in its order; ignore what is no request of it."""
+        """Process the requests of a page in order. Ignore invalid ones."""
         async for data in connection:
             try:
                 message: Any = json.loads(data) if len(data) <= MAX_MESSAGE else None
@@ -126,7 +126,7 @@ class LayoutSocket:
                     self._preferred = True
             except (ValueError, TypeError, AttributeError, RecursionError):
                 continue
-            # Both take locks; this thread serves all pages.
+            # Both take locks, and this thread serves all pages.
             if isinstance(word, str) and self.controls is not None:
                 answer = await asyncio.to_thread(self.controls.act, word, to, what)
                 if answer:

@@ -1,4 +1,4 @@
-"""View options: names, axes, trails, shadows, dark or light, the field of view, and what the camera follows."""
+"""View options: names, axes, trails, shadows, dark mode, field of view, and the frame that the camera follows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = "nothing"
 
 
 class Look:
-    """The options of a panel; lock: held while the scene is changed."""
+    """The view options of a panel. lock: held while the scene is changed."""
 
     def __init__(self, server: Any, scene: PageScene, lock: RLock) -> None:
         self._server, self._scene, self._lock = server, scene, lock
@@ -78,31 +78,31 @@ class Look:
         return "" if self._follow.value == NOTHING else str(self._follow.value)
 
     def follow(self, name: str) -> bool:
-        """Follow a frame, and return whether it can be followed."""
+        """Follow a frame. Return whether it can be followed."""
         if name in self._follow.options:
             self._follow.value = name
         return name in self._follow.options
 
     def toggle_follow(self) -> None:
-        """Follow nothing, or the frame that is followed at first; else the most important one."""
+        """Stop following; if nothing is followed, follow the initial frame, or else the most important one."""
         options = self._follow.options
         self._follow.value = options[1] if not self.followed and len(options) > 1 else NOTHING
 
     def _link(self, event: Any) -> None:
-        """Give the script of the page its camera, in the terms of viser's addresses."""
+        """Send the page's script its camera, in the format of viser's addresses."""
         camera = event.client.camera
         vectors = {"Position": camera.position, "LookAt": camera.look_at, "Up": camera.up_direction}
         address = {f"initialCamera{name}": ",".join(f"{part:.6g}" for part in at) for name, at in vectors.items()}
         self._server.panels_page.layout.link({**address, "initialCameraFov": f"{camera.fov:.6g}"})
 
     def change(self) -> None:
-        """Follow a change of the scene: choices stay if their frames do."""
+        """Follow a change of the scene. Choices are kept if their frames still exist."""
         default = self._main_trails()
         if self._trails.value == self._default_trails:
             self._trails.value = default
         self._default_trails = default
         chosen, options, first = self._follow.value, self._followable(), self._scene.followed_first
-        if self._follow.options == (NOTHING,) and first is not None:  # nothing that moves had come yet
+        if self._follow.options == (NOTHING,) and first is not None:  # no moving frame existed before
             chosen = self._scene.frames.names[first]
         if options != self._follow.options:
             self._follow.options = options
@@ -116,7 +116,7 @@ class Look:
         self._change_plans(None)
 
     def _followable(self) -> tuple[str, ...]:
-        """Return the names of moving frames, the main ones first, after NOTHING."""
+        """Return NOTHING and then the names of the moving frames, the main ones first."""
         frames = self._scene.frames
         moving: list[int] = np.flatnonzero(~frames.still).tolist()
         first = [] if self._scene.followed_first is None else [self._scene.followed_first]
@@ -124,7 +124,7 @@ class Look:
         return (NOTHING, *(frames.names[row] for row in rows))
 
     def _main_trails(self) -> str:
-        """Return the names of the first moving frames, as the trails to begin with."""
+        """Return the names of the first moving frames, which initially have trails."""
         frames = self._scene.frames
         return ", ".join([frames.names[row] for row in self._scene.main if not frames.still[row]][:6])
 

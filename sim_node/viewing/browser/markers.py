@@ -20,15 +20,15 @@ from sim_node.viewing.schematic.eql import Formula
 from sim_node.viewing.schematic.model import ENU, Marker, TrailLine, VectorArrow
 
 NODE = "/world/markers"
-# Points of a line, and the least distance between two, m; time between two pictures of it, s.
+# Maximum number of points of a line, their minimum distance, m, and the minimum time between updates, s.
 MAX_POINTS, APART, PERIOD_S = 2000, 1e-3, 0.1
-# The head of an arrow: its part of the length, and how far it is beside the shaft.
+# Arrow head: its fraction of the length, and its distance beside the shaft.
 _HEAD, _BESIDE = 0.2, 0.08
 _THERE = {FIXED: np.array(pose_math.IDENTITY)}
 
 
 class _Bound(NamedTuple):
-    """A marker, what computes its point or vector (3,), and the pose (7,) of its origin, in the fixed frame."""
+    """A marker, and the functions for its point or vector (3,) and its origin's pose (7,), in the fixed frame."""
 
     marker: Marker
     of: Callable[[], FloatArray]
@@ -36,7 +36,7 @@ class _Bound(NamedTuple):
 
 
 class PageMarkers:
-    """Draws markers of a schematic on viser's pages.
+    """Draws the lines and arrows of a schematic on viser's pages.
 
     Args:
         scene: viser's scene.
@@ -50,7 +50,7 @@ class PageMarkers:
         self._due = 0.0
 
     def change(self, markers: Sequence[Marker], scope: FormulaScope) -> None:
-        """Draw these markers. Raises WorldError for a name that is unknown; then those from before stay."""
+        """Draw these markers. If a name is unknown, raise WorldError and keep the previous ones."""
         found = [
             _Bound(each, _pose(each.point, "line_3d", scope, each.frame), None)
             if isinstance(each, TrailLine)
@@ -69,15 +69,15 @@ class PageMarkers:
         ]
 
     def placed(self) -> list[PlacedLabel]:
-        """Return the names of arrows."""
+        """Return the labels of arrows."""
         return [label for source in self._sources for label in source.placed()]
 
     def clear(self) -> None:
-        """Begin lines anew: the run has been reset."""
+        """Restart the lines, after a reset of the run."""
         self._ways = [[] for _ in self._bound]
 
     def show(self) -> None:
-        """Take in where everything is now, and draw it if it is time to."""
+        """Record the present positions, and draw them if an update is due."""
         for way, each in zip(self._ways, self._bound, strict=True):
             if isinstance(each.marker, TrailLine):
                 _go_on(way, each.of()[:3])
@@ -134,7 +134,7 @@ def _bound_arrow(marker: VectorArrow, scope: FormulaScope) -> _Bound:
     try:
         if len(bound(marker.vector, scope).labels) != 3:
             raise UnknownName(f"has {len(bound(marker.vector, scope).labels)} numbers; three numbers are needed")
-        # A vector in the axes of its origin is turned with that.
+        # A vector in the body's axes rotates with them.
         vector = bound_vector(marker.vector, scope, ENU if marker.body_frame else marker.frame)
     except UnknownName as error:
         raise problem_of(marker.vector, "vector_arrow", error) from None

@@ -1,4 +1,4 @@
-"""viser's message buffers, safe to fill from the threads that draw."""
+"""viser's message buffers, made safe to fill from drawing threads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from viser.infra._async_message_buffer import AsyncMessageBuffer
 
 
 class _LoopEvent(asyncio.Event):
-    """An event that only its loop's thread sets.
+    """An event that is only set by its loop's thread.
 
-    asyncio's events are not thread-safe: set from another thread, one fails where a waiter leaves at that moment
-    ("deque mutated during iteration"). viser's `push` sets it so, and then asks the loop to set it; the second call is
-    enough.
+    asyncio events are not thread-safe: setting one from another thread fails if a waiter leaves at the same time
+    ("deque mutated during iteration"). viser's `push` does that and then also asks the loop to set the event, which is
+    sufficient.
     """
 
     def set(self) -> None:
@@ -28,5 +28,5 @@ class _Buffer(AsyncMessageBuffer):  # type: ignore[misc]
 
 
 def make_thread_safe() -> None:
-    """Give servers that viser starts from now on buffers that several threads may fill."""
+    """Give the servers that viser starts from now on message buffers that several threads may fill."""
     _infra.AsyncMessageBuffer = _Buffer

@@ -1,4 +1,4 @@
-"""The tab with the messages of a topic, as text."""
+"""The tab that shows the messages of a topic as text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 NOTHING = "none"
 _NONE = "choose a topic to see its last message"
-# Lines of a message, and characters of a line, at most.
+# Maximum number of lines of a message, and of characters of a line.
 MAX_LINES, MAX_COLUMNS = 200, 400
 
 
@@ -19,22 +19,22 @@ class MessageReader(Protocol):
         """Return the types of the topics, by name."""
 
     def choose(self, topic: str | None) -> None:
-        """Read the messages of a topic from now on, or of none."""
+        """Select the topic to read from now on, or none."""
 
     def text(self) -> str | None:
-        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
+        """Return the newest message of the selected topic, or why it cannot be read; None before the first message."""
 
 
 class MessagesTab:
-    """Shows the newest message of the chosen topic.
+    """Shows the newest message of the selected topic.
 
     Args:
         gui: viser's panel.
-        texts: What reads them.
+        texts: Reads the messages.
 
     Attributes:
-        topic: The element that chooses the topic.
-        text: What is shown: the type and the newest message.
+        topic: The element that selects the topic.
+        text: The displayed text: the type and the newest message.
     """
 
     def __init__(self, gui: Any, texts: MessageReader) -> None:
@@ -64,10 +64,10 @@ class MessagesTab:
 
 
 def _html(text: str) -> str:
-    """Return a text as it is, whatever is in it."""
+    """Return HTML that shows a text verbatim."""
     lines = [line if len(line) <= MAX_COLUMNS else line[:MAX_COLUMNS] + "…" for line in text.splitlines()]
     more = len(lines) - MAX_LINES
     shown = "\n".join([*lines[:MAX_LINES], *([f"... and {more} more lines"] if more > 0 else [])])
     style = "margin:0 .75em .5em;font-size:.8em;max-height:28em;overflow:auto;white-space:pre"
-    # Whoever has no mouse scrolls it with the keyboard.
+    # Focusable, so that it can be scrolled with the keyboard.
     return f'<pre style="{style}" tabindex="0" role="region" aria-label="message">{escape(shown)}</pre>'

@@ -16,25 +16,25 @@ from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, in_one_colo
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable
 
-# Fractions of the scene's radius, and of a frame's distance from its parent if that is shorter.
+# Axis lengths, as fractions of the scene's radius and of a frame's distance from its parent, if that is shorter.
 _OF_RADIUS, _OF_DISTANCE = 0.06, 0.5
 _THICKNESS = 0.03
-# Of lines between frames that nothing else shows: how many, their colour, and their width, pixels.
+# Lines between frames that are otherwise invisible: maximum number, colour, and width, pixels.
 MAX_LINKS, _LINK, _LINK_WIDTH = 200, (118, 132, 155), 3.0
 
 
 class AxesOverlay:
-    """Red, green and blue arrows at no frames, those that nothing else shows, or all.
+    """Red, green and blue arrows at no frames, at frames that are otherwise invisible, or at all frames.
 
-    Of frames that nothing else shows, a line goes to their parent if that moves, too.
+    A line connects each otherwise invisible frame to its parent, if that moves, too.
 
     Args:
         scene: viser's scene.
         node: The node of the axes.
         frames: The frames.
         lengths: Lengths (N,), m.
-        bare: Which frames (N,) nothing else shows.
-        in_root: (N, 7) initial poses in the fixed frame, m.
+        bare: Mask (N,) of the frames that are otherwise invisible.
+        in_root: Initial poses (N, 7) in the fixed frame, m.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class AxesOverlay:
         self._factor, self._hidden = 1.0, np.zeros(len(frames), dtype=bool)
         self._sets: list[tuple[Any, BoolArray]] = []
         self._moving = ~frames.still
-        # As nodes of their own, they are drawn together with labels: see Batches.
+        # As separate nodes, they stay aligned with labels; see Batches.
         moving = np.flatnonzero(self._moving).tolist()
         self._alone = moving if len(moving) <= MAX_NODES else []
         sets = [("still", frames.still), *([] if self._alone else [("moving", self._moving)])]
@@ -100,7 +100,7 @@ class AxesOverlay:
             self._links.points = ends
 
     def _ends(self) -> npt.NDArray[np.float32]:
-        """Return the lines (K, 2, 3) between frames and their parents; those of hidden frames have no length."""
+        """Return the lines (K, 2, 3) between frames and their parents. Lines of hidden frames have zero length."""
         ends = self._shown[np.stack([self._parents, self._joined], axis=1), :3]
         ends[self._hidden[self._joined], 0] = ends[self._hidden[self._joined], 1]
         return ends.astype(np.float32)
@@ -113,24 +113,24 @@ class AxesOverlay:
         self.resize(self._factor)
 
     def resize(self, factor: float) -> None:
-        """Scale all of them."""
+        """Scale all axes."""
         self._factor = factor
         hidden = self._hidden | (~self._bare & (self._mode == "main"))
         lengths = np.where(hidden, 1e-6, factor) * self._lengths
         for handle, rows in self._sets:
             handle.batched_scales = lengths[rows].astype(np.float32)
-            # What is too small to be seen takes as long to draw as the rest.
+            # Shapes too small to be seen take as long to draw as others.
             handle.visible = self._mode != "none" and not hidden[rows].all()
 
     def hide(self, hidden: BoolArray) -> None:
-        """Hide those of some frames (N,), and show the others."""
+        """Hide the axes of some frames, given a mask (N,), and show the others."""
         self._hidden = hidden
         self.resize(self._factor)
         if self._links is not None:
             self._links.points = self._ends()
 
     def remove(self) -> None:
-        """Remove them from the page."""
+        """Remove the axes from the page."""
         if self._links is not None:
             self._links.remove()
         for handle, _ in self._sets:
@@ -138,7 +138,7 @@ class AxesOverlay:
 
 
 def bare_rows(frames: FrameTable, shapes: Sequence[DrawnShape]) -> BoolArray:
-    """Return which frames (N,) nothing shows but axes: neither they nor what carries them, nor others, have shapes."""
+    """Return a mask (N,) of the frames without visible shapes: neither their own nor an ancestor's."""
     shown = np.zeros(len(frames), dtype=bool)
     shown[[shape.row for shape in shapes if shape.row and not shape.is_ground]] = True
     for row, parent in enumerate(frames.parents.tolist()):
@@ -147,7 +147,7 @@ def bare_rows(frames: FrameTable, shapes: Sequence[DrawnShape]) -> BoolArray:
 
 
 def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape], radius: float) -> FloatArray:
-    """Return axis lengths (N,) of frames, m, by their shapes and the distance to their parent."""
+    """Return axis lengths (N,), m, from the frames' shapes and the distances to their parents."""
     largest = _OF_RADIUS * radius
     sizes = np.zeros(len(frames))
     for shape in shapes:
@@ -162,11 +162,11 @@ def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape
 
 
 MODES = ("none", "main", "all")
-# Each name is a separate element of the page: more are neither legible nor fast enough.
+# Each name is a separate element of the page. More would be neither legible nor fast.
 MAX_NAMES = 100
 # Maximum length of a label.
 MAX_LENGTH = 40
-# Number of labels that do not hide the scene.
+# Maximum number of labels that do not obscure the scene.
 FEW = 30
 # Size of a letter with its share of the label's edge, pixels, of the largest font of labels; the part of it that names
 # have; distance of a label from its shape, in distances of the view.
@@ -183,7 +183,7 @@ Edges = tuple[float, float, float, float]
 
 
 def shortened(text: str, length: int) -> str:
-    """Return the text of a label, or its beginning with an ellipsis if it is longer than so many letters."""
+    """Return the text of a label, truncated with an ellipsis if it is longer than a number of letters."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -223,9 +223,9 @@ def is_free(edges: Edges, taken: Iterable[Edges]) -> bool:
 def apart_in(
     view: View, texts: Sequence[str], places: FloatArray, anchors: Sequence[str], taken: Iterable[Edges] = ()
 ) -> dict[int, tuple[str, Edges]]:
-    """Return the labels at places (P, 3) that are not on others in a view, nor on what is taken, by their numbers.
+    """Return the labels, at positions (P, 3), that overlap neither each other nor taken areas in a view, by index.
 
-    The nearest ones come first. Each has the first of its possible anchors at which it is free; its edges are beside.
+    Nearer labels take precedence. Each label uses the first of its anchors that is free; its edges are also returned.
     """
     pixels, depths = view.project(places)
     others, found = list(taken), {}
@@ -240,7 +240,7 @@ def apart_in(
 
 
 class PlacedLabel(NamedTuple):
-    """viser's handle of a label, where it is (3,) in the fixed frame, m, and its rank: lower ones go first."""
+    """viser's handle of a label, its position (3,) in the fixed frame, m, and its rank (lower ones go first)."""
 
     handle: Any
     place: FloatArray
@@ -248,24 +248,24 @@ class PlacedLabel(NamedTuple):
 
 
 class NameOverlays:
-    """The names of no frames, the main ones, or all; static frames at one place share a label.
+    """Names of no frames, of the main ones, or of all. Static frames at the same place share a label.
 
-    Labels are created when they are first needed, with a limit, moving ones first. They are above the shapes of their
-    frames. Those of robots and of what moves are in front of all shapes, which would cut them; others hide behind.
+    Labels are created on demand up to a limit, moving frames first, above the shapes of their frames. Labels of robots
+    and moving frames are drawn on top of all shapes; others may be hidden by shapes.
 
     Attributes:
-        edges: Of the main ones, where a page begins: further labels keep off them.
+        edges: Edges of the main labels in the initial view, which further labels avoid.
 
     Args:
         scene: viser's scene.
         node: The node of the names.
         frames: The frames.
         main: Rows of the most important frames.
-        boxes: (N, 8, 3) corners of boxes around the shapes of the frames, in their axes, m; NaN where there are none.
+        boxes: Corners (N, 8, 3) of boxes around the frames' shapes, in the frames' axes, m; NaN for none.
         axes: Lengths (N,) of the axes of frames without shapes, m.
-        in_front: Whether (N,) the name of a frame is in front of all shapes.
-        view: Where a page begins.
-        own: How many of the frames are no ghost's.
+        in_front: Mask (N,) of the frames whose names are drawn on top of all shapes.
+        view: The initial view.
+        own: Number of frames that do not belong to ghosts.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class NameOverlays:
         self._labels: list[tuple[int, Any]] = []
         self.edges: list[Edges] = []
         self._mode, self._hidden = "none", np.zeros(len(frames), dtype=bool)
-        # Initial mode.
+        # Initial mode
         self.first = "main" if len(main) <= FEW else "none"
 
     def choose(self, mode: str, in_root: FloatArray) -> None:
@@ -319,7 +319,7 @@ class NameOverlays:
         ]
 
     def hide(self, hidden: BoolArray, in_root: FloatArray) -> None:
-        """Hide those of some frames (N,), and show the others."""
+        """Hide the names of some frames, given a mask (N,), and show the others."""
         if not np.array_equal(hidden, self._hidden):
             self._hidden = hidden
             self.choose(self._mode, in_root)
@@ -333,12 +333,12 @@ class NameOverlays:
                 label.position = place
 
     def placed(self) -> list[PlacedLabel]:
-        """Return the labels; those of frames that move go before others, and of those, ghosts' come last."""
+        """Return the labels. Those of moving frames rank first, with those of ghosts last among them."""
         ranks = np.where(self._frames.still, 2, np.arange(len(self._frames)) >= self._own).tolist()
         return [PlacedLabel(label, np.asarray(label.position), ranks[row]) for row, label in self._labels]
 
     def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or above its axes."""
+        """Return label positions (P, 3) of rows: above the centre of a frame's shapes, or above its axes."""
         corners = poses.apply(in_root[:, None], self._boxes[rows])
         middle = corners.mean(axis=1)
         middle[:, 2] = corners[..., 2].max(axis=1) + self._above[rows]
@@ -367,17 +367,17 @@ def main_rows(frames: FrameTable) -> list[int]:
     return rows
 
 
-# Points of a trail; their minimum distance, as a fraction of the scene's radius; maximum number of trails.
+# Points per trail, their minimum distance as a fraction of the scene's radius, and the maximum number of trails.
 POINTS, APART, MAX_TRAILS = 600, 0.004, 32
 COLOURS = ((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189), (23, 190, 207))
 
 
 class Trails:
-    """One line object for all trails, made anew when others are chosen, and a node at the end of each trail.
+    """One line object for all trails, created again when others are selected, and a node at the end of each trail.
 
-    Each trail is a ring buffer of POINTS positions (3,), initially full of the first one: its memory never grows. Lines
-    are sent more rarely than poses, and a page draws them a picture later. So its script draws the last line of each
-    trail to the node at its end: see together.js.
+    Each trail is a ring buffer of POINTS positions (3,), initially filled with the first one: its memory never grows.
+    Lines are sent less often than poses, and a page draws them one picture later, so its script draws the last segment
+    of each trail to the node at its end; see together.js.
     """
 
     def __init__(self, scene: Any, node: str, radius: float) -> None:
@@ -392,9 +392,9 @@ class Trails:
         self._changed = False
 
     def choose(self, rows: Sequence[int], names: Sequence[str], in_root: FloatArray) -> None:
-        """Set the frames that draw trails from now on, up to a limit. Those that drew one already go on with it.
+        """Select the frames that have trails from now on, up to a limit. Existing trails continue.
 
-        rows: of the frames. names: of all frames.
+        rows: rows of the frames. names: names of all frames.
         """
         before = dict(zip(self._names, self._points, strict=True))
         self._rows = np.array(rows[:MAX_TRAILS], dtype=np.intp)
@@ -406,7 +406,7 @@ class Trails:
         self.show()
 
     def clear(self, in_root: FloatArray) -> None:
-        """Restart all trails at their frames, as other lines: the end of one that is there would be drawn to them."""
+        """Restart all trails at their frames, as new line objects, so that no segment leads to the old positions."""
         self._points = np.repeat(in_root[self._rows, None, :3], POINTS, axis=1).astype(np.float32)
         self._changed = True
         if self._handle is not None:
@@ -414,7 +414,7 @@ class Trails:
             self._handle, self._ends = None, []
 
     def restart(self, passed: FloatArray) -> None:
-        """Restart all trails where frames have passed: poses (T, N, 7), at least one, up to now."""
+        """Restart all trails with past poses (T, N, 7), at least one, up to now."""
         self.clear(passed[0])
         for in_root in passed[1:]:
             self.follow(in_root)
@@ -459,11 +459,11 @@ class Trails:
         return np.stack([self._points[:, :-1], self._points[:, 1:]], axis=2).reshape(-1, 2, 3)
 
 
-# Colour of plans, which is seen by day and by night.
+# Colour of plans, visible by day and by night.
 _PLAN = (118, 132, 155)
 
 
 def planned(ways: Sequence[FloatArray]) -> Drawing:
-    """Return thin lines along which frames will move, each through points (K, 3) in the fixed frame, m."""
+    """Return thin lines along the planned paths of frames, each through points (K, 3) in the fixed frame, m."""
     lines = [strip(way) for way in ways]
     return Drawing(FIXED, tuple(Lines(FIXED, ends, in_one_colour(ends, _PLAN), width=1.0) for ends in lines))

@@ -1,7 +1,7 @@
-"""What a page may send: the pose of its camera, values that its panel can have, moved handles and clicks.
+"""Validate messages of a page: camera poses, values for panel elements, moved handles and clicks.
 
 viser accepts anything that a page sends: it would set any attribute of an element, values that the element does not
-offer, and files of any size. Everything that a user of the page cannot do is ignored here.
+offer, and files of any size. Here, everything that a user of the page cannot cause is ignored.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 import msgspec
 from viser._messages import KeyModifier
 
-# Maximum characters of a text, and bytes of a message, the longest of which contains such a text.
+# Maximum length of a text, characters, and of a message, bytes; the longest messages contain such a text.
 MAX_TEXT = 10_000
 MAX_BYTES = 1 << 20
 # Numbers beyond this are invalid for cameras and sliders.
 _MAX_NUMBER = 1e12
 _VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 _NUMBERS = ("fov", "near", "far", "image_height", "image_width")
-# Vectors of a click, and the keys that may be held.
+# Vectors of a click, and the modifier keys.
 _CLICK = {"ray_origin": 3, "ray_direction": 3, "screen_pos": 2}
 _MODIFIERS = typing.get_args(KeyModifier)
-# Messages about handles in the scene, with the vectors that each has.
+# Messages about handles in the scene, and the vectors in each.
 _HANDLES = {
     "TransformControlsUpdateMessage": {"wxyz": 4, "position": 3},
     "TransformControlsDragStartMessage": {},
@@ -39,9 +39,9 @@ def refusal(
 
     Args:
         data: The message, in MessagePack.
-        elements: The handles of the panel's elements by their ids.
-        handles: The names of the handles in the scene by which things are dragged.
-        nodes: The names of the nodes in the scene, which may be clicked.
+        elements: Handles of the panel's elements, by id.
+        handles: Names of the drag handles in the scene.
+        nodes: Names of the clickable nodes in the scene.
 
     Returns:
         The reason.
@@ -109,7 +109,7 @@ def _update(message: dict[Any, Any], elements: Mapping[str, Any]) -> str:
 
 
 def _fits(value: Any, element: Any) -> bool:
-    """Return whether a user can set an element to a value."""
+    """Return whether a user could set an element to a value."""
     options = getattr(element, "options", None)
     if options is not None:
         return isinstance(value, str) and value in options

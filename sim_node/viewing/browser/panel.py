@@ -1,4 +1,4 @@
-"""The panel of the page: readouts, and lookups between frames."""
+"""The panel of the page: sensor readouts, and lookups between frames."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import FrameTable
 
-# What is smaller is rounding of doubles, in any unit of a robot.
+# Smaller values are rounding errors of doubles, in any unit used in robotics.
 NOISE = 1e-12
 
 
 class Readouts:
     """A tab that shows the numbers of a sensor's last measurement.
 
-    labels: of the numbers of each sensor, by its name; one or more sensors. units: by sensor and label.
+    labels: labels of each sensor's numbers, by sensor; at least one sensor. units: units by sensor and label.
     """
 
     def __init__(self, gui: Any, labels: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]]) -> None:
@@ -34,7 +34,7 @@ class Readouts:
         self._shown_text = ""
 
     def change(self, labels: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]]) -> None:
-        """Show other sensors: one or more. The chosen one stays if it is among them."""
+        """Show other sensors, at least one. The selection is kept if possible."""
         self._last = {name: values for name, values in self._last.items() if labels.get(name) == self._labels[name]}
         self._labels, self._units = labels, units
         if tuple(labels) != self._sensor.options:
@@ -47,7 +47,7 @@ class Readouts:
                 self._last[name] = values
 
     def show(self) -> None:
-        """Show the numbers of the chosen sensor."""
+        """Show the numbers of the selected sensor."""
         name = self._sensor.value
         text = "no measurement yet"
         if name in self._last:
@@ -66,7 +66,7 @@ def table(labels: tuple[str, ...], values: npt.NDArray[Any], units: Mapping[str,
 
 
 def without_noise(values: npt.ArrayLike) -> FloatArray:
-    """Return numbers of any shape with 0 for those that are rounding only, for people to read."""
+    """Replace values that are mere rounding errors by 0, for display. Any shape."""
     given = np.array(values, dtype=np.float64)
     given[np.abs(given) < NOISE] = 0.0
     return given
@@ -77,7 +77,7 @@ MAX_LINES = 400
 
 
 class Lookup:
-    """A tab with the tree, indented, and the result of tf2's lookup_transform(target, source) at the shown time."""
+    """A tab with the indented tree, and the result of tf2's lookup_transform(target, source) at the shown time."""
 
     def __init__(self, gui: Any, scene: PageScene) -> None:
         self._scene = scene
@@ -89,7 +89,7 @@ class Lookup:
         self._hierarchy = gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
 
     def change(self) -> None:
-        """Follow a change of the scene. Chosen frames stay if they are still there; those at first are found anew."""
+        """Follow a change of the scene. Selected frames are kept if they still exist; defaults are determined again."""
         names, before, self._first = self._scene.frames.names, self._first, self._defaults()
         for chosen, was, first in zip((self._target, self._source), before, self._first, strict=True):
             wanted = first if chosen.value == was else chosen.value
@@ -100,11 +100,11 @@ class Lookup:
         self._hierarchy.content = f"```\n{hierarchy(self._scene)}\n```"
 
     def _defaults(self) -> tuple[str, str]:
-        """Return the fixed frame, and the most important one."""
+        """Return the fixed frame and the most important frame."""
         return self._scene.frames.names[0], self._scene.frames.names[self._scene.first]
 
     def show(self, poses: FloatArray) -> None:
-        """Show the transform, from each frame's pose (N, 7) in its parent."""
+        """Show the transform, given the pose (N, 7) of each frame in its parent."""
         target, source = self._target.value, self._source.value
         text = described(target, source, self._scene.frames.lookup(poses, target, source))
         if text != self._shown_text:
@@ -112,7 +112,7 @@ class Lookup:
 
 
 def depths_of(frames: FrameTable) -> list[int]:
-    """Return how many frames (N,) each is below the root."""
+    """Return the depth of each frame (N,) below the root."""
     depths: list[int] = []
     for parent in frames.parents.tolist():
         depths.append(0 if parent < 0 else depths[parent] + 1)
@@ -120,7 +120,7 @@ def depths_of(frames: FrameTable) -> list[int]:
 
 
 def hierarchy(scene: PageScene) -> str:
-    """Return the names, indented below their parents'."""
+    """Return the frame names, indented below their parents."""
     frames = scene.frames
     lines = [
         f"{'  ' * depth}{name}{'' if static or depth == 0 else '  ~'}"

@@ -1,4 +1,4 @@
-"""A schematic on the page: its viewports, its graphs, and what it draws."""
+"""A schematic on the page: its viewports, graphs and drawn objects."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ from sim_node.viewing.shown_signals import (
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import refuse
 
-# Samples of a graph, and the least time between two, s of simulated time.
+# Maximum number of samples of a graph, and their minimum distance, s of simulated time.
 SAMPLES, APART_S = 1200, 1.0 / 60.0
 _OBJECTS, _GROUND = "/world/objects", "/world/ground"
-# Not drawn in viewports.
+# Not drawn in viewports
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
-# Time between two looks at what panels of data show, s; longest layout of a page, characters.
+# Update period of data panels, s, and the maximum length of a page's layout, characters.
 FEED_S, MAX_LAYOUT = 0.1, 4000
-# For how many updates a new page is sent again what it does not draw: until then its scene may not be there.
+# Number of updates for which a new page is repeatedly told what not to draw, since its scene may not exist before.
 _REPEATS = 40
 
 
@@ -68,19 +68,19 @@ class Curves:
 
     Args:
         graph: The graph.
-        signals: What its formulas name.
+        signals: The signals that its formulas may refer to.
 
     Raises:
-        WorldError: A formula names what does not exist.
+        WorldError: A formula contains an unknown name.
 
     Attributes:
         graph: The graph.
-        labels: Of the curves.
-        unit: Of all of them; empty for none, or several.
-        times: Of the samples, s.
-        rows: Their values, None for what is not finite.
-        count: Samples since the epoch began.
-        epoch: A number that changes when pages begin anew.
+        labels: Labels of the curves.
+        unit: Common unit of the curves; empty if there is none or they differ.
+        times: Times of the samples, s.
+        rows: Values of the samples; None for values that are not finite.
+        count: Number of samples since the epoch began.
+        epoch: A number that changes when pages have to reload all samples.
     """
 
     def __init__(self, graph: GraphPanel, signals: ShownSignals) -> None:
@@ -95,19 +95,19 @@ class Curves:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self.times: list[float] = []
         self.rows: list[list[float | None]] = []
         self.count, self.epoch = 0, getattr(self, "epoch", -1) + 1
         self._skipped_s: float | None = None
 
     def go_on(self, before: Curves | None) -> None:
-        """Go on with the samples of the same curves, if there are any."""
+        """Continue with the samples of the same curves, if any."""
         if before is not None:
             self.times, self.rows, self.count = before.times, before.rows, before.count
 
     def sample(self, time_s: float) -> None:
-        """Take the values of now, in the order of time, unless there are some that are near."""
+        """Add the present values, in the order of time, unless there is another sample nearby."""
         place = bisect_left(self.times, time_s)
         beside = [abs(time_s - each) for each in self.times[max(place - 1, 0) : place + 1]]
         if 0.0 not in beside and any(apart < APART_S * (1.0 - 1e-6) for apart in beside):
@@ -116,7 +116,7 @@ class Curves:
             self._take(time_s)
 
     def settle(self) -> None:
-        """Take the values of the newest instant, if it was skipped."""
+        """Add the values of the newest instant, if it was skipped."""
         if self._skipped_s is not None:
             self._take(self._skipped_s)
 
@@ -131,7 +131,7 @@ class Curves:
             self.count += 1
             del self.times[:-SAMPLES], self.rows[:-SAMPLES]
             return
-        if self.times[place] == time_s:  # perhaps more is known of the instant than before, as after a seek
+        if self.times[place] == time_s:  # the instant may be known more completely now, as after a seek
             before = self.rows[place]
             values = [old if new is None else new for new, old in zip(values, before, strict=True)]
             if values == before:
@@ -142,28 +142,28 @@ class Curves:
             self.rows.insert(place, values)
             kept = slice(None, SAMPLES) if self.times[-1] - time_s > time_s - self.times[0] else slice(-SAMPLES, None)
             self.times, self.rows = self.times[kept], self.rows[kept]
-        # Pages begin anew.
+        # Pages have to reload all samples.
         self.count, self.epoch = len(self.times), self.epoch + 1
 
 
 class Panels:
-    """Shows a schematic on the pages of a server, and what pages lay out instead of its panels.
+    """Shows a schematic on the pages of a server, or the panels that a page has laid out instead.
 
     Args:
         server: viser's server.
-        page: What serves the page of panels.
+        page: Serves the page of panels.
         schematic: The schematic.
         title: Title of the page.
-        fields: Fields of topics, for formulas; None where there are no topics.
-        selected: Returns the frame that is selected, or an empty text.
-        images: Returns what keeps the images of cameras, or None.
-        history: Returns what the page can look back at.
-        messages: Returns what shows the messages of a topic, or None.
-        can_set: Returns whether numbers of the world can be changed.
+        fields: Fields of topics, for formulas; None if there are no topics.
+        selected: Returns the selected frame, or an empty string.
+        images: Returns the tab of camera images, or None.
+        history: Returns the instants that the page can look back at.
+        messages: Returns the tab of a topic's messages, or None.
+        can_set: Returns whether parameters of the world can be changed.
 
     Attributes:
-        text: What a page has laid out; empty for the panels of the schematic.
-        roots: Poses (7,) of the fixed frame on the pages of viewports whose camera moves it, by their clients.
+        text: The layout made on a page; empty for the schematic's panels.
+        roots: Poses (7,) of the fixed frame on viewport pages whose camera moves it, by client.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class Panels:
         self._cameras: dict[int, ViewportCamera] = {}
         self._curves: list[Curves] = []
         self._feeds: list[Feed | None] = []
-        # What the feeds have returned, and a number that changes with it.
+        # The newest data of the feeds, each with a number that changes with it.
         self._fed: list[tuple[int, Any]] = []
         self._feed_due = 0.0
         self._sent: dict[int, int] = {}
@@ -212,17 +212,17 @@ class Panels:
         world: World | None = None,
         shown: World | None = None,
     ) -> None:
-        """Begin to show the schematic for these frames, or go on with others.
+        """Show the schematic for these frames, or continue with other frames.
 
         Args:
             frames: The frames.
-            in_root: (N, 7) their poses in the fixed frame, m.
+            in_root: Poses (N, 7) of the frames in the fixed frame, m.
             labels: Labels of the numbers of sensors, by name.
             world: The world of a run, or None.
-            shown: The world whose numbers are shown, of a run or of a bag, or None.
+            shown: The world of a run or bag whose parameters are shown, or None.
 
         Raises:
-            WorldError: A formula of the schematic names what does not exist.
+            WorldError: A formula of the schematic contains an unknown name.
         """
         self._last, self._shown_world = (frames, in_root, labels, world), shown
         try:
@@ -235,14 +235,14 @@ class Panels:
         self._page.content = self
 
     def lay_out(self, text: str) -> None:
-        """Show the panels of a text instead of those of the schematic; of an empty text, those of the schematic.
+        """Show the panels described by a text, or those of the schematic if it is empty.
 
-        What is wrong with the text is sent to the pages, which stay as they are.
+        If the text is invalid, the errors are sent to the pages, which stay unchanged.
         """
         if text == self.text or self._last is None:
             return
         try:
-            if len(text) > MAX_LAYOUT:  # addresses of pages have it, and servers limit these
+            if len(text) > MAX_LAYOUT:  # it becomes part of the page's address, and servers limit that
                 refuse("layout", f"is longer than {MAX_LAYOUT} characters")
             panels, before = read_schematic(text, "layout").panels if text else self._given.panels, self.signals
             self._show(replace(self._given, panels=panels))
@@ -257,7 +257,7 @@ class Panels:
             self.signals.go_on(before)
 
     def _look_back(self) -> None:
-        """Give new curves the samples of what the page can look back at."""
+        """Fill new curves with samples from the instants that the page can look back at."""
         assert self._last is not None
         assert self.signals is not None
         frames, in_root, *_ = self._last
@@ -274,7 +274,7 @@ class Panels:
                 curves.sample(self._time_s)
 
     def _show(self, schematic: Schematic) -> None:
-        """Show a schematic, or raise WorldError and go on as before."""
+        """Show a schematic. If it is invalid, raise WorldError and keep the previous one."""
         assert self._last is not None
         frames, in_root, labels, world = self._last
         reference = scene_reference(schematic, world)
@@ -301,7 +301,7 @@ class Panels:
         feeds = [feed_of(panel, context) for panel in schematic.data_panels()]
         self._markers.change(schematic.markers, signals)
         with self._lock:
-            # Curves that stay keep their samples.
+            # Unchanged curves keep their samples.
             before = {(tuple(each.labels), each.graph.curves): each for each in self._curves}
             for each in curves:
                 each.go_on(before.get((tuple(each.labels), each.graph.curves)))
@@ -314,14 +314,14 @@ class Panels:
         self._feed()
 
     def clear(self) -> None:
-        """Forget all samples: the run has been reset."""
+        """Discard all samples, after a reset of the run."""
         self._markers.clear()
         with self._lock:
             for curves in self._curves:
                 curves.clear()
 
     def forget_drawn(self) -> None:
-        """Draw everything anew with the next change: the scene is empty."""
+        """Draw everything again at the next change, because the scene is empty."""
         self._batches, self._live = None, {}
 
     def show(self, time_ns: int, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
@@ -348,11 +348,11 @@ class Panels:
         self._aim()
 
     def labels(self) -> list[PlacedLabel]:
-        """Return what the schematic writes into the scene."""
+        """Return the labels that the schematic draws in the scene."""
         return self._markers.placed()
 
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of a snapshot that formulas read."""
+        """Return the snapshot columns that formulas read."""
         return () if self.signals is None else tuple(self.signals.columns)
 
     def sensors(self) -> Set[str]:
@@ -360,7 +360,7 @@ class Panels:
         return frozenset() if self.signals is None else self.signals.sensors
 
     def idle(self) -> None:
-        """Send what new pages lack, and the end of graphs, while nothing new arrives."""
+        """Send missing data to new pages, and the latest samples of graphs, while no new instants arrive."""
         with self._lock:
             for curves in self._curves:
                 curves.settle()
@@ -368,7 +368,7 @@ class Panels:
         self._aim()
 
     def _feed(self) -> None:
-        """Take in what panels of data show now, if it is time to."""
+        """Update the data panels if an update is due."""
         now = time.monotonic()
         if now < self._feed_due and all(version for version, _ in self._fed):
             return
@@ -380,7 +380,7 @@ class Panels:
                 for (version, before), data in zip(self._fed, returned, strict=True)
             ]
 
-    # For the page
+    # PanelsContent interface
 
     def layout(self) -> dict[str, Any]:
         """Return the panels, for JSON."""
@@ -408,7 +408,7 @@ class Panels:
         return self._version
 
     def since(self, cursors: dict[int, int]) -> dict[str, Any]:
-        """Return the samples after cursors, which are advanced."""
+        """Return the samples after the cursors, and advance the cursors."""
         graphs, data = [], []
         with self._lock:
             for number, (version, returned) in enumerate(self._fed):
@@ -428,7 +428,7 @@ class Panels:
     def _described(
         self, panel: Panel, viewports: Iterator[int], graphs: Iterator[int], feeds: Iterator[int]
     ) -> dict[str, Any]:
-        """Return a panel, for JSON. Those of each kind are numbered in the order of `Schematic.each`."""
+        """Return a panel, for JSON. Panels of each kind are numbered in the order of `Schematic.each`."""
         common = {"name": panel.name, "active": panel.active, "share": panel.share}
         common |= {"head": head_of(panel), "inner": inner_of(panel)}
         if isinstance(panel, Viewport):
@@ -451,10 +451,10 @@ class Panels:
         rect = {"rect": panel.rect} if isinstance(panel, Window) else {}
         return {**common, **rect, "kind": {"split": "vsplit"}.get(kind, kind), "panels": inside}
 
-    # For viser's pages
+    # viser pages
 
     def _draw(self, drawing: ObjectDrawing) -> None:
-        """Put what is drawn on the page."""
+        """Put the drawn objects on the page."""
         scene = self._server.scene
         placed = np.nan_to_num(drawing.poses())
         placed[~placed[:, 3:].any(axis=1), 6] = 1.0
@@ -472,7 +472,7 @@ class Panels:
             self._live[row] = made.handles()[0]
 
     def _aim(self) -> None:
-        """Send each viewport's page where its camera is."""
+        """Send each viewport page the pose of its camera."""
         clients: Mapping[int, viser.ClientHandle] = self._server.get_clients()
         connections = self._server.connections()
         self.roots = {number: root for number, root in self.roots.items() if number in clients}
@@ -493,8 +493,8 @@ class Panels:
     def _look(self, client: viser.ClientHandle, camera: ViewportCamera, viewport: Viewport, *, begins: bool) -> None:
         """Move the scene of a page in front of its camera, which stays at the root.
 
-        What moves the scene takes the same way as what moves in it, so that a slow page sees both of one instant.
-        Messages to cameras are queued instead: a slow page would fall behind more and more.
+        Moving the scene uses the same channel as motion within the scene, so that even a slow page draws both at the
+        same instant. Camera messages would be queued, and a slow page would fall further and further behind.
         """
         sight = camera.sight()
         if sight is not None:
@@ -502,7 +502,7 @@ class Panels:
                 _lens(client, viewport, float(np.linalg.norm(sight.target - sight.position)))
             placed = self.roots[client.client_id] = poses.invert(pose_of(sight))
             self._server.place_for(client, ROOT, placed)
-            # It is as far away in all directions, and turns about the camera.
+            # The sky is equally far in all directions and rotates about the camera.
             self._server.place_for(client, SKY, np.concatenate([np.zeros(3), placed[3:]]))
 
     def _hide(self, client: viser.ClientHandle, viewport: Viewport) -> None:
@@ -511,7 +511,7 @@ class Panels:
 
 
 def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> None:
-    """Set the camera of a page: at the root, looking along x. It turns about what it looks at when it is dragged."""
+    """Place a page's camera at the root, looking along x. Dragging rotates it about the point that it looks at."""
     with client.atomic():
         client.camera.up_direction = (0.0, 0.0, 1.0)
         client.camera.position = (0.0, 0.0, 0.0)

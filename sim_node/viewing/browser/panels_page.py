@@ -1,4 +1,4 @@
-"""The page of panels: what is served beside viser's page, on the same port."""
+"""The page of panels, served beside viser's page on the same port."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from sim_node.viewing.graph_axes import LOOK
 PAGE = Path(__file__).with_name("panels.html")
 SOCKET = "/panels"
 VIEWPORT = re.compile(r"/viewport/(\d{1,4})/?")
-# Updates per second, and the time between two of them, s.
+# Update rate, Hz.
 RATE = 30.0
 _TITLE = re.compile(rb"<title>[^<]*</title>")
 _ICON = re.compile(rb'(<link\s+rel="icon"\s+href=")[^"]*')
-# The axes of a frame.
+# Icon: the axes of a frame
 _OUR_ICON = (
     b"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke-width='5' "
     b"stroke-linecap='round'%3E%3Cpath stroke='%232b6cd4' d='M15 18V4'/%3E%3Cpath stroke='%23d6352f' d='M15 18L5 28'"
     b"/%3E%3Cpath stroke='%232f9e44' d='M15 18l14 4'/%3E%3C/svg%3E"
 )
-# Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
+# Hides viser's panel and its button: each viewport is a viser page embedded in ours.
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style>"
-# Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3), and nothing of its developers' menu, which it
-# shows in place of a panel that has not come yet. Tabs are one row, which scrolls and fades where there are more.
+# Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3). Hides viser's developer menu, which appears
+# until the panel arrives. Tabs are in a single row, which scrolls and fades if there are more.
 _CONTRAST = b"""<style>
 body:has(#foot) .mantine-Paper-root:has(.tabler-icon-home-move):not(:has([role="tablist"])) { visibility: hidden; }
 button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider-mark { display: none !important; }
@@ -71,7 +71,7 @@ button:has(.tabler-icon-adjustments), .mantine-Slider-markLabel, .mantine-Slider
 
 
 class PanelsContent(Protocol):
-    """What the page shows. Its methods are called from the server's thread."""
+    """The content of the page. Methods are called from the server's thread."""
 
     def layout(self) -> dict[str, Any]:
         """Return the panels, for JSON."""
@@ -84,20 +84,20 @@ class PanelsContent(Protocol):
         """Return a number that changes with the layout."""
 
     def since(self, cursors: dict[int, int]) -> dict[str, Any]:
-        """Return the samples after cursors, which are advanced, for JSON."""
+        """Return the samples after the cursors, for JSON, and advance the cursors."""
 
 
 Respond = Callable[[ServerConnection, Request], Any]
 
 
 class PanelsPage:
-    """Serves the page while it has content, and viser's page with a script; all else is viser's.
+    """Serves the page while it has content, and viser's page with an added script. Everything else is viser's.
 
     Args:
         title: Title of viser's page.
 
     Attributes:
-        content: What it shows, or None.
+        content: The content, or None.
         layout: Keeps the layout of viser's page in its address.
     """
 
@@ -107,7 +107,7 @@ class PanelsPage:
         self.layout = LayoutSocket()
 
     def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
-        """Return the response to a request, as viser's own for what is not here."""
+        """Return the response to a request; viser's own if it is not for this page."""
         path, _, query = request.path.partition("?")
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return other(connection, request)
@@ -128,7 +128,7 @@ class PanelsPage:
         return other(connection, request)
 
     def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
-        """Return what serves a connection of the page's own; None for viser's."""
+        """Return the handler of one of this page's connections; None for viser's."""
         request = connection.request
         if request is not None and request.path == LAYOUT:
             return self.layout.serve(connection)
@@ -144,7 +144,7 @@ class PanelsPage:
             cursors: dict[int, int] = {}
             while True:
                 content = self.content
-                if content is None:  # the world is not there yet
+                if content is None:  # the world does not exist yet
                     await asyncio.sleep(1.0 / RATE)
                     continue
                 version = content.version()
@@ -159,7 +159,7 @@ class PanelsPage:
 
 
 def viewport_of(connection: ServerConnection | None) -> int | None:
-    """Return the number of the viewport that a connection of viser's page belongs to, or None."""
+    """Return the number of the viewport that a viser page's connection belongs to, or None."""
     request = None if connection is None else connection.request
     found = None if request is None else VIEWPORT.fullmatch(request.path.partition("?")[0])
     return None if found is None else int(found[1])
@@ -184,7 +184,7 @@ def _viewport_script() -> bytes:
 
 
 def own_page(page: str, title: str, script: str) -> str:
-    """Return viser's page without a server, with a title, the icon and a script that may point the camera."""
+    """Return viser's page without a server, with a title, the icon and a script that may move the camera."""
     body = _ICON.sub(lambda link: link[1] + _OUR_ICON, page.encode(), count=1)
     body = _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), body, count=1)
     added = (
@@ -200,12 +200,12 @@ def _scripts(*names: str) -> bytes:
 
 
 def uncompressed(request: Request) -> Request:
-    """Return a request for a body that is not compressed, so that it can be changed."""
+    """Return a copy of a request that asks for an uncompressed body, which can be modified."""
     headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
     return replace(request, headers=headers)
 
 
 def response(body: bytes, kind: str) -> Response:
-    """Return a response that browsers do not keep."""
+    """Return a response that browsers do not cache."""
     headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"})
     return Response(HTTPStatus.OK, "OK", headers, body)

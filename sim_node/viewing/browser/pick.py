@@ -1,4 +1,4 @@
-"""Selection: what is known of a frame, and what can be done with it. A click on a shape selects, two clicks focus."""
+"""Selection: information about a frame, and actions on it. A click on a shape selects, a double click focuses."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from sim_node.world import World
 from sim_node.world.massless import CARRIER_MASS
 
 HANDLES = f"{ROOT}/handles"
-# Maximum number of topics in the panel; change of velocity by a push, m/s; how far apart a click and the word that it
-# was a double one, which take two ways, arrive, s.
+# Maximum number of topics in the panel; change of velocity by a push, m/s; maximum delay between a click and the
+# separate notification that it was a double click, s.
 MAX_TOPICS, PUSH, TOGETHER_S = 12, 1.0, 1.0
-# Quaternions [x y z w] of viser's [w x y z].
+# Indices that convert viser's [w, x, y, z] to [x, y, z, w].
 _XYZW = [1, 2, 3, 0]
 
 
 class Picked:
-    """The part of the panel about the frame that is selected.
+    """The panel section for the selected frame.
 
     Args:
         server: viser's server.
         scene: The scene, whose shapes can be clicked.
         lock: Held while the scene or the panel is changed.
-        editor: Moves bodies that float free; None if the page cannot.
-        velocity: Returns the velocity (6,) [ωx ωy ωz x y z] of a frame in the fixed frame, NaN if it is unknown.
-        focus: Brings a frame into the middle of the page.
-        acts: What else is done with a frame, by the word on its button.
+        editor: Moves free-floating bodies; None if the page cannot.
+        velocity: Returns the velocity (6,) [ωx ωy ωz x y z] of a frame in the fixed frame; NaN if unknown.
+        focus: Centres the view on a frame.
+        acts: Further actions on a frame, by the text of their buttons.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Picked:
         self._server, self._scene, self._lock, self._editor = server, scene, lock, editor
         self._velocity, self._focus = velocity, focus
         self._world: World | None = None
-        # What is known of a frame, and which: the dropdown has a new one before this is found.
+        # Information about a frame, and that frame; the dropdown may already have another one.
         self._about_of, self._about = "", list[str]()
         self._clicked, self._doubled, self._seen_ns = ("", -math.inf), -math.inf, 0
         self._handles: Any = None
@@ -73,14 +73,14 @@ class Picked:
         scene.on_pick(self._pick)
 
     def change(self, world: World | None) -> None:
-        """Follow a change of the scene: the frame stays selected if it is still there."""
+        """Follow a change of the scene. The selection is kept if the frame still exists."""
         self._world, names = world, (NOTHING, *self._scene.frames.names)
         if names != self._name.options:
             self._name.options = names
         self._selected(None)
 
     def show(self, time_ns: int, in_root: FloatArray) -> None:
-        """Show where the frame is, from the poses (N, 7) of all frames in the fixed frame, and how it has moved."""
+        """Show the frame's pose, given the poses (N, 7) of all frames in the fixed frame, and its motion."""
         if not self.chosen or self.chosen != self._about_of:
             return
         frames = self._scene.frames
@@ -106,7 +106,7 @@ class Picked:
 
     @property
     def chosen(self) -> str:
-        """The frame that is selected, or an empty text; set one to select it."""
+        """The selected frame, or an empty string. Set it to select a frame."""
         return "" if self._name.value == NOTHING else str(self._name.value)
 
     @chosen.setter
@@ -123,7 +123,7 @@ class Picked:
         self._name.value = frames.names[shape.row]
 
     def double(self) -> None:
-        """Focus what is clicked now: its browser, not how fast clicks arrive, says that a click was a double one."""
+        """Focus the clicked frame. The browser detects double clicks, not the arrival times of clicks."""
         self._doubled = time.monotonic()
         if self._doubled - self._clicked[1] < TOGETHER_S:
             self._double()
@@ -133,7 +133,7 @@ class Picked:
         self._focus(self._clicked[0])
 
     def _selected(self, event: Any) -> None:
-        """Find what is known of the frame besides its pose."""
+        """Collect information about the frame, except its pose."""
         with self._lock:
             name, scene = self.chosen, self._scene
             if self._handles is not None and (event is not None or name not in self._loose()):
@@ -160,7 +160,7 @@ class Picked:
             self.show(0, scene.in_root)
 
     def _below(self, row: int) -> str:
-        """Return the sensors and the topics at a frame and below it, as Markdown."""
+        """Return the sensors and topics of a frame and its descendants, as Markdown."""
         frames = self._scene.frames
         below = {name for k, name in enumerate(frames.names) if row in frames.chain(k)}
         laid_out = {} if self._world is None else lay_out_messages(self._world)
@@ -180,7 +180,7 @@ class Picked:
         return self._push(self.chosen, event.client) if word == "Push" else self._acts[word](self.chosen)
 
     def _drag_or_not(self, name: str) -> str:
-        """Show handles to drag a body by, or remove them."""
+        """Show drag handles for a body, or remove them."""
         with self._lock:
             if self._handles is not None:
                 self._handles.remove()
@@ -204,7 +204,7 @@ class Picked:
         answer(event, lambda: editor.ask("set", what=[frame], pose=pose.tolist()))
 
     def _push(self, name: str, client: Any) -> str:
-        """Push a body away from the camera of a page, level."""
+        """Push a body horizontally away from a page's camera."""
         assert self._editor is not None
         along = np.subtract(client.camera.look_at, client.camera.position)[:2]
         length = float(np.linalg.norm(along))

@@ -1,4 +1,4 @@
-"""Live plots of chosen signals: the last samples of each, in bounded memory."""
+"""Live plots of selected signals: the latest samples of each, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.shown_signals import common_unit, velocity
 
-# Samples of a plot; minimum simulated time between two, s; maximum number of plots.
+# Maximum number of samples of a plot, their minimum distance in simulated time, s, and the maximum number of plots.
 SAMPLES, APART_S, MAX_SHOWN = 1200, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
 _SCALES: dict[str, Any] = {"x": {"time": False}}
 
 
 class PlottedSignal(NamedTuple):
-    """Labels of the numbers of a signal, and their computation: from the values of its source now, from those of the
-    last sample, and from the seconds between. Their unit, where its name does not say it.
+    """Labels of a signal's numbers, and the function that computes them from the source's present values, those of the
+    last sample, and the seconds in between. Also the unit, unless the name states it.
     """
 
     labels: tuple[str, ...]
@@ -35,7 +35,7 @@ class PlottedSignal(NamedTuple):
     unit: str = ""
 
 
-# Of a frame, from its pose (7,) in the fixed frame.
+# Signals of a frame, from its pose (7,) in the fixed frame
 SIGNALS: dict[str, PlottedSignal] = {
     "position (m)": PlottedSignal(("x", "y", "z"), lambda pose, before, dt: pose[:3]),
     "orientation (degrees)": PlottedSignal(
@@ -46,7 +46,7 @@ SIGNALS: dict[str, PlottedSignal] = {
         ("ωx", "ωy", "ωz"), lambda pose, before, dt: velocity(before, pose, dt)[:3]
     ),
 }
-# Of the frame of a ghost, from the pose of what it is the ghost of, and its own (14,), both in the fixed frame.
+# Signals of a ghost's frame, from the pose of the original and its own (14,), both in the fixed frame
 DIFFERENCES: dict[str, PlottedSignal] = {
     "Δ position (m)": PlottedSignal(("x", "y", "z"), lambda both, before, dt: both[7:10] - both[:3]),
     "Δ attitude (degrees)": PlottedSignal(
@@ -59,9 +59,9 @@ DIFFERENCES: dict[str, PlottedSignal] = {
 
 
 def signals_of(labels: tuple[str, ...], units: Mapping[str, str] = MappingProxyType({})) -> dict[str, PlottedSignal]:
-    """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`.
+    """Return the signals of a sensor. Up to three numbers with a common label prefix form one signal, such as `rate`.
 
-    units: By label. Those of a signal with several have none.
+    units: units by label. A signal with several units gets none.
     """
     groups: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
@@ -86,9 +86,9 @@ class Plot:
 
     Args:
         gui: viser's panel.
-        source: Name of the frame or the sensor.
-        rows: Of the frame, after that of what it is the ghost of if the signal is a difference; none for a sensor.
-        name: Of the signal.
+        source: Name of the frame or sensor.
+        rows: Row of the frame, after that of the ghost's original if the signal is a difference; none for a sensor.
+        name: Name of the signal.
         signal: The signal.
     """
 
@@ -96,7 +96,7 @@ class Plot:
         self.source, self.rows, self.name, self.signal = source, rows, name, signal
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
-        # What the sample of this time was computed with, if there is one.
+        # The inputs of the sample at the present time, if there is one.
         self._last: tuple[FloatArray, float] | None = None
         self._time = 0.0
         self._scales = _SCALES
@@ -110,17 +110,17 @@ class Plot:
             title=f"{source}: {name}" + (f" ({signal.unit})" if signal.unit else ""),
             aspect=1.6,
             scales=self._scales,
-            # Numbers at the upper end are not cut off.
+            # Keeps numbers at the upper end from being cut off.
             padding=(12, 8, 0, 0),
         )
 
     def sample(self, time_s: float, values: FloatArray) -> None:
-        """Add a sample, in the order of time, unless there is one near; the farthest ones are forgotten.
+        """Add a sample, in the order of time, unless there is one nearby. The samples farthest in time are dropped.
 
-        That of the instant before, again, is replaced.
+        A sample at the same time as the previous one replaces it.
         """
         gone, apart = time_s - self._time, APART_S * (1.0 - 1e-6)
-        if self._before is not None and gone == 0.0:  # more is known of the instant than before, as after a seek
+        if self._before is not None and gone == 0.0:  # the instant may be known more completely now, as after a seek
             if self._last is not None:
                 self._samples[self._samples[:, 0] == time_s, 1:] = self.signal.read(values, *self._last)
             self._before = np.array(values, dtype=np.float64)
@@ -139,12 +139,12 @@ class Plot:
         self._before, self._time = np.array(values, dtype=np.float64), time_s
 
     def clear(self) -> None:
-        """Forget all samples."""
+        """Discard all samples."""
         self._samples, self._before, self._last, self._time = self._samples[:0], None, None, 0.0
 
     def show(self) -> None:
         """Send the samples."""
-        # Of what is nothing but zero, uPlot would show 0 to 100.
+        # If all values are zero, uPlot would show 0 to 100.
         scales = _SCALES if self._samples[:, 1:].any() else {**_SCALES, "y": {"range": (-1, 1)}}
         if scales != self._scales:
             self._scales = self.handle.scales = scales
@@ -152,15 +152,15 @@ class Plot:
 
 
 class Plots:
-    """A tab to choose a frame or a sensor and a signal, add its plot, and remove all plots.
+    """A tab to select a frame or sensor and a signal, add its plot, and remove all plots.
 
     Args:
         gui: viser's panel.
         scene: The scene.
         lock: Held while the scene is changed.
-        sensors: Labels of the numbers of sensors, by name.
-        units: Their units, by name and label.
-        ghosts: What the frames of ghosts are the ghosts of. How the one that is followed first differs, is plotted.
+        sensors: Labels of the sensors' numbers, by name.
+        units: Units of the sensors' numbers, by name and label.
+        ghosts: Originals of the ghosts' frames. Differences of the initially followed frame's ghosts are plotted.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class Plots:
     def change(
         self, sensors: Mapping[str, tuple[str, ...]], units: Mapping[str, Mapping[str, str]], ghosts: Mapping[str, str]
     ) -> None:
-        """Follow a change of the scene: plots of what stays go on, others are removed."""
+        """Follow a change of the scene. Plots whose source still exists continue; others are removed."""
         before, self._sensors, self._units = self._sensors, dict(sensors), units
         earlier, self._ghosts = self._ghosts, ghosts
         kept = []
@@ -207,7 +207,7 @@ class Plots:
         self._plot_ghosts({name: own for name, own in ghosts.items() if name not in earlier})
 
     def _plot_ghosts(self, ghosts: Mapping[str, str]) -> None:
-        """Plot how ghosts of what is followed first differ."""
+        """Plot the differences between the initially followed frame and its ghosts."""
         scene = self._scene
         subject = scene.frames.names[scene.first if scene.followed_first is None else scene.followed_first]
         for ghost in [name for name, own in ghosts.items() if own == subject]:
@@ -215,7 +215,7 @@ class Plots:
                 self._plot(ghost, name)
 
     def sample(self, time_ns: int, in_root: FloatArray, measurements: Latest) -> None:
-        """Sample all plotted signals: poses (N, 7) in the fixed frame, and measurements by name."""
+        """Sample all plotted signals, given poses (N, 7) in the fixed frame and measurements by name."""
         for plot in self._plots:
             if plot.rows:
                 plot.sample(time_ns / 1e9, in_root[plot.rows].ravel())
@@ -225,7 +225,7 @@ class Plots:
                     plot.sample(time_ns / 1e9, values)
 
     def clear(self) -> None:
-        """Forget all samples: the run has been reset."""
+        """Discard all samples, after a reset of the run."""
         for plot in self._plots:
             plot.clear()
 
@@ -237,7 +237,7 @@ class Plots:
 
     @property
     def shown(self) -> list[str]:
-        """The plots, each as `SIGNAL of SOURCE`; set those that there are: others are removed."""
+        """The plots, each as `SIGNAL of SOURCE`. When set, valid ones are added and others are removed."""
         return [f"{plot.name} of {plot.source}" for plot in self._plots]
 
     @shown.setter
@@ -252,25 +252,25 @@ class Plots:
                     self._plot(source, name)
 
     def _names(self) -> tuple[str, ...]:
-        """Return the names of all frames, the main moving ones first, then those of sensors that are no frames."""
+        """Return the names of all frames, moving main frames first, then of sensors that are not frames."""
         frames = self._scene.frames
         first = [row for row in self._scene.main if not frames.still[row]]
         names = [frames.names[row] for row in dict.fromkeys([*first, *range(len(frames))])]
         return tuple(dict.fromkeys([*names, *self._sensors]))
 
     def _signals(self, source: str) -> dict[str, PlottedSignal]:
-        """Return the signals of a frame, a sensor, or of both, if a sensor's frame has its name."""
+        """Return the signals of a frame or a sensor, or of both if a sensor and its frame have the same name."""
         of_frame = SIGNALS if source in self._scene.frames.names else {}
         of_ghost = DIFFERENCES if source in self._ghosts else {}
         of_sensor = signals_of(self._sensors.get(source, ()), self._units.get(source, {}))
         return {**of_sensor, **of_frame, **of_ghost}
 
     def _rows(self, source: str, name: str) -> list[int]:
-        """Return the rows of a frame for a signal, as of a Plot."""
+        """Return the rows of a frame for a signal, as in Plot."""
         names = [self._ghosts[source], source] if name in DIFFERENCES else [source] if name in SIGNALS else []
         return [self._scene.frames.index(each) for each in names]
 
-    # A page's next message waits for these, so that what is chosen and added is what it was then.
+    # The following callbacks are awaited before the page's next message, so that they use the selection at that time.
 
     async def _chosen(self, event: Any) -> None:
         await asyncio.to_thread(self._choose)

@@ -1,4 +1,4 @@
-"""The last minutes of a run in memory: the page looks back at them while the run goes on."""
+"""The last minutes of a run in memory, so that the page can look back while the run continues."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import numpy as np
 from sim_node.viewing.browser.stream import Instant, Latest
 from sim_node.viewing.browser.transport import STEP_NS, Mark, Transport
 
-# Time between two instants in it, wall s; how far back what was measured is looked for.
+# Minimum time between stored instants, wall s, and how far back to search for measurements, ns.
 APART_S, LOOK_BACK_NS = 1.0 / 30.0, 2_000_000_000
-# Instants before one that is sought, for trails.
+# Maximum number of instants before a seek time, for trails.
 MAX_PASSED = 600
 
 
 class Rewind:
-    """Stands between a run and the page: keeps what is shown, and shows it again. It is the Transport of the page.
+    """Stores what passes from a run to the page, and shows it again on request. It is the Transport of the page.
 
-    When the memory is full, the oldest instants are forgotten. A reset, and a change of the frames, forget all.
+    When the memory is full, the oldest instants are dropped. A reset or a change of the frames drops all.
 
     Args:
-        run: The Transport of the run, which goes on while the page looks back.
+        run: The Transport of the run, which continues while the page looks back.
         show: Shows an instant on the page.
-        idle: Called while nothing new arrives.
+        idle: Called while no new instants arrive.
         size: Size of the memory, bytes.
     """
 
     def __init__(self, run: Transport, show: Callable[[Instant], None], idle: Callable[[], None], size: int) -> None:
         self._run, self._show, self._idle, self._size = run, show, idle, size
-        # Held while an instant is shown, so before the page's own lock. Of what threads that have that one ask for
-        # there is another lock, which is held for no call.
+        # The first is held while an instant is shown, before the page's own lock. The second protects data that threads
+        # with the page's lock may request, and is never held during a call.
         self._lock, self._memory = RLock(), Lock()
         self._kept: deque[tuple[Instant, int]] = deque()
         self._times: list[int] = []
@@ -42,7 +42,7 @@ class Rewind:
         self._due = 0.0
         self._pending: Latest = {}
         self._newest: Instant | None = None
-        # What the page looks back at, ns; None for what happens now. Whether it goes on from there, and since when.
+        # The time that the page looks back at, ns; None for live. Whether it plays from there, and since when.
         self._at_ns: int | None = None
         self._plays, self._since = False, 0.0
         self._rate = 1.0
@@ -50,7 +50,7 @@ class Rewind:
     # Between the run and the page
 
     def show(self, instant: Instant) -> None:
-        """Keep an instant of the run, and show it unless the page looks back."""
+        """Store an instant of the run, and show it unless the page looks back."""
         with self._lock:
             if self._times and instant.time_ns < self._times[-1]:
                 self.forget()
@@ -67,13 +67,13 @@ class Rewind:
                 self._go_on()
 
     def idle(self) -> None:
-        """Go on looking back, while nothing new arrives."""
+        """Continue looking back while no new instants arrive."""
         with self._lock:
             self._go_on()
         self._idle()
 
     def forget(self) -> None:
-        """Forget all instants, and show what happens now."""
+        """Drop all instants and show the run live."""
         with self._lock:
             with self._memory:
                 self._kept.clear()
@@ -81,7 +81,7 @@ class Rewind:
             self._pending, self._newest, self._at_ns = {}, None, None
 
     def kept(self, most: int) -> list[Instant]:
-        """Return up to so many instants of the memory, evenly apart in their number."""
+        """Return up to a number of stored instants, evenly spaced by index."""
         with self._memory:
             rows = sorted({round(row) for row in np.linspace(0, len(self._kept) - 1, most)}) if self._kept else []
             kept = list(self._kept)
@@ -102,12 +102,12 @@ class Rewind:
             del self._times[: len(self._times) - len(self._kept)]
 
     def _look_at(self, instant: Instant, at_ns: int | None) -> None:
-        """Show an instant as what was at a time; None for what happens now."""
+        """Show an instant as the state at a time; None for live."""
         self._at_ns = at_ns
         self._show(instant)
 
     def _sought(self, time_ns: int) -> Instant:
-        """Return what was at a time, and how it came there."""
+        """Return the state at a time, and the instants that led to it."""
         row = self._row_at(time_ns)
         passed = [self._kept[number][0] for number in range(max(row - MAX_PASSED, 0), row + 1)]
         return self._instant_at(time_ns)._replace(passed=passed)
@@ -116,7 +116,7 @@ class Rewind:
         return max(bisect_right(self._times, time_ns) - 1, 0)
 
     def _instant_at(self, time_ns: int) -> Instant:
-        """Return what was at a time, with what had been measured by then."""
+        """Return the state at a time, with the measurements up to then."""
         row = self._row_at(time_ns)
         measured: Latest = {}
         for number in range(row, -1, -1):
@@ -138,54 +138,54 @@ class Rewind:
             at_ns = max(next_ns, self._times[0])
             self._look_at(self._instant_at(at_ns), at_ns)
 
-    # A Transport
+    # Transport interface
 
     loops: bool | None = None
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and last time in the memory, ns; None while there are not two."""
+        """First and last stored time, ns; None if there are fewer than two."""
         with self._memory:
             return (self._times[0], self._times[-1]) if len(self._times) > 1 else None
 
     @property
     def live(self) -> bool | None:
-        """Whether the page shows what happens now."""
+        """Whether the page shows the run live."""
         return self._at_ns is None
 
     @property
     def playing(self) -> bool:
-        """Whether what is shown goes on."""
+        """Whether the shown time advances."""
         return self._run.playing if self._at_ns is None else self._plays
 
     @property
     def speed(self) -> float:
-        """Simulated seconds per wall second, as measured; of what is looked back at, as set."""
+        """Measured simulated seconds per wall second; while looking back, the requested value."""
         return self._run.speed if self._at_ns is None else self._rate
 
     @property
     def speed_set(self) -> float:
-        """The same, as set."""
+        """Requested simulated seconds per wall second."""
         return self._run.speed_set if self._at_ns is None else self._rate
 
     @property
     def why(self) -> str:
-        """Why the run is slower than it should be."""
+        """The reason if the run is slower than requested."""
         return self._run.why
 
     def marks(self) -> Sequence[Mark]:
-        """Return what the run marks."""
+        """Return the marks of the run."""
         return self._run.marks()
 
     def play(self) -> None:
-        """Let what is shown go on."""
+        """Resume what is shown."""
         with self._lock:
             if self._at_ns is None:
                 self._run.play()
             self._plays, self._since = True, time.monotonic()
 
     def pause(self) -> None:
-        """Stop what is shown. The run goes on while the page looks back."""
+        """Pause what is shown. While the page looks back, the run continues."""
         if self._at_ns is None:
             self._run.pause()
         self._plays = False
@@ -212,7 +212,7 @@ class Rewind:
             self._rate = speed or 1.0
 
     def seek(self, time_ns: int) -> None:
-        """Look back at a time; at the newest one or later, at what happens now."""
+        """Look back at a time. The newest time or a later one means live."""
         with self._lock:
             if not self._times:
                 return
@@ -226,7 +226,7 @@ class Rewind:
             self._look_at(self._sought(at_ns), at_ns)
 
     def to_live(self) -> None:
-        """Show what happens now."""
+        """Show the run live."""
         with self._lock:
             if self._at_ns is None:
                 return

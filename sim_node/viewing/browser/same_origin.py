@@ -1,4 +1,4 @@
-"""Accept only the viewer's own page, and only messages that a user of it can cause."""
+"""Accept only the viewer's own page, and only messages that one of its users can cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from websockets.http11 import Request, Response
 
 from sim_node.viewing.browser.page_messages import MAX_BYTES
 
-# Names of this machine in addresses. Ports may differ from the server's, for example with ssh -L.
+# Host names of this machine in addresses. Ports may differ from the server's, for example with ssh -L.
 OWN_NAMES = ("127.0.0.1", "localhost")
 _SWAPPING = threading.Lock()
 
@@ -25,17 +25,17 @@ _LOG = logging.getLogger("sim_node.page")
 
 
 class Pages(Protocol):
-    """Further pages of a server."""
+    """Additional pages of a server."""
 
     def answer(self, connection: ServerConnection, request: Request, other: Callable[..., Any]) -> Any:
-        """Return the response to a request; `other` gives the library's own."""
+        """Return the response to a request. `other` returns the library's own response."""
 
     def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
-        """Return what serves a connection; None for the library's own."""
+        """Return the handler of a connection; None for the library's own."""
 
 
 class _OneLine(logging.Filter):
-    """Reports connection errors on one line; nothing about normal operation and connections without a request."""
+    """Logs connection errors on one line, and nothing about normal operation or connections without a request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING or record.getMessage() == "opening handshake failed":
@@ -76,7 +76,7 @@ def own_pages_only(
     Args:
         refuses: Returns why a message of a page is ignored, or an empty string.
         warn: Called with a line for the first ignored message of a page.
-        pages: Further pages of the server.
+        pages: Additional pages of the server.
 
     Raises:
         RuntimeError: No server was started inside this context.
@@ -125,7 +125,7 @@ def _sieved(
     warn: Callable[[str], None],
     pages: Pages | None,
 ) -> Callable[[ServerConnection], Any]:
-    """Return a handler of connections that receives only messages that are not refused."""
+    """Return a connection handler that receives only messages that are not refused."""
 
     async def handle(connection: ServerConnection) -> None:
         own = None if pages is None else pages.handler(connection)

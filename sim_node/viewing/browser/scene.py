@@ -35,9 +35,9 @@ from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
 from sim_node.world.scene import Sky, Viewpoint
 
-# The root of everything else, so that following a frame moves a single node.
+# The root node of everything else, so that following a frame moves a single node.
 ROOT = "/world"
-# Length of axes at most, in halves of the diagonal of a robot.
+# Maximum length of axes, in half diagonals of a robot.
 _AXES = 0.4
 NO_PLACES: FloatArray = np.zeros((0, 3))
 
@@ -46,7 +46,7 @@ _FIXED = {FIXED: np.array(pose_math.IDENTITY)}
 
 
 class _Sensor(NamedTuple):
-    """A sensor on the page: the number of its node, what is shown of it, how that looks, and what draws it."""
+    """A sensor on the page: the number of its node, its topic view, its appearance, and what draws it."""
 
     number: int
     topic: SensorTopicView
@@ -55,19 +55,19 @@ class _Sensor(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a scene shows.
+    """The content of a scene.
 
     Attributes:
         frames: The frames.
-        in_root: (N, 7) initial poses of all frames in the fixed frame, m.
+        in_root: Initial poses (N, 7) of all frames in the fixed frame, m.
         shapes: Shapes on the frames.
-        places: (P, 3) where frames will move, m.
+        places: Future positions of frames (P, 3), m.
         topic_views: Sensors of a world to show, by the names of their measurements.
         sources: Names of the topics to show.
-        sky: The sky that the world gives.
-        plans: Ways (K, 3) along which frames will move, m.
-        viewpoint: Where the world has the camera begin.
-        own: How many of the frames, the first ones, are of the page: those after them are of ghosts.
+        sky: The world's sky.
+        plans: Planned paths of frames (K, 3), m.
+        viewpoint: The world's initial viewpoint.
+        own: Number of frames that belong to the page; the frames after them belong to ghosts.
     """
 
     frames: FrameTable
@@ -87,15 +87,15 @@ class PageScene:
 
     Attributes:
         main: Rows of the most important frames.
-        drawings: Topics of a bag or of the graph.
-        names: Those of frames.
+        drawings: Drawings of topics of a bag or the graph.
+        names: Names of frames.
         shapes: The shapes on its frames.
-        own: How many of the frames are no ghost's.
-        field_of_view: Of pages, vertical, rad.
+        own: Number of frames that do not belong to ghosts.
+        field_of_view: Vertical field of view of pages, rad.
 
     Args:
         scene: viser's scene.
-        content: What it shows first.
+        content: The initial content.
     """
 
     def __init__(self, scene: Any, content: Content) -> None:
@@ -122,14 +122,14 @@ class PageScene:
 
     @property
     def followed_first(self) -> int | None:
-        """The row that a page follows at first: that of the world's camera, or a robot's that moves about; or None."""
+        """The row that a page follows initially, that of the world's viewpoint or of a moving robot; or None."""
         if self._viewpoint is not None:
             follow = self._viewpoint.follow
             return None if follow is None else self.frames.index(follow)
         return None if self._subject is None else self._subject.base
 
     def opening(self, row: int | None = None) -> Opening:
-        """Return where the camera of a page begins while this is followed, or sees another row."""
+        """Return the initial camera of a page, for the initially followed frame or for another row."""
         row, subject = self._followed if row is None else row, self._subject
         rows = [] if subject is None or row != subject.base else subject.rows
         if row is not None and not rows:
@@ -141,34 +141,35 @@ class PageScene:
         return opening(NO_PLACES, pose_math.apply(self.root_pose, robot), viewpoint)
 
     def _walls(self) -> list[DrawnShape]:
-        """Return the walls among the shapes: what is of a robot is none."""
+        """Return the walls among the shapes. Parts of robots are not walls."""
         of_robots = self._of_robots()
         return walls_of(shape for shape in self.shapes if not of_robots[shape.row])
 
     def _standing(self) -> frozenset[str]:
-        """Return the frames on which walls stand."""
+        """Return the frames whose shapes count as walls."""
         return frozenset(
             name for name, of_robots in zip(self.frames.names, self._of_robots(), strict=True) if not of_robots
         )
 
     def _of_robots(self) -> BoolArray:
-        """Return which frames (N,) move, or stand and are of the robot."""
+        """Return a mask (N,) of the frames that move or are part of the robot."""
         found = ~self.frames.still
         found[[] if self._subject is None else self._subject.rows] = True
         return found
 
     def beginning(self, row: int | None = None) -> dict[str, Any]:
-        """Return `opening` for the scripts of pages, with the walls that they look through."""
+        """Return `opening` for the pages' scripts, including the walls to look through."""
         return {**self.opening(row).message(self.field_of_view), "walls": self.walls()}
 
     def walls(self) -> list[Wall]:
-        """Return the walls, of its own shapes and of those that topics draw, for JSON."""
+        """Return the walls among the scene's shapes and those drawn by topics, for JSON."""
         return [*self._batches.walls(self.in_root), *self.drawings.walls()]
 
     def _around(self, rows: list[int], drawn: FloatArray = NO_PLACES) -> FloatArray:
         """Return points (P, 3) around frames in the fixed frame, m.
 
-        Around their shapes; without any, these (P, 3) around what topics draw on them; without that, around their axes.
+        The points enclose the frames' shapes. Without shapes, they are `drawn` (P, 3), which topics draw on the frames;
+        without that, they enclose the frames' axes.
         """
         shown = points_of(self.in_root, [shape for shape in self.shapes if shape.row in rows], NO_PLACES)
         solid = shown[len(self.in_root) :]
@@ -181,9 +182,9 @@ class PageScene:
         return np.concatenate([origins - reach, origins + reach])
 
     def change(self, content: Content) -> None:
-        """Replace the content. What stays is not sent again.
+        """Replace the content. Unchanged parts are not sent again.
 
-        Names, trails and what is followed are chosen again afterwards, by the panel.
+        Afterwards, the panel selects names, trails and the followed frame again.
         """
         self.follow(None)
         self.names.choose("none", self.in_root)
@@ -203,10 +204,10 @@ class PageScene:
         self.own = content.own
         self._subject = subject_of(frames, [row for row in self.main if row < content.own])
         self._viewpoint = content.viewpoint
-        # Look at moving frames first, if there are any.
+        # The view is centred on a moving frame, if there is one.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
         self._points = points_of(in_root, shapes, content.places, _seen_rows(content))
-        # Of what topics draw: how many reach somewhere, the frames of shapes, and the walls.
+        # State of the topics' drawings: the number of known extents, the frames with shapes, and the walls.
         self._drawn: tuple[int, frozenset[str], list[Wall]] = 0, frozenset(), []
         self.extent: Extent = around(self._points)
         self.view = start_view(self._points)
@@ -239,7 +240,7 @@ class PageScene:
         return math.inf if self._subject is None else around(self._around(self._subject.rows)).radius
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
-        """Create the views of sensors. Those that are the same as before stay."""
+        """Create the views of sensors. Unchanged views are kept."""
         for name in [name for name, each in self._sensors.items() if not _is_same(topic_views.get(name), each.topic)]:
             self._sensors.pop(name).source.remove()
         used = {each.number for each in self._sensors.values()}
@@ -255,14 +256,14 @@ class PageScene:
                 source.draw(locate(drawing, {**at, **_FIXED}))
 
     def carriers(self) -> list[int]:
-        """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
+        """Return the rows of the frames that have shapes or sensors, except the fixed frame."""
         rows = {shape.row for shape in self.shapes if shape.kind != "plane"}
         named = {*(each.topic.frame for each in self._sensors.values()), *self.drawings.carriers()}
         rows |= {self.frames.index(name) for name in named if name in self.frames.names}
         return sorted(rows - {0})
 
     def hide(self, hidden: BoolArray) -> None:
-        """Hide the shapes, sensors, axes and names of some frames (N,), and show the others."""
+        """Hide the shapes, sensors, axes and names of some frames, given a mask (N,), and show the others."""
         self._batches.hide(hidden)
         self.axes.hide(hidden)
         self.names.hide(hidden, self.in_root)
@@ -271,12 +272,12 @@ class PageScene:
             each.source.set_visible(not hidden[self.frames.index(each.topic.frame)])
 
     def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
-        """Tell which shape a page's user clicked, from now on."""
+        """Set the callback for clicks on shapes."""
         self._batches.on_pick(pick)
         self.drawings.on_pick(pick)
 
     def show(self, in_root: FloatArray) -> None:
-        """Send all poses (N, 7) in the fixed frame. What has not moved is not sent."""
+        """Send all poses (N, 7) in the fixed frame, except those that have not changed."""
         self.in_root = in_root
         self._batches.show(in_root)
         self.axes.show(in_root)
@@ -296,16 +297,16 @@ class PageScene:
         return still if row is None else _carried_along(self.in_root[row], turning=self._turning)
 
     def set_dark(self, dark: bool) -> None:
-        """Set the colours of day or of night."""
+        """Switch to the colours of night, or of day."""
         self.surroundings.set_dark(dark)
         floors = FLOOR_BY_NIGHT if dark else None
         self._batches.paint_floors(floors)
         self.drawings.paint_floors(floors)
 
     def located(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> dict[str, Located]:
-        """Return what is drawn of measurements, by name. Large clouds take long: pages should not wait for them.
+        """Transform measurements to drawings, by name. Slow for large clouds, so pages should not wait for it.
 
-        measurements: the values, and the poses (N, 7) of frames in their parents at that time.
+        measurements: values, and the poses (N, 7) of the frames in their parents at the time of measurement.
         """
         found = {}
         for name, (values, poses) in measurements.items():
@@ -322,10 +323,10 @@ class PageScene:
         return found
 
     def show_measurements(self, measured: Mapping[str, Located]) -> bool:
-        """Send what is drawn of measurements, by name.
+        """Send drawings of measurements, by name.
 
         Returns:
-            Whether more is drawn than before, so that pages begin elsewhere, or other walls or frames have shapes.
+            Whether something was drawn that changes the initial view, the walls, or the frames with shapes.
         """
         for name, each in measured.items():
             if name in self._sensors:
@@ -341,13 +342,13 @@ class PageScene:
         return self._drawn != before
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
-        """Keep a frame in the middle of the page, or nothing; turning: also its heading."""
+        """Keep a frame in the centre of the page, or none. turning: whether to follow its heading, too."""
         self._followed, self._turning = row, turning
         place(self._root, self.root_pose)
 
 
 def _seen_rows(content: Content) -> BoolArray:
-    """Return the frames (N,) that a view of everything shows: where there are shapes, not those that mark a place."""
+    """Return a mask (N,) of the frames that an overview shows: those with shapes, not those that mark a place."""
     solid = [shape.row for shape in content.shapes if not shape.is_ground]
     rows = ~content.frames.still if solid else np.ones(len(content.frames), dtype=bool)
     rows[[*solid, *(content.frames.index(each.frame) for each in content.topic_views.values())]] = True
@@ -355,7 +356,7 @@ def _seen_rows(content: Content) -> BoolArray:
 
 
 def _box_around(boxes: FloatArray, in_root: FloatArray, rows: list[int], base: int) -> FloatArray:
-    """Return the corners (8, 3) of the box around the boxes (N, 8, 3) of some frames, in the axes of one; or NaN."""
+    """Return the corners (8, 3) of a box around the boxes (N, 8, 3) of some frames, in the axes of `base`; or NaN."""
     placed = pose_math.compose(pose_math.invert(in_root[base]), in_root[rows])
     corners = pose_math.apply(placed[:, None], boxes[rows]).reshape(-1, 3)
     corners = corners[np.isfinite(corners).all(axis=1)]
@@ -376,6 +377,6 @@ def _is_same(view: SensorTopicView | None, other: SensorTopicView) -> bool:
 
 
 def _carried_along(pose: FloatArray, *, turning: bool) -> FloatArray:
-    """Return the pose (7,) of the fixed frame seen from a pose (7,), upright, with or without its heading."""
+    """Return the pose (7,) of the fixed frame relative to a pose (7,) made upright, with or without its heading."""
     yaw = quaternions.to_rpy(pose[3:])[2] if turning else 0.0
     return pose_math.invert(np.concatenate([pose[:3], quaternions.from_axis_angle([0.0, 0.0, 1.0], yaw)]))

@@ -1,4 +1,4 @@
-"""The sensors of a world that can be shown in a scene."""
+"""The sensors of a world that a scene can show."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sim_node.world import FrameTable, World
 
 
 class SensorTopicView(NamedTuple):
-    """A source of messages of a type in VIEWS.
+    """A source of messages whose type is in VIEWS.
 
-    frame: of the sensor. fields: constant fields of its messages. of: the part of a measurement that is shown.
+    frame: the sensor's frame. fields: constant fields of its messages. of: the part of a measurement to show.
     """
 
     frame: str
@@ -25,12 +25,12 @@ class SensorTopicView(NamedTuple):
 
 
 def topic_views_of(world: World, frames: FrameTable) -> dict[str, SensorTopicView]:
-    """Return the sensors of a world that can be shown, by name: each with its first message that has a view."""
+    """Return the sensors of a world that can be shown, by name, each with its first message type that has a view."""
     found: dict[str, SensorTopicView] = {}
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
             messages = [each.message for each in messages_of(group.kind, name, sensor, world.fixed_frame)]
-            # The images of a camera are drawn with the fields of its CameraInfo.
+            # Camera images are drawn using the fields of their CameraInfo.
             constant = {path: value for message in messages for path, value in message.fields.items()}
             for message in messages:
                 frame = message.fields.get("header.frame_id", name)

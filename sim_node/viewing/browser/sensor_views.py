@@ -1,4 +1,4 @@
-"""How measurements of sensors look: clouds, scans, rays and images, drawn as those of messages are."""
+"""How measurements of sensors are drawn: clouds, scans, rays and images, like those in messages."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from sim_node.viewing.messages.scans import ray_of, scanned
 
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
 _ANCHORS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
-# The map, from its anchors: to interpolate them for each point takes three times as long.
+# The map, precomputed from its anchors, because interpolating for each point takes three times as long.
 _COLOURS = np.stack(
     [np.interp(np.linspace(0.0, len(_ANCHORS) - 1.0, 256), np.arange(len(_ANCHORS)), each) for each in _ANCHORS.T],
     axis=-1,
 ).astype(np.uint8)
 # Depth shown as the lightest grey, m.
 _DEPTH = 10.0
-# Colour of frustums, which is seen by day and by night.
+# Colour of frustums, visible by day and by night.
 _EDGES = (105, 119, 142)
-# Columns of an image on a frustum, at most.
+# Maximum width of an image on a frustum, pixels.
 _COLUMNS = 320
 
 
 class SensorView(NamedTuple):
-    """How the measurements of a sensor look.
+    """How the measurements of a sensor are drawn.
 
     Attributes:
-        items: Returns what is drawn of a measurement, in the sensor's frame.
-        before: What is drawn before the first one.
+        items: Returns the drawing of a measurement, in the sensor's frame.
+        before: The drawing before the first measurement.
     """
 
     items: Callable[[npt.NDArray[Any]], Sequence[Item]]
     before: tuple[Item, ...] = ()
 
 
-# By message type: creates the view from the sensor's frame and constant fields of the messages.
+# By message type: a function that creates the view from the sensor's frame and the constant fields of its messages.
 VIEWS: Registry[str, Callable[[str, Mapping[str, Any]], SensorView]] = Registry(
     "view of messages", shipped=("sim_node.viewing.browser.sensor_views",), group="sim_node.sensor_views"
 )
@@ -51,7 +51,7 @@ VIEWS: Registry[str, Callable[[str, Mapping[str, Any]], SensorView]] = Registry(
 
 @VIEWS.add("sensor_msgs/msg/PointCloud2")
 def _cloud(frame: str, fields: Mapping[str, Any]) -> SensorView:
-    """Create the view of a 3D lidar, whose points are (rings, samples, 4), the last being intensities."""
+    """Create the view of a 3D lidar. Its points are (rings, samples, 4), with the intensity last."""
 
     def items(values: npt.NDArray[Any]) -> Sequence[Item]:
         points = values.reshape(-1, values.shape[-1])[:, :3]
@@ -105,16 +105,16 @@ class Frustum:
         place(self._node, pose)
 
     def show(self, values: npt.NDArray[Any]) -> None:
-        """Show an image at display size: colours (height, width, 3), or depths (height, width) in grey."""
+        """Show an image at display resolution: colours (height, width, 3), or depths (height, width) in grey."""
         self._frustum.image = as_colours(values, _COLUMNS)
 
     def remove(self) -> None:
-        """Remove it from the page."""
+        """Remove the frustum from the page."""
         self._node.remove()
 
 
 def as_colours(values: npt.NDArray[Any], columns: int) -> npt.NDArray[np.uint8]:
-    """Return an image with about `columns` columns at most: colours, or depths (height, width), m, in grey."""
+    """Return an image of at most about `columns` columns: colours, or depths (height, width), m, in grey."""
     step = max(1, values.shape[1] // columns)
     small = values[::step, ::step]
     if small.ndim == 2:
@@ -132,5 +132,5 @@ def by_distance(distances: FloatArray) -> npt.NDArray[np.uint8]:
 
 
 def dot(radius: float) -> float:
-    """Return the size of points in a scene of a radius, m."""
+    """Return the point size for a scene with a radius, m."""
     return float(np.clip(0.003 * radius, 0.008, 0.2))

@@ -1,4 +1,4 @@
-"""The page's server, on this machine only, which accepts only the page's own origin and valid messages."""
+"""The page's server, on localhost, which accepts only the page's own origin and valid messages."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _log = logging.getLogger(__name__)
 
 
 class Server(viser.ViserServer):  # type: ignore[misc]
-    """viser's server, on this machine only and without output. Ports as for `free_port`. Raises PagePortInUse."""
+    """viser's server, on localhost only and without output. Ports as in `free_port`. Raises PagePortInUse."""
 
     def __init__(self, port: int | None, title: str) -> None:
         # viser prints messages to standard output, which belongs to the program.
         rich.get_console().quiet = True
-        # A page may close between the list of pages and a message to it.
+        # A page may be closed after the clients were listed and before a message is sent to it.
         warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
         self.panels_page = PanelsPage(title)
         self.gamepad_page = GamepadPage(self.panels_page)
@@ -53,19 +53,19 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         self.gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=dark)
 
     def connections(self) -> Mapping[int, ServerConnection]:
-        """Return the connections of viser's pages by the numbers of their clients."""
+        """Return the connections of viser's pages by client number."""
         return dict(self._websock_server._live_connections)
 
     def queued(self) -> int:
-        """Return how many messages to all pages there have been."""
+        """Return the number of messages broadcast to all pages so far."""
         return int(self._websock_server._broadcast_buffer.message_counter)
 
     def arrived(self, client: int) -> int:
-        """Return how many of them a page has got, or is sent before what is sent to it alone from now on."""
+        """Return how many broadcast messages a page will have received before the next message to it alone."""
         return int(self._websock_server._broadcast_buffer.generator_cursors.get(client, -1)) + 1
 
     def set_visible_for(self, client: viser.ClientHandle, node: str, *, visible: bool) -> None:
-        """Show or hide a node of the scene, and what is below it, on one page."""
+        """Show or hide a scene node and its descendants on one page."""
         client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, visible))
 
     def set_anchor_for(self, client: viser.ClientHandle, label: str, anchor: str) -> None:
@@ -73,13 +73,13 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         client._websock_connection.queue_message(SceneNodeUpdateMessage(label, {"anchor": anchor}))
 
     def place_for(self, client: viser.ClientHandle, node: str, pose: FloatArray) -> None:
-        """Place a node of the scene at a pose (7,) on one page."""
+        """Place a scene node at a pose (7,) on one page."""
         x, y, z, qx, qy, qz, qw = pose.tolist()
         client._websock_connection.queue_message(SetOrientationMessage(node, (qw, qx, qy, qz)))
         client._websock_connection.queue_message(SetPositionMessage(node, (x, y, z)))
 
     def _refusal(self, data: bytes | str) -> str:
-        """Return why a message of a page is ignored."""
+        """Return why a page's message is ignored, or an empty string."""
         gui, scene = getattr(self, "gui", None), getattr(self, "scene", None)
         elements = {} if gui is None else gui._gui_input_handle_from_uuid
         if scene is None:
@@ -87,5 +87,5 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         return refusal(data, elements, scene._handle_from_transform_controls_name, scene._handle_from_node_name)
 
     def request_share_url(self, verbose: bool = True) -> str | None:
-        """Return None: viser would open a tunnel to its makers' host for any page that asks."""
+        """Return None. viser would open a tunnel to its makers' host for any page that asks."""
         return None

@@ -8,16 +8,16 @@ from typing import Any
 
 from sim_node.viewing.browser.drawings import Drawings
 
-# More switches are not usable.
+# Maximum number of switches; more would not be usable.
 _MOST = 60
 
 
 class SourcesTab:
-    """Switches of sources and of their labels; below, what each is, its frame, and how it was converted.
+    """Switches for sources and their labels, and a description of each source: its frame and how it was converted.
 
     Args:
         gui: viser's panel.
-        drawings: What they switch.
+        drawings: The sources to switch.
         types: Message types of the sources, by name.
         lock: Held while the scene is changed.
     """
@@ -32,7 +32,7 @@ class SourcesTab:
             switch.on_update(self._choose)
 
     def has(self, types: Mapping[str, str]) -> bool:
-        """Return whether it is for these sources."""
+        """Return whether the tab is for these sources."""
         return self._types == types
 
     @property
@@ -47,7 +47,7 @@ class SourcesTab:
         self._choose(None)
 
     def show(self) -> None:
-        """List what has been received. What draws nothing itself, as what describes a camera, has no switch."""
+        """List the received sources. Sources without a drawing of their own, such as CameraInfo, have no switch."""
         sources = self._drawings.sources
         for name, switch in self._switches.items():
             switch.visible = name not in sources or sources[name].drew

@@ -1,4 +1,4 @@
-"""Where the camera of a page begins: on the robot that a scene is about, or with the whole scene in the picture."""
+"""The initial camera of a page: on the robot of a scene, or with the whole scene in view."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from sim_node.viewing.view import FORWARD, View, fitted, looking
 from sim_node.world import FrameTable
 from sim_node.world.scene import Viewpoint
 
-# Vertical field of view with which pages begin, rad.
+# Initial vertical field of view, rad.
 FIELD_OF_VIEW = math.radians(52.0)
-# A common page, and the width of the panel with its margin, pixels. The script of a page knows its own size.
+# Size of a typical page, and the width of the panel including its margin, pixels. The page's script knows its own size.
 PAGE, PANEL = (1280, 720), 335
-# Minimum radius of what is seen, m.
+# Minimum radius of the view, m.
 MIN_RADIUS = 0.1
-# The part of the picture that a robot fills; the base of one that moves about (REP 105); the part of all moving frames
-# that those of one that does not are more than, and how many these are at least.
+# Fraction of the picture that a robot fills; base frames of a mobile robot (REP 105); and for other robots, the
+# fraction of all moving frames that they must exceed, and their minimum number of moving frames.
 SHARE, BASES, MOST, LEAST = 0.36, ("base_link", "base_footprint"), 0.5, 4
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 
 class Subject(NamedTuple):
-    """The robot that a scene is about: its rows, and the row of its base; None if it stays where it is."""
+    """The main robot of a scene: its rows, and the row of its base; None for the base of a stationary robot."""
 
     rows: list[int]
     base: int | None
 
 
 def subject_of(frames: FrameTable, main: list[int]) -> Subject | None:
-    """Return the robot that a scene is about, given its most important frames; None if there is none.
+    """Return the main robot of a scene, given its most important frames; None if there is none.
 
-    It is the first whose `base_link` moves. Otherwise, what has more than half of the moving frames is the robot: an
-    arm, which stands, or a humanoid, which is on nothing else.
+    It is the first robot whose `base_link` moves. Otherwise, it is a branch with more than half of the moving frames: a
+    stationary arm, or a humanoid, whose parent is the fixed frame.
     """
     found, rows = None, range(len(frames))
     branches = {top: [row for row in rows if top in frames.chain(row)] for top in main if not frames.still[top]}
@@ -56,13 +56,13 @@ def subject_of(frames: FrameTable, main: list[int]) -> Subject | None:
 
 
 class Opening(NamedTuple):
-    """A view to begin with, in the frame that is followed, upright, or in the fixed frame.
+    """An initial view, relative to the followed frame (made upright) or to the fixed frame.
 
     Attributes:
-        points: (P, 3) what the page has in the picture beside its panel, m, if there is no robot.
-        box: Centre and half the size (6,) of the robot, which fills SHARE of the picture, and which walls must not
-            hide; or None.
-        eye, at: Where its camera is and what it looks at (3,), m, instead; or None.
+        points: Points (P, 3) to be in view beside the panel, m, if there is no robot.
+        box: Centre and half extents (6,) of the robot, which fills SHARE of the picture and must not be hidden by
+            walls; or None.
+        eye, at: Position (3,) of a given camera and the point (3,) that it looks at, m, instead; or None.
     """
 
     points: FloatArray
@@ -71,7 +71,7 @@ class Opening(NamedTuple):
     at: FloatArray | None = None
 
     def view(self) -> View:
-        """Return the view of a common page."""
+        """Return the view for a typical page."""
         if self.eye is not None and self.at is not None:
             return looking(self.eye, self.at, PAGE, _horizontal())
         if self.box is None:
@@ -80,7 +80,7 @@ class Opening(NamedTuple):
         return looking(self.box[:3] - away * FORWARD, self.box[:3], PAGE, _horizontal())
 
     def message(self, field_of_view: float) -> dict[str, Any]:
-        """Return it for the script of a page with a vertical field of view, rad."""
+        """Return the view for the script of a page with a vertical field of view, rad."""
         given = {"eye": self.eye, "at": self.at, "box": self.box, "forward": FORWARD}
         if self.box is None:
             given["points"] = _box_of(self.points)
@@ -89,12 +89,12 @@ class Opening(NamedTuple):
 
 
 def opening(points: FloatArray, robot: FloatArray, viewpoint: Viewpoint | None) -> Opening:
-    """Return the view to begin with.
+    """Return the initial view.
 
     Args:
-        points: (P, 3) around the whole scene.
-        robot: (R, 3) around the robot; none to see the whole scene.
-        viewpoint: What the world gives, or None.
+        points: Points (P, 3) around the whole scene.
+        robot: Points (R, 3) around the robot; none to show the whole scene.
+        viewpoint: The world's viewpoint, or None.
     """
     box = None
     if len(robot):
@@ -104,15 +104,18 @@ def opening(points: FloatArray, robot: FloatArray, viewpoint: Viewpoint | None) 
 
 
 def start_view(points: FloatArray) -> View:
-    """Return the view of a common page that has the points (P, 3) beside its panel.
+    """Return the view for a typical page that shows the points (P, 3) beside its panel.
 
-    A scene smaller than MIN_RADIUS is seen as if it were that large. Points that are not finite do not count.
+    A scene smaller than MIN_RADIUS is treated as if it were that large. Points that are not finite are ignored.
     """
     return fitted(_box_of(points, exact=True), PAGE, _horizontal(), covered=PANEL / PAGE[0])
 
 
 def _box_of(points: FloatArray, *, exact: bool = False) -> FloatArray:
-    """Return the corners (8, 3) of the box around points that are finite, at least MIN_RADIUS; exact: the points."""
+    """Return the corners (8, 3) of a box of at least MIN_RADIUS around the finite points.
+
+    exact: return the points themselves unless they are too close together.
+    """
     points = points[np.isfinite(points).all(axis=1)]
     low, high = points.min(axis=0), points.max(axis=0)
     if np.linalg.norm(high - low) < 2.0 * MIN_RADIUS:

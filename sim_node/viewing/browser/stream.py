@@ -1,4 +1,4 @@
-"""Passes the latest instant from a loop that must not wait to a page that may be slow, in a thread of its own."""
+"""Pass the latest instant from a loop that must not wait to a page that may be slow, using a separate thread."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
 
 RATE = 60.0
-# Period of `idle` while nothing new arrives, s.
+# Period of `idle` while no new instants arrive, s.
 IDLE_S = 0.2
 
-# By sensor: its values, or the drawing of a topic's message, and the poses (N, 7) of all frames in their parents then.
+# By sensor: its values or the drawing of a topic's message, and the poses (N, 7) of all frames in their parents then.
 Latest = dict[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]
 
 
 class Instant(NamedTuple):
-    """What a page shows.
+    """What a page shows at one time.
 
     Attributes:
         time_ns: The time.
-        poses: (N, 7) each frame in its parent, m.
-        measurements: New ones since the last instant, by sensor.
-        posed_ns: The time of the poses, if they are older: those of a bag are the last ones that were recorded.
-        passed: Of an instant that was sought, instants of the time before it, for trails; None if it follows on the one
-            before.
+        poses: Pose (N, 7) of each frame in its parent, m.
+        measurements: Measurements since the previous instant, by sensor.
+        posed_ns: Time of the poses if they are older, because a bag has only the last recorded ones.
+        passed: After a seek, instants before this one, for trails; None if it follows the previous instant.
     """
 
     time_ns: int
@@ -43,10 +42,10 @@ class Instant(NamedTuple):
 class Stream:
     """Passes the latest instant to `show`, at most RATE times per second, without blocking the sender.
 
-    idle: called when there was nothing new for a while. Both are called from the stream's thread.
+    idle: called periodically while there is nothing new. Both are called from the stream's thread.
     """
 
-    # What prepares the page for instants with other frames, and why that failed.
+    # Prepares the page for instants with other frames, and the error if that failed.
     _prepare: Callable[[], None] | None = None
     _failure: Exception | None = None
 
@@ -70,9 +69,9 @@ class Stream:
         posed_ns: int | None = None,
         passed: Sequence[Instant] | None = None,
     ) -> None:
-        """Replace the instant to show; poses are copied. Of one that was not shown, measurements and `passed` are kept.
+        """Replace the instant to show; poses are copied. Measurements and `passed` of a pending instant are kept.
 
-        Raises what a `prepare` raised.
+        Raises the error of a failed `prepare`.
         """
         with self._offered:
             if self._failure is not None:
@@ -87,11 +86,11 @@ class Stream:
     def change(self, frames: int, prepare: Callable[[], None]) -> None:
         """Prepare the page for instants with another number of frames.
 
-        What was offered and not shown yet is dropped.
+        Pending instants are dropped.
 
         Args:
             frames: Number of frames from now on.
-            prepare: Called from the stream's thread before it shows the next instant; not if another change follows.
+            prepare: Called from the stream's thread before the next instant is shown, unless another change follows.
         """
         with self._offered:
             self._prepare = prepare
@@ -127,7 +126,7 @@ class Stream:
             if prepare is not None:
                 try:
                     prepare()
-                except Exception as failure:  # raised to whoever offers the next instant
+                except Exception as failure:  # raised at the next call of `offer`
                     self._failure = failure
                     return
             if fresh:

@@ -1,4 +1,4 @@
-"""What is around the scene: the sky, a ground on each plane, and shadows; light or dark."""
+"""The surroundings of the scene: the sky, a ground on each plane, and shadows; by day or night."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from sim_node.viewing.extent import Extent
 from sim_node.viewing.meshes import PLAIN, DrawnShape, linear
 from sim_node.world.scene import Sky
 
-# The sky is outside /world: it stays when the page follows a frame.
+# The sky is outside /world, so it stays in place when the page follows a frame.
 SKY = "/sky"
-# Approximate number of grid cells per scene radius, and the distance in radii at which the ground is lost in the haze.
+# Approximate number of grid cells per scene radius, and the distance in radii at which the ground fades into haze.
 _CELLS, _HAZE = 8.0, 12.0
-# Minimum radius of the sky, m, and its radius in radii of the scene.
+# Minimum radius of the sky, m, and its radius in scene radii.
 _MIN_SKY, _SKY = 400.0, 40.0
-# Darkness of a shadow on the ground, and of lines on a ground with a colour of its own.
+# Darkness of a shadow on the ground, and of lines on a coloured ground.
 _SHADOW, _LINE_SHADE, _BOLD_SHADE = 0.35, 0.9, 0.75
 _STEPS = 181
-# How far above its plane a grid of lines alone lies, in radii: a floor that is drawn in the same plane, such as that of
-# a run's markers, would hide it or not by the rounding of depths.
+# Height of a bare grid above its plane, in radii. Otherwise a floor drawn in the same plane, such as that of a run's
+# markers, would hide it or not depending on depth rounding.
 _ABOVE = 1e-3
 # Depth of the haze below the horizon, as a fraction of a right angle.
 _GROUND_HAZE = 0.08
 
 
 class SkyAndGround(NamedTuple):
-    """Colours in sRGB, 0 to 1: of the sky overhead and at the horizon, of the ground, and of the lines on it."""
+    """Colours in sRGB, 0 to 1, of the sky overhead, the sky at the horizon, the ground, and the lines on it."""
 
     zenith: Sequence[float]
     horizon: Sequence[float]
@@ -46,19 +46,19 @@ class SkyAndGround(NamedTuple):
     bold_lines: Sequence[float]
 
 
-# Floors of topics by night. As solids are lit, and grids are not, they are darker than the ground.
+# Floors of topics by night. Solids are lit and grids are not, so floors are darker than the ground.
 FLOOR_BY_NIGHT = (0.19, 0.20, 0.21)
 LIGHT = SkyAndGround(ZENITH, HORIZON, (0.80, 0.80, 0.77), (0.72, 0.72, 0.70), (0.60, 0.61, 0.60))
 DARK = SkyAndGround((0.06, 0.08, 0.12), (0.20, 0.22, 0.26), (0.26, 0.27, 0.29), (0.32, 0.33, 0.35), (0.42, 0.43, 0.45))
 
 
 def sky_radius(extent: Extent) -> float:
-    """Return the radius of the sky, m: around the scene, and around the origin, where a followed frame is."""
+    """Return the radius of the sky, m, which must enclose the scene, and also the origin, where a followed frame is."""
     return max(_MIN_SKY, _SKY * extent.radius) + float(np.linalg.norm(extent.centre))
 
 
 class PageSurroundings:
-    """The sky and the ground of a page, with the colours that its world gives them.
+    """The sky and the ground of a page, with the colours of its world.
 
     Args:
         scene: viser's scene.
@@ -75,17 +75,17 @@ class PageSurroundings:
         self._content: tuple[Sequence[DrawnShape], FloatArray, Extent] | None = None
 
     def change(self, shapes: Sequence[DrawnShape], in_root: FloatArray, extent: Extent, sky: Sky | None) -> None:
-        """Lay the ground on the planes among the shapes, given all frames' poses (N, 7) in the fixed frame."""
+        """Put the ground on the planes among the shapes, given the poses (N, 7) of all frames in the fixed frame."""
         self._content, self._sky = (shapes, in_root, extent), sky or Sky()
         self._draw()
 
     def set_dark(self, dark: bool) -> None:
-        """Set the colours of day or of night, which replace those of the world."""
+        """Switch to the colours of night, which replace those of the world, or of day."""
         self._dark = dark
         self._draw()
 
     def set_shadows(self, shadows: bool) -> None:
-        """Cast shadows or not."""
+        """Enable or disable shadows."""
         self._scene.configure_default_lights(cast_shadow=shadows)
 
     def _draw(self) -> None:
@@ -122,7 +122,7 @@ class PageSurroundings:
             self._dome = mesh, self._scene.add_glb(SKY, mesh, scale=radius, position=extent.centre, **look)
 
     def _lay(self, node: str, pose: FloatArray, colour: Sequence[float], extent: Extent, *, opaque: bool) -> None:
-        """Add a grid with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene."""
+        """Add a grid with cells of 1, 10, 100 ... m or fractions of a metre, depending on the size of the scene."""
         cell = 10.0 ** round(math.log10(extent.radius / _CELLS))
         _, _, ground, lines, bold_lines = DARK if self._dark else LIGHT
         if not self._dark and tuple(colour) != PLAIN:
@@ -147,7 +147,7 @@ class PageSurroundings:
 
 
 def night() -> dict[str, Any]:
-    """Return what a page without a server needs to become dark, for JSON: properties of viser's grids, floors and sky.
+    """Return what a page without a server needs for dark mode, for JSON: properties of grids, floors and the sky.
 
     The colours of night replace those of any world.
     """
@@ -159,24 +159,24 @@ def night() -> dict[str, Any]:
 
 
 def dome(zenith: FloatArray, horizon: FloatArray, ground: FloatArray) -> bytes:
-    """Return a sphere of radius 1, seen from within, as GLB: from the zenith to the horizon, and the ground below.
+    """Return a sphere of radius 1, seen from inside, as GLB: from the zenith to the horizon, and the ground below.
 
-    The ground begins in haze, and what falls below a ground of lines is seen before it. No light changes the colours
-    (KHR_materials_unlit).
+    The ground begins in haze; it is the background for objects below a ground that consists of lines. Lighting does not
+    affect the colours (KHR_materials_unlit).
 
     Args:
         zenith: (3,) in sRGB, 0 to 1.
-        horizon: (3,)
-        ground: (3,)
+        horizon: (3,) in sRGB, 0 to 1.
+        ground: (3,) in sRGB, 0 to 1.
     """
     sphere = trimesh.creation.uv_sphere(radius=1.0, count=(46, 24))
-    # As in pictures: linear with the elevation.
+    # As in rendered pictures: linear in the elevation.
     share = np.linspace(1.0, -1.0, _STEPS)[:, None, None]
     below = np.clip(-share / _GROUND_HAZE, 0.0, 1.0)
     colours = horizon + np.clip(share, 0.0, 1.0) * (zenith - horizon) + below * (ground - horizon)
     pixels = np.round(255.0 * colours).astype(np.uint8)
     elevation = np.arcsin(np.clip(sphere.vertices[:, 2], -1.0, 1.0)) / (0.5 * math.pi)
-    # The middles of the first and the last pixel are at the ends.
+    # The centres of the first and the last pixel are at the ends.
     v = (0.5 + 0.5 * (1.0 + elevation) * (_STEPS - 1)) / _STEPS
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=Image.fromarray(pixels), metallicFactor=0.0, roughnessFactor=1.0

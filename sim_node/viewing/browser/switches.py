@@ -1,4 +1,4 @@
-"""Switches of the frames that have something to show: what is on a frame and below it is shown or hidden."""
+"""Switches that show or hide a frame and its descendants, for the frames with something to show."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from sim_node.names import last
 from sim_node.viewing.browser.scene import PageScene
 
-# More switches are not usable.
+# Maximum number of switches; more would not be usable.
 MAX_SWITCHES = 60
 
 
 class Switches:
-    """A folder with a switch for each frame that has a shape or a sensor, in the order of the hierarchy.
+    """A folder with a switch for each frame that has a shape or a sensor, in hierarchical order.
 
     Args:
         gui: viser's panel.
@@ -31,7 +31,7 @@ class Switches:
 
     @property
     def hidden(self) -> list[str]:
-        """The frames that are switched off; set those that are, and all others are shown."""
+        """The frames that are switched off. Set it to hide these frames and show all others."""
         return [name for name, switch in self._switches.items() if not switch.value]
 
     @hidden.setter
@@ -40,13 +40,13 @@ class Switches:
             switch.value = name not in names
 
     def toggle(self, name: str) -> bool:
-        """Hide a frame, or show it again, and return whether it has a switch."""
+        """Hide a frame, or show it again. Return whether it has a switch."""
         if name in self._switches:
             self._switches[name].value = not self._switches[name].value
         return name in self._switches
 
     def change(self) -> None:
-        """Follow a change of the scene: frames that are still there stay hidden."""
+        """Follow a change of the scene. Frames that still exist stay hidden."""
         rows = self._scene.carriers()[:MAX_SWITCHES]
         names, parents = self._scene.frames.names, self._scene.frames.parents.tolist()
         for gone in self._switches.keys() - {names[row] for row in rows}:
@@ -60,7 +60,7 @@ class Switches:
             if names[row] in self._switches:
                 self._switches[names[row]].order = number
                 continue
-            # Dots stand for the levels above: the page trims spaces.
+            # Dots represent the ancestors, because the page trims spaces.
             label = "· " * min(depths[row], 4) + last(names[row])
             with self._folder:
                 switch = self._gui.add_checkbox(label, True, hint=names[row], order=number)

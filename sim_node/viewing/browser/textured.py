@@ -12,13 +12,13 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, cube_uv, flat_uv, plane_uv
 from sim_node.viewing.meshes import DrawnShape, linear
 
-# Cells along an edge of a box and of a sixth of a sphere; around a cylinder, along it, and out to its rim.
+# Number of cells: along an edge of a box or of one sixth of a sphere; around and along a cylinder, and to its rim.
 _EDGE, _AROUND, _ALONG, _OUT = 16, 64, 24, 8
 _LIMIT = 4096
 
 
 def textured_glb(shape: DrawnShape) -> bytes:
-    """Return a shape with a finish as GLB, of the unit form that its scale stretches, or of its mesh."""
+    """Return a shape with a finish as GLB: a unit form, to be stretched by its scale, or its mesh."""
     finish = shape.finish
     assert finish is not None
     if shape.mesh is not None:
@@ -33,12 +33,12 @@ def textured_glb(shape: DrawnShape) -> bytes:
 
 
 def plane_glb(finish: Finish, halves: FloatArray, reach: float) -> bytes:
-    """Return a plane as GLB, normal z.
+    """Return a plane with normal z as GLB.
 
     Args:
-        finish: With a texture.
+        finish: A finish with a texture.
         halves: (2,) half its size, m; 0 where it is infinite.
-        reach: Half of what is drawn of an infinite one, m.
+        reach: Half the size to draw of an infinite plane, m.
     """
     assert finish.texture is not None
     x, y = np.where(halves > 0.0, halves, reach)
@@ -49,23 +49,23 @@ def plane_glb(finish: Finish, halves: FloatArray, reach: float) -> bytes:
 
 @cache
 def unit_cells(kind: str) -> tuple[FloatArray, FloatArray]:
-    """Return the cells (Q, 4, 3) of a cube of edge 1, or a sphere or a cylinder of radius 1, and their normals.
+    """Return the cells (Q, 4, 3) of a cube of edge 1, or a sphere or cylinder of radius 1, and their normals.
 
-    Cells are small enough for the sides of a cube map, and have their corners anticlockwise from outside.
+    Cells are small enough for the faces of a cube map. Their corners are anticlockwise seen from outside.
     """
     if kind == "cylinder":
         return _cylinder()
     line = np.linspace(-1.0, 1.0, _EDGE + 1)
-    # For a ball, cells of about the same size.
+    # For a sphere, choose cells of similar size.
     u, v = np.meshgrid(np.tan(0.25 * np.pi * line) if kind == "sphere" else line, line, indexing="ij")
     v = np.tan(0.25 * np.pi * v) if kind == "sphere" else v
     top = _cells(np.stack([u, v, np.ones_like(u)], axis=-1))
     turned = [top, top[..., [1, 2, 0]], top[..., [2, 0, 1]]]
-    # The opposite sides, with their corners in the other order.
+    # The opposite faces, with reversed corner order.
     cells = np.concatenate([*turned, *(-each[:, ::-1] for each in turned)])
     if kind == "sphere":
         normals = cells / np.linalg.norm(cells, axis=-1, keepdims=True)
-        # trimesh writes equal arrays once, and the page does not draw a mesh whose positions and normals share memory.
+        # trimesh stores equal arrays once, and the page does not draw a mesh whose positions and normals share memory.
         return np.asarray(normals * (1.0 + 1e-6)), normals
     normals = np.where(np.abs(cells.mean(axis=1, keepdims=True)) == 1.0, cells, 0.0)
     return 0.5 * cells, normals
@@ -95,7 +95,7 @@ def _uv(cells: FloatArray, shape: DrawnShape, finish: Finish) -> FloatArray:
     texture = finish.texture
     if texture is None:
         return np.zeros((4 * len(cells), 2))
-    # From the unit form to one whose halves are 1, and to metres.
+    # From the unit form to a form with half extents of 1, and to metres.
     unit = {"box": np.full(3, 2.0), "cylinder": np.array([1.0, 1.0, 2.0])}.get(shape.kind, np.ones(3))
     if texture.is_cube:
         points = cells * unit + texture.offset
@@ -123,7 +123,7 @@ def _exported(corners: FloatArray, normals: FloatArray, uv: FloatArray, finish: 
         alphaMode="BLEND" if finish.tint[3] < 1.0 else "OPAQUE",
         doubleSided=not quads,
     )
-    # trimesh's v runs up.
+    # In trimesh, v points up.
     visual = trimesh.visual.TextureVisuals(uv=np.stack([uv[:, 0], 1.0 - uv[:, 1]], axis=1), material=material)
     solid = trimesh.Trimesh(corners, faces, vertex_normals=normals, visual=visual, process=False)
     exported: bytes = trimesh.exchange.gltf.export_glb(solid.scene(), include_normals=True)

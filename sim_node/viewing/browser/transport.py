@@ -1,4 +1,4 @@
-"""What the foot of pages controls, and what it says: a run, or a bag."""
+"""The playback bar at the foot of a page: what it controls (a run or a bag), and what it shows."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, NamedTuple, Protocol
 from sim_node.plugins import blamed
 from sim_node.simulation import Loop
 
-# Speeds; 0 is as fast as possible.
+# Selectable speeds; 0 is as fast as possible.
 SPEEDS = {"0.1": 0.1, "0.25": 0.25, "0.5": 0.5, "1": 1.0, "2": 2.0, "5": 5.0, "10": 10.0, "max": 0.0}
 MAX_SPEED = 1e3
 
 
-# One step of what is looked back at, and of a bag, ns.
+# Step size when looking back, and of a bag, ns.
 STEP_NS = round(1e9 / 60.0)
-# A run that is slower than this part of its speed says why.
+# The reason for slowness is shown below this fraction of the requested speed.
 _SLOW = 0.95
-# Over how long the speed of a time that nothing here controls is measured, and what is too short for that, wall s.
+# Window for measuring the speed of an uncontrolled clock, and the minimum time for a result, wall s.
 _LONG, _SHORT = 3.0, 1.0
 
 
 class Mark(NamedTuple):
-    """A mark of the time line: its time, ns; "note", "warning" or "error"; and its text."""
+    """A mark on the timeline: its time, ns; "note", "warning" or "error"; and its text."""
 
     time_ns: int
     kind: str
@@ -33,47 +33,47 @@ class Mark(NamedTuple):
 
 
 class Transport(Protocol):
-    """Something that plays. Its methods may be called from any thread, and raise what they refuse."""
+    """Something that plays. Methods may be called from any thread, and raise the reason of a refusal."""
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and last time, ns, of seeking; None if it only moves forward."""
+        """First and last time of the seekable range, ns; None if time only moves forward."""
 
     @property
     def live(self) -> bool | None:
-        """Whether what is shown happens now; None for what was recorded."""
+        """Whether the present is shown; None for a recording."""
 
     @property
     def why(self) -> str:
-        """Why it is slower than it should be, or an empty string."""
+        """The reason if it is slower than requested, or an empty string."""
 
     @property
     def loops(self) -> bool | None:
-        """Whether it begins again at its end; None for what has none. Set it for what has one."""
+        """Whether playback restarts at the end; None if there is no end, in which case it must not be set."""
 
     @loops.setter
     def loops(self, loops: bool) -> None: ...
 
     def marks(self) -> Sequence[Mark]:
-        """Return the marks of its time line."""
+        """Return the marks of the timeline."""
 
     @property
     def playing(self) -> bool:
-        """Whether time runs."""
+        """Whether time is running."""
 
     @property
     def speed(self) -> float:
-        """Its seconds per wall second, as measured."""
+        """Measured speed, in its seconds per wall second."""
 
     @property
     def speed_set(self) -> float:
-        """Its seconds per wall second, as set; 0 for as fast as possible."""
+        """Requested speed, in its seconds per wall second; 0 for as fast as possible."""
 
     def play(self) -> None:
         """Let time run."""
 
     def pause(self) -> None:
-        """Stops it."""
+        """Stop time."""
 
     def step(self) -> None:
         """Advance by one step while paused."""
@@ -85,24 +85,24 @@ class Transport(Protocol):
         """Change the speed; 0 for as fast as possible."""
 
     def seek(self, time_ns: int) -> None:
-        """Go to a time within the span."""
+        """Seek to a time within the span."""
 
     def to_live(self) -> None:
-        """Go to what happens now."""
+        """Return to the present."""
 
 
 class FootControls:
-    """What the foot of a page says, for JSON, and does.
+    """The state of a page's playback bar, for JSON, and its actions.
 
     Args:
-        transport: What it controls; None for what only goes on, such as the graph.
-        time_ns: Returns the time that is shown.
-        follow: Begins or ends to follow.
-        followed: Returns the frame that is followed, or an empty string.
-        noted: Returns the marks of the messages on the page.
-        set_number: Changes a number of the world, by its key path.
-        focus: Brings what was double-clicked into the middle.
-        wall: The clock, s.
+        transport: The controlled Transport; None if the time cannot be controlled, such as that of the graph.
+        time_ns: Returns the shown time.
+        follow: Starts or stops following a frame.
+        followed: Returns the followed frame, or an empty string.
+        noted: Returns the marks of the page's messages.
+        set_number: Changes a parameter of the world, by its key path.
+        focus: Centres the view on what was double-clicked.
+        wall: Returns wall time, s.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class FootControls:
         self._follow, self._followed, self._noted = follow, followed, noted
 
     def state(self) -> dict[str, Any]:
-        """Return the state. Times are in seconds; `wall` is when it was asked for."""
+        """Return the state. Times are in seconds; `wall` is the time of this call."""
         transport, time_s = self._transport, self._time_ns() / 1e9
         state = {"time": time_s, "zero": 0.0, "wall": time.time(), "follow": self._followed(), "buttons": False}
         state |= {"start": time_s, "end": time_s, "playing": True, "live": None, "speed": 1.0, "set": 1.0, "why": ""}
@@ -144,7 +144,7 @@ class FootControls:
         return {**state, "set": wanted, "loops": transport.loops, "speeds": list(speeds.items())}
 
     def _measured(self, time_s: float) -> float:
-        """Return how fast a time goes that nothing here controls, such as that of the graph; 1 before that is known."""
+        """Return the measured speed of an uncontrolled clock, such as the graph's; 1 until it is known."""
         now, passed = self._wall(), self._passed
         if passed and (time_s < passed[-1][1] or passed[-1][0] < now - _LONG):
             passed.clear()
@@ -155,12 +155,12 @@ class FootControls:
         return (time_s - from_s) / (now - since) if now - since > _SHORT else 1.0
 
     def marks(self) -> list[list[Any]]:
-        """Return the marks of the time line."""
+        """Return the marks of the timeline."""
         found = [*self._noted(), *(() if self._transport is None else self._transport.marks())]
         return [[mark.time_ns / 1e9, mark.kind, mark.text] for mark in found]
 
     def act(self, word: str, to: float, what: str = "") -> str:
-        """Do what a page asks for, and return why it is not done; what is no request is ignored."""
+        """Carry out a page's request. Return why it failed, or an empty string. Invalid requests are ignored."""
         transport = self._transport
         try:
             if word == "follow":
@@ -191,7 +191,7 @@ class FootControls:
 
 
 class LoopTransport:
-    """A run."""
+    """Transport of a run."""
 
     span: tuple[int, int] | None = None
     live: bool | None = True
@@ -204,25 +204,25 @@ class LoopTransport:
 
     @property
     def playing(self) -> bool:
-        """Whether it is not paused."""
+        """Whether the run is not paused."""
         return not self._loop.paused
 
     @property
     def speed(self) -> float:
-        """The real-time factor, as measured."""
+        """The measured real-time factor."""
         return 0.0 if self._loop.paused else self._loop.pace().real_time_factor
 
     @property
     def speed_set(self) -> float:
-        """The real-time factor, as set."""
+        """The requested real-time factor."""
         return self._loop.real_time_factor
 
     def play(self) -> None:
-        """Resumes."""
+        """Resume the run."""
         self._loop.resume()
 
     def pause(self) -> None:
-        """Pauses."""
+        """Pause the run."""
         self._loop.pause()
 
     def step(self) -> None:
@@ -235,7 +235,7 @@ class LoopTransport:
         self._loop.call(pause_and_step)
 
     def reset(self) -> None:
-        """Go back to the world's start."""
+        """Go back to the start of the world."""
         self._loop.reset()
 
     def set_speed(self, speed: float) -> None:
@@ -243,11 +243,11 @@ class LoopTransport:
         self._loop.set_real_time_factor(speed)
 
     def marks(self) -> Sequence[Mark]:
-        """Return none."""
+        """Return no marks."""
         return ()
 
     def seek(self, time_ns: int) -> None:
-        """Do nothing: a run cannot seek."""
+        """Do nothing, because a run cannot seek."""
 
     def to_live(self) -> None:
-        """Do nothing: it is what happens now."""
+        """Do nothing, because a run is always live."""

@@ -46,33 +46,33 @@ from sim_node.viewing.shown_signals import WORLD_VEL, ShownFields
 from sim_node.world import FrameTable, World
 
 T = TypeVar("T")
-# Rate of trails, plots and numbers, Hz; poses are sent with every instant.
+# Period of updates of trails, plots and numbers, s. Poses are sent with every instant.
 SLOW_S = 0.15
-# Samples of a new graph from what the page can look back at.
+# Maximum number of past instants that are used to fill a new graph.
 MAX_HISTORY = 400
-# Marks that are kept of what a run says.
+# Maximum number of marks for messages of a run.
 MAX_MARKS = 200
 IMAGE_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 
 
 class Viewer:
-    """A page at `url`, on this machine. Empty until `set_scene`.
+    """A page at `url`, on localhost. It is empty until `set_scene`.
 
     Args:
-        port: The port; None for the default one or the next that is free, 0 for any.
+        port: The port; None for the default one or the next free one, 0 for any free port.
         title: Title of the page.
 
     Attributes:
         editor: Changes the world; None if the page cannot. Set it before the first scene.
-        schematic: What is drawn besides the scene, and how panels are laid out; None for the plain page.
-        fields: Fields of topics for the formulas of the schematic, or None. Set it before the first scene.
-        panels: What shows the schematic, after the first scene.
+        schematic: Objects to draw besides the scene, and the panel layout; None for the plain page.
+        fields: Fields of topics for the schematic's formulas, or None. Set it before the first scene.
+        panels: Shows the schematic, after the first scene.
         texts: Reads the messages of topics as text, or None. Set it before the first scene.
-        ghosts: What other sources say of the bodies, translucent beside them. Set it before the first scene.
+        ghosts: Bodies at the poses that other sources give, drawn translucent. Set it before the first scene.
         estimates: Returns the newest drawings of topics that ghosts of a run follow. Set it before the first scene.
-        beside: What other sources of the page have: nothing. Pages of several sources consist of Layers.
-        placed: Frames that a source has placed for lack of a transform: other sources may know better.
-        first_stamp_ns: When the poses of a bag begin by their own stamps, which may be of another clock than its time.
+        beside: What the other sources on the page provide: nothing. Pages with several sources consist of Layers.
+        placed: Frames that a source has placed because they have no transform. Other sources may have one.
+        first_stamp_ns: Start of a bag's poses by their stamps, which may use another clock than the bag.
 
     Raises:
         PagePortInUse: The port cannot be opened.
@@ -101,7 +101,7 @@ class Viewer:
         self._closed = False
         self._noted: deque[Mark] = deque(maxlen=MAX_MARKS)
         self._instant: Instant | None = None
-        # Sets the scene again with these poses, as when a ghost has other frames; of this world, if it is of a run.
+        # Sets the scene again with these poses, such as when a ghost's frames change, and with the run's world, if any.
         self._again: Callable[[FloatArray], None]
         self._world: World | None = None
         self._last_ns = self._first_ns = 0
@@ -135,22 +135,22 @@ class Viewer:
         plans: Sequence[FloatArray] = (),
         look: World | None = None,
     ) -> None:
-        """Set the scene and its panel, or change them: what stays keeps its settings, and cameras do not move.
+        """Set or change the scene and its panel. Remaining parts keep their settings, and cameras do not move.
 
         Args:
             frames: The frames.
-            poses: (N, 7) initial poses, each frame in its parent, m.
+            poses: Initial poses (N, 7), each frame in its parent, m.
             shapes: Shapes on the frames.
-            places: (P, 3) where frames will move, in the fixed frame, m.
+            places: Future positions of frames (P, 3) in the fixed frame, m.
             topic_views: Sensors to show, by the names of their measurements.
-            labels: Labels of the numbers of sensors, by name.
+            labels: Labels of the sensors' numbers, by name.
             sources: Types of the topics whose messages are shown as drawings, by name.
             world: The world of a run, for the formulas of a schematic; None for a bag or a graph.
-            plans: Ways (K, 3) along which frames will move, in the fixed frame, m.
-            look: The world whose sky and sensors are shown; None for that of the run.
+            plans: Planned paths of frames (K, 3) in the fixed frame, m.
+            look: The world whose sky and sensors are shown; None for the run's world.
 
         Raises:
-            WorldError: The schematic names what does not exist.
+            WorldError: The schematic contains an unknown name.
         """
         look, labels, topic_views, sources = look or world, labels or {}, topic_views or {}, sources or {}
         self._again = partial(
@@ -175,7 +175,7 @@ class Viewer:
         content = Content(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint, own)
         with self.lock, self.server.atomic():
             scene = self.scene
-            if scene is None or scene.own == 1:  # nothing but a root, which has nothing to keep
+            if scene is None or scene.own == 1:  # only a root, which has nothing to keep
                 self.server.scene.reset()
                 self.server.gui.reset()
                 if self.panels is not None:
@@ -222,7 +222,7 @@ class Viewer:
         """Send an instant to all pages. Call it from one thread.
 
         Args:
-            instant: Its arrays may change after the next call.
+            instant: The instant. Its arrays may change after the next call.
         """
         assert self.scene is not None, "set_scene comes before show"
         if self.ghosts.stale:
@@ -250,7 +250,7 @@ class Viewer:
                     self._plots.clear()
                     if self.panels is not None:
                         self.panels.clear()
-                elif back and self.ghosts.live:  # they are elsewhere than when the page had this time
+                elif back and self.ghosts.live:  # their poses differ from those when the page had this time
                     self._plots.clear()
                 scene.show(in_root)
                 if scene.show_measurements(measured):
@@ -267,29 +267,29 @@ class Viewer:
                 self._show_slowly()
 
     def note(self, kind: str, text: str) -> None:
-        """Mark the time that is shown on the time line.
+        """Mark the shown time on the timeline.
 
         Args:
-            kind: Of the mark: see Mark.
-            text: What has happened.
+            kind: Kind of the mark; see Mark.
+            text: Text of the mark.
         """
         self._noted.append(Mark(self._last_ns, kind, text))
 
     def hurry(self, *, slowly: bool) -> None:
-        """Decide whether the next instant shows trails and numbers, whatever the time.
+        """Determine whether the next instant updates trails and numbers, regardless of the time.
 
         Args:
-            slowly: Whether it does; not where nobody sees it.
+            slowly: Whether to update them; not needed for instants that nobody sees.
         """
         self._slow_due = 0.0 if slowly else math.inf
 
     def opening(self) -> dict[str, Any]:
-        """Return where pages begin, for their scripts."""
+        """Return the initial camera of pages, for their scripts."""
         assert self.scene is not None
         return {"number": 0, **self.scene.beginning()}
 
     def _begin_at(self, scene: PageScene) -> None:
-        """Set where new pages begin, and others whose camera nobody has moved."""
+        """Set the initial camera of new pages, and of pages whose camera has not been moved."""
         camera, view = self.server.initial_camera, scene.opening().view()
         camera.fov, camera.position = scene.field_of_view, view.pose[:3]
         camera.look_at = pose_math.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
@@ -307,22 +307,22 @@ class Viewer:
         return topic in self.ghosts.topics
 
     def missed_by_ghosts(self, topics: Iterable[str]) -> list[str]:
-        """Return the topics that ghosts follow, and that there are not.
+        """Return the topics that ghosts follow but that do not exist.
 
         Args:
-            topics: Those that there are.
+            topics: The existing topics.
 
         Returns:
-            The names of the others.
+            The names of the missing topics.
         """
         return [topic for topic in self.ghosts.topics if topic not in {*topics}]
 
     def stray_ghosts(self) -> list[str]:
-        """Return what is said of frames of ghosts that the page does not have."""
+        """Return messages about ghost frames that the page lacks."""
         return self.ghosts.strays
 
     def idle(self) -> None:
-        """Update the panel, and ghosts that move on, while nothing new arrives."""
+        """Update the panel, and ghosts that keep moving, while no new instants arrive."""
         with self.lock:
             if self.ghosts.live and self._instant is not None and self.scene is not None:
                 own = self._instant.poses[: self.scene.own].copy()
@@ -332,7 +332,7 @@ class Viewer:
             self._show_slowly()
 
     def close(self) -> None:
-        """End the server; pages show that the connection is lost. Closing again does nothing."""
+        """Stop the server. Pages show that the connection is lost. Closing it again has no effect."""
         if not self._closed:
             self._closed = True
             self.server.panels_page.layout.end()
@@ -375,7 +375,7 @@ class Viewer:
             tab.forget()
 
     def _keep_layout(self) -> None:
-        """Find the settings of the panel, some of which are gone or new."""
+        """Collect the settings of the panel again after elements were added or removed."""
         found = {**self._look.settings(), "plots": listed(lambda: self._plots.shown, self._set_plots)}
         found["hide"] = listed(lambda: self._switches.hidden, self._set_hidden)
         found["frame"] = PageSetting(lambda: self._picked.chosen, self._set_chosen)
@@ -418,7 +418,7 @@ class Viewer:
         return f"{name} is in the tab Plots"
 
     def _focus(self, name: str) -> None:
-        """Bring a frame into the middle of all pages, and follow it if it moves."""
+        """Centre all pages on a frame, and follow it if it moves."""
         assert self.scene is not None
         if not self._look.follow(name):
             beginning = self.scene.beginning(self.scene.frames.index(name))
@@ -430,7 +430,7 @@ class Viewer:
             self.panels.lay_out(text)
 
     def _set_number(self, path: str, value: float) -> None:
-        """Change a number of the world of a run."""
+        """Change a parameter of a run's world."""
         if self.editor is not None:
             self.editor.ask("set", what=[f"{path}={value!r}"])
 
@@ -484,10 +484,10 @@ class Viewer:
 
 
 class OptionalTab(Generic[T]):
-    """A tab that is there only while it has something to show.
+    """A tab that exists only while it has something to show.
 
     Attributes:
-        content: What it has; None while it is not there.
+        content: Its content; None while it does not exist.
     """
 
     def __init__(self, title: str, icon: viser.IconName) -> None:
@@ -495,12 +495,12 @@ class OptionalTab(Generic[T]):
         self.forget()
 
     def forget(self) -> None:
-        """Have no tab: the panel is empty."""
+        """Forget the tab, because the panel is empty."""
         self._handle: viser.GuiTabHandle | None = None
         self.content: T | None = None
 
     def set(self, tabs: Any, make: Callable[[], T] | None, change: Callable[[T], object] | None = None) -> None:
-        """Make the content, or change it; None to make: there is nothing to show; None to change: it is made anew."""
+        """Create or change the content. make None: remove the tab. change None: always create the content again."""
         if self._handle is not None and (make is None or change is None):
             self._handle.remove()
             self.forget()
@@ -513,6 +513,6 @@ class OptionalTab(Generic[T]):
 
 
 def _cameras(topic_views: Mapping[str, SensorTopicView], sources: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the cameras among the sensors of a run and the topics of a bag or the graph."""
+    """Return the cameras among a run's sensors, or among the topics of a bag or the graph."""
     of_run = [name for name, view in topic_views.items() if view.type in IMAGE_TYPES]
     return (*of_run, *(name for name, kind in sources.items() if kind in IMAGE_TYPES))

@@ -1,1 +1,1 @@
-"""What messages look like: readers turn each type into drawings, which the viewer shows and exports keep."""
+"""Conversion of messages to drawings, by a reader for each type, for the viewer and for exports."""

@@ -14,7 +14,7 @@ from sim_node.viewing.messages.readers import reader, stateless
 
 # Data types of sensor_msgs/PointField.
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
-# PCL packs 0x00RRGGBB into four bytes, which it declares as float32 or uint32.
+# PCL packs 0x00RRGGBB into four bytes declared as float32 or uint32.
 _COLOURS, _COLOUR_TYPES = ("rgb", "rgba"), (5, 6, 7)
 
 
@@ -25,7 +25,7 @@ def cloud(message: Any) -> Drawing:
 
 
 def points_of(message: Any) -> tuple[FloatArray, Colours | None]:
-    """Return the points (n, 3) and their colours (n, 3), if they have any; points that are not finite are left out."""
+    """Return the points (n, 3) and, if available, their colours (n, 3). Points that are not finite are left out."""
     fields = {each.name: each for each in message.fields}
     if not {"x", "y", "z"} <= set(fields):
         raise ValueError(f"a point cloud of {', '.join(fields)}; x, y and z are needed")
@@ -48,11 +48,11 @@ def points_of(message: Any) -> tuple[FloatArray, Colours | None]:
 
 
 def _check_layout(message: Any, chosen: Sequence[Any]) -> None:
-    """Check that these fields are in each point, and all points in the message. Raises ValueError."""
+    """Check that these fields are within each point, and all points within the message. Raises ValueError."""
     unknown = [each.datatype for each in chosen if each.datatype not in _TYPES]
     if unknown:
         raise ValueError(f"points of data type {unknown[0]}; known: {', '.join(map(str, _TYPES))}")
-    # Checked here: NumPy adds offset and size in 32 bits, and would read beyond the message.
+    # Checked here because NumPy adds offset and size in 32 bits, and could read beyond the message.
     for each in chosen:
         end = each.offset + np.dtype(_TYPES[each.datatype]).itemsize
         if end > message.point_step:

@@ -1,4 +1,4 @@
-"""Drawings: what a message looks like, as arrays in ENU and FLU, each part in a frame."""
+"""Drawings: the appearance of a message, as arrays in ENU and FLU, each part in a frame."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIXED = ""
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Points (n, 3), m; colours (n, 3) in sRGB, or None: by distance from the frame."""
+    """Points (n, 3), m, and colours (n, 3) in sRGB; None to colour by distance from the frame."""
 
     frame: str
     positions: FloatArray
@@ -27,7 +27,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Segments (k, 2, 3), m, with colours (k, 2, 3) of their ends, sRGB, and a width in pixels of the screen."""
+    """Segments (k, 2, 3), m, with colours (k, 2, 3) of their ends, sRGB, and a width in screen pixels."""
 
     frame: str
     ends: FloatArray
@@ -45,7 +45,7 @@ class Poses:
 
 @dataclass(frozen=True, eq=False)
 class Attitude:
-    """Axes at the origin of a frame, turned by a quaternion (4,) that maps the body (FLU) to ENU."""
+    """Axes at the origin of a frame, rotated by a quaternion (4,) that maps the body (FLU) to ENU."""
 
     frame: str
     quaternion: FloatArray
@@ -57,7 +57,7 @@ class Picture:
 
     Attributes:
         frame: The optical frame.
-        pixels: Colours (height, width, 3), or depths (height, width), m; None: the camera alone.
+        pixels: Colours (height, width, 3), or depths (height, width), m; None to show only the camera.
         fov: Horizontal and vertical field of view, rad.
     """
 
@@ -68,7 +68,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Cells on a plane: row 0 and column 0 begin at the pose's origin; columns are along x, rows along y.
+    """Cells on a plane. The first cell begins at the pose's origin; columns run along x, rows along y.
 
     Attributes:
         frame: The frame of the pose.
@@ -85,7 +85,7 @@ class Raster:
 
 @dataclass(frozen=True, eq=False)
 class Solids:
-    """Shapes in a frame; their rows mean nothing. follows: whether they move with the frame."""
+    """Shapes in a frame; their rows are not used. follows: whether they move with the frame."""
 
     frame: str
     shapes: tuple[DrawnShape, ...]
@@ -106,13 +106,13 @@ Item = Points | Lines | Poses | Attitude | Picture | Raster | Solids | TextLabel
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What a source looks like now.
+    """The present appearance of a source.
 
     Attributes:
-        frame: The frame that its label names, as in the message.
-        items: The parts. Where nothing is to be shown, none.
-        place: Where its label is (3,), in `frame`, m.
-        conversion: How it was converted on entry, as in "NED to ENU"; empty if it came in ENU or FLU.
+        frame: The frame in the message, for the label.
+        items: The parts; empty to show nothing.
+        place: Position of the label (3,), in `frame`, m.
+        conversion: How the data were converted on input, such as "NED to ENU"; empty if they were in ENU or FLU.
     """
 
     frame: str
@@ -122,17 +122,17 @@ class Drawing:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Return the frames that it refers to, besides the fixed one."""
+        """Return the frames that it refers to, except the fixed frame."""
         return tuple(dict.fromkeys(name for name in (self.frame, *(item.frame for item in self.items)) if name))
 
 
 def strip(points: FloatArray) -> FloatArray:
-    """Return a line through points (n, 3) as segments (n - 1, 2, 3)."""
+    """Convert a line through points (n, 3) to segments (n - 1, 2, 3)."""
     return np.stack([points[:-1], points[1:]], axis=1)
 
 
 def in_one_colour(segments: FloatArray, colour: tuple[int, int, int]) -> Colours:
-    """Return the colours (k, 2, 3) of segments (k, 2, 3)."""
+    """Return colours (k, 2, 3) for segments (k, 2, 3), all of the same colour."""
     return np.tile(np.array(colour, dtype=np.uint8), (len(segments), 2, 1))
 
 

@@ -1,4 +1,4 @@
-"""Fixes of satellite receivers: the way so far, in ENU about the origin of the fixed frame."""
+"""GNSS fixes: the path so far, in ENU about the origin of the fixed frame."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, Points, in_
 from sim_node.viewing.messages.readers import Read, ReaderContext, reader
 
 _COLOUR = (23, 150, 207)
-# Points of the way.
+# Maximum number of points of the path.
 _LONGEST = 2000
 _NO_FIX = -1
 
 
 @reader("sensor_msgs/msg/NavSatFix")
 def fix(scope: ReaderContext) -> Read:
-    """Read sensor_msgs/NavSatFix. Without a known origin, the first fix is the origin of the fixed frame."""
+    """Read sensor_msgs/NavSatFix. If no origin is known, the first fix becomes the origin of the fixed frame."""
     way: list[FloatArray] = []
     last = [-1]
 
@@ -28,14 +28,14 @@ def fix(scope: ReaderContext) -> Read:
         lla = np.array([message.latitude, message.longitude, message.altitude])
         if message.status.status == _NO_FIX or not np.isfinite(lla[:2]).all():
             return Drawing(frame, ())
-        if not np.isfinite(lla[2]):  # a fix in two dimensions
+        if not np.isfinite(lla[2]):  # a 2D fix
             lla[2] = scope.datum.lla[2] if scope.datum.lla else 0.0
         now = stamp.sec * 10**9 + stamp.nanosec
         if now < last[0]:
             way.clear()
         last[0] = now
         if scope.datum.lla is None:
-            convert_position(lla, Frame.LLA, Frame.ECEF)  # raises ValueError for impossible ones
+            convert_position(lla, Frame.LLA, Frame.ECEF)  # raises ValueError for impossible fixes
             scope.datum.lla = (float(lla[0]), float(lla[1]), float(lla[2]))
         way.append(convert_position(lla, Frame.LLA, Frame.ENU, scope.datum.lla))
         del way[:-_LONGEST]

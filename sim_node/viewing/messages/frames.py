@@ -1,4 +1,4 @@
-"""Frames that messages name and no transform has: placed by their names (REP 103), or at the fixed frame."""
+"""Frames that messages use but that have no transform: placed by their names (REP 103), or at the fixed frame."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 
 _HALF = np.sqrt(0.5)
-# Turns (7,) of frames with these endings in the frames without them: NED in ENU, FRD in FLU.
+# Poses (7,) of frames with these suffixes in the frames without them: NED in ENU, FRD in FLU.
 _ENDINGS: dict[str, tuple[FloatArray, str]] = {
     "_ned": (np.array([0.0, 0.0, 0.0, _HALF, _HALF, 0.0, 0.0]), "NED to ENU"),
     "_frd": (np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), "FRD to FLU"),
 }
-# The fixed frame of sources without any transform (REP 105).
+# The fixed frame of sources without any transforms (REP 105).
 MAP = "map"
 
 
 class PlacedFrame(NamedTuple):
-    """A frame without a transform: its parent, its pose (7,) in it, m, and a message about it."""
+    """A frame without a transform: its parent, its pose (7,) in the parent, m, and a message about it."""
 
     parent: str
     pose: FloatArray
@@ -29,15 +29,15 @@ class PlacedFrame(NamedTuple):
 
 
 def without_transforms(names: Iterable[str], parents: Mapping[str, str], fixed: str) -> dict[str, PlacedFrame]:
-    """Return where to put the frames that transforms do not have.
+    """Return where to place frames that have no transform.
 
     Args:
-        names: Frames that messages refer to.
+        names: Frames that messages use.
         parents: Parents of the frames that have transforms.
         fixed: The fixed frame.
 
     Returns:
-        The frames that are missing, by name.
+        The missing frames, by name.
     """
     known = {fixed, *parents, *parents.values()}
     placed: dict[str, PlacedFrame] = {}
@@ -55,5 +55,5 @@ def without_transforms(names: Iterable[str], parents: Mapping[str, str], fixed: 
 
 
 def conversion_of(frame: str) -> str:
-    """Return how data in a frame are converted, by the ending of its name; empty if they are in ENU or FLU."""
+    """Return how data in a frame are converted, from the suffix of its name; empty if they are in ENU or FLU."""
     return next((text for ending, (_, text) in _ENDINGS.items() if frame.endswith(ending)), "")

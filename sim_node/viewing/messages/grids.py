@@ -10,7 +10,7 @@ from sim_node.viewing.messages.drawing import Colours, Drawing, Raster
 from sim_node.viewing.messages.readers import reader, stateless
 from sim_node.viewing.messages.stamped_poses import pose_of
 
-# From free to occupied; unknown cells, and values beyond 100, which nobody defines.
+# Colours from free to occupied, of unknown cells, and of undefined values above 100.
 _FREE, _OCCUPIED, _UNKNOWN, _INVALID = (246, 247, 248), (28, 32, 40), (120, 140, 140), (200, 60, 60)
 _OPACITY, _FAINT = 235, 110
 
@@ -31,7 +31,7 @@ def occupancy(message: Any) -> Drawing:
 
 
 def _palette() -> Colours:
-    """Return the colours (256, 4) of values, read as bytes."""
+    """Return the colours (256, 4) of values read as bytes."""
     colours = np.tile(np.array([*_INVALID, _OPACITY], dtype=np.uint8), (256, 1))
     share = np.linspace(0.0, 1.0, 101)[:, None]
     colours[:101, :3] = np.round((1.0 - share) * np.array(_FREE) + share * np.array(_OCCUPIED))

@@ -1,4 +1,4 @@
-"""Images of cameras, raw and compressed."""
+"""Camera images, raw and compressed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = "camera_info"
 
 @reader("sensor_msgs/msg/CameraInfo")
 def camera_info(scope: ReaderContext) -> Read:
-    """Read sensor_msgs/CameraInfo: a frustum if there are no images to it. Raises ValueError."""
+    """Read sensor_msgs/CameraInfo: a frustum, if the camera has no images. Raises ValueError."""
 
     def read(message: Any) -> Drawing:
         frame, fov = message.header.frame_id, fov_of(message)
@@ -29,10 +29,10 @@ def camera_info(scope: ReaderContext) -> Read:
 
 
 def fov_of(message: Any) -> tuple[float, float]:
-    """Return the horizontal and vertical field of view, rad: 2 atan(w / 2 fx) and 2 atan(h / 2 fy) of the matrix K.
+    """Return the horizontal and vertical field of view, rad: 2 atan(w / 2 fx) and 2 atan(h / 2 fy), from the matrix K.
 
-    That is of a pinhole camera whose principal point is in the middle; the distortion does not count. With a region of
-    interest, w and h are the region's. Raises ValueError for a camera that is not calibrated.
+    This assumes a pinhole camera with a central principal point and no distortion. With a region of interest, w and h
+    are those of the region. Raises ValueError if the camera is not calibrated.
     """
     focal = float(message.k[0]), float(message.k[4])
     region = message.roi
@@ -45,10 +45,10 @@ def fov_of(message: Any) -> tuple[float, float]:
 
 
 def lens_of(lenses: Lenses, topic: str, frame: str) -> tuple[float, float] | None:
-    """Return the fields of view of the camera of an image, rad; None if no message has described it.
+    """Return the fields of view of an image's camera, rad; None if no CameraInfo has described it.
 
-    The CameraInfo is beside the image, as image_transport has it, or beside the topic that a compressed one is below;
-    otherwise the last one of its frame.
+    The CameraInfo topic is next to the image, as in image_transport, or next to the base topic of a compressed image.
+    Otherwise, the last CameraInfo in the same frame is used.
     """
     beside = topic.rpartition("/")[0]
     for place in (beside, beside.rpartition("/")[0]):
@@ -59,14 +59,14 @@ def lens_of(lenses: Lenses, topic: str, frame: str) -> tuple[float, float] | Non
 
 
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
-# Horizontal field of view of images of unknown cameras, rad.
+# Default horizontal field of view if no CameraInfo is known, rad.
 FIELD_OF_VIEW = 1.2
-# Formats of compressed images, as Pillow names them; and the largest image, in pixels.
+# Formats of compressed images, by Pillow's names, and the maximum size of an image, pixels.
 _COMPRESSED, _MAX_PIXELS = ("JPEG", "PNG", "WEBP"), 64_000_000
 
 
 def decompressed(message: Any) -> npt.NDArray[Any]:
-    """Return the pixels of a sensor_msgs/CompressedImage of JPEG, PNG or WebP, as of pixels_of. Raises ValueError."""
+    """Return the pixels of a sensor_msgs/CompressedImage (JPEG, PNG or WebP), as pixels_of does. Raises ValueError."""
     from PIL import Image
 
     if "compressedDepth" in message.format:
@@ -104,7 +104,7 @@ def pixels_of(message: Any) -> npt.NDArray[Any]:
 
 
 def _reading(pixels_from: Callable[[Any], npt.NDArray[Any]]) -> Callable[[ReaderContext], Read]:
-    """Return the opener of a reader of images, with the field of view that a CameraInfo gives."""
+    """Return a factory of image readers, which use the field of view of a CameraInfo."""
 
     def open_(scope: ReaderContext) -> Read:
         def read(message: Any) -> Drawing:

@@ -1,4 +1,4 @@
-"""Markers, as rviz keeps them: added, replaced and deleted by namespace and number."""
+"""Markers, handled as in rviz: added, replaced and deleted by namespace and id."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sim_node.viewing.messages.stamped_poses import pose_of
 _ARROW, _CUBE, _SPHERE, _CYLINDER, _STRIP, _LINES, _CUBES, _SPHERES, _POINTS, _TEXT, _MESH, _TRIANGLES = range(12)
 _DELETE, _DELETE_ALL = 2, 3
 _SOLIDS = {_CUBE: "box", _SPHERE: "sphere", _CYLINDER: "cylinder", _CUBES: "box", _SPHERES: "sphere"}
-# rviz's arrow of scale (1, 1, 1): the share of its head, and the shaft's width.
+# rviz's arrow of scale (1, 1, 1): the length of its head, and the width of the shaft.
 _HEAD = 0.23
 _MOST = 10_000
 
 
 @reader("visualization_msgs/msg/MarkerArray", "visualization_msgs/msg/Marker", every=True)
 def markers(scope: ReaderContext) -> Read:
-    """Read visualization_msgs/MarkerArray and Marker. Raises ValueError for one that cannot be shown."""
+    """Read visualization_msgs/MarkerArray and Marker. Raises ValueError for markers that cannot be shown."""
     kept: dict[tuple[str, int], tuple[int, tuple[Item, ...]]] = {}
 
     def read(message: Any) -> Drawing:
@@ -96,7 +96,7 @@ def items_of(marker: Any) -> Iterator[Item]:
             rgba = _colours(marker, len(points)).mean(axis=0) / 255.0
             yield Solids(frame, (replace(look, mesh=mesh, pose=pose_math.IDENTITY, colour=tuple(rgba)),), follows)
     elif kind == _MESH:
-        # rviz treats a colour of zeros as none.
+        # rviz treats an all-zero colour as unset.
         own = bool(marker.mesh_use_embedded_materials) or not any(colour)
         yield Solids(frame, tuple(mesh_shapes(marker.mesh_resource, look, scale, own_colours=own)), follows)
     else:
@@ -104,7 +104,7 @@ def items_of(marker: Any) -> Iterator[Item]:
 
 
 def _sized(look: DrawnShape, kind: str, scale: FloatArray) -> DrawnShape:
-    """Return a solid by its edges or diameters."""
+    """Return a solid with given edges or diameters."""
     factor = {"box": (1.0, 1.0, 1.0), "sphere": (0.5, 0.5, 0.5), "cylinder": (0.5, 0.5, 1.0)}[kind]
     return replace(look, kind=kind, scale=scale * factor)
 

@@ -17,14 +17,14 @@ from sim_node.world.image_files import TEXTURES, colours_of, image_fault
 from sim_node.world.image_textures import downwards, on_sides
 from sim_node.world.locate import LocateError, package_path
 
-# What is read, by its ending: messages come from others, and name any file.
+# Allowed suffixes, because messages come from other nodes and may name any file.
 _SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply")
 _MAX_BYTES = 256 * 1024**2
 _WHITE = (1.0, 1.0, 1.0, 1.0)
 
 
 def mesh_shapes(uri: str, look: DrawnShape, scale: FloatArray, *, own_colours: bool) -> Iterator[DrawnShape]:
-    """Yield the parts of a mesh file with the pose and the colour of `look`, or the file's own colours.
+    """Yield the parts of a mesh file with the pose and the colour of `look`, or with the file's own colours.
 
     Raises ValueError if the file is not found or cannot be read.
     """
@@ -37,12 +37,12 @@ def mesh_shapes(uri: str, look: DrawnShape, scale: FloatArray, *, own_colours: b
 
 
 def mesh_path(uri: str) -> Path:
-    """Return the file of a URI, if it is one of meshes. Raises ValueError."""
+    """Return the file of a mesh URI. Raises ValueError if it is not a mesh."""
     return _path(uri, "mesh", _SUFFIXES)
 
 
 def image_path(uri: str) -> Path:
-    """Return the file of a URI, if it is an image that can be read. Raises ValueError."""
+    """Return the file of an image URI. Raises ValueError if it is not a readable image."""
     path = _path(uri, "texture", TEXTURES)
     if fault := image_fault(path):
         raise ValueError(fault)
@@ -71,13 +71,13 @@ def _path(uri: str, what: str, suffixes: tuple[str, ...]) -> Path:
 
 @lru_cache(maxsize=16)
 def finish_of(path: Path, changed_ns: int, *, is_flat: bool) -> Finish:
-    """Return the finish of an image, read once until it changes, flat or on the sides of a cube."""
+    """Return the finish for an image, mapped flat or onto the sides of a cube. Cached until the file changes."""
     return Finish(_WHITE, Texture(colours_of(path) if is_flat else on_sides(path), not is_flat))
 
 
 @lru_cache(maxsize=256)
 def _parts(path: Path, changed_ns: int) -> tuple[tuple[TriangleMesh, tuple[float, ...], Finish | None], ...]:
-    """Return the parts of a file, read once until it changes."""
+    """Return the parts of a file. Cached until the file changes."""
     try:
         return tuple((_mesh(part), part.colour, _finish(part)) for part in parts_of(path))
     except Exception as fault:  # any error of trimesh and its readers

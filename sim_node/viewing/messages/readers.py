@@ -1,4 +1,4 @@
-"""The registry of readers: what turns the messages of a type into drawings, for all viewers and exports."""
+"""The registry of readers, which convert the messages of a type to drawings, for all viewers and exports."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sim_node.viewing.messages.drawing import Drawing
 
 @dataclass
 class Datum:
-    """Where the fixed frame is on Earth: LLA, degrees and metres above the ellipsoid; None until a fix gives it."""
+    """The origin of the fixed frame: LLA, degrees and metres above the ellipsoid; None until a fix determines it."""
 
     lla: tuple[float, float, float] | None = None
 
 
 @dataclass
 class Lenses:
-    """The cameras that CameraInfo messages describe.
+    """The cameras described by CameraInfo messages.
 
     Attributes:
-        by_topic: Horizontal and vertical fields of view, rad, by the topics of the messages.
-        by_frame: The same by optical frames.
-        with_images: Topics of messages to which there are images.
+        by_topic: Horizontal and vertical field of view, rad, by CameraInfo topic.
+        by_frame: The same by optical frame.
+        with_images: CameraInfo topics for which there are images.
     """
 
     by_topic: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -34,12 +34,12 @@ class Lenses:
 
 
 class Beside(NamedTuple):
-    """What the other sources of a scene have.
+    """What the other sources of a scene provide.
 
     Attributes:
         frames: Names of their frames.
         drawn: Names of the frames that have shapes.
-        topics: Topics that are drawn or that formulas name.
+        topics: Topics that are drawn or used by formulas.
         origin: Latitude, longitude (degrees) and altitude (m) of the world's origin, or None.
     """
 
@@ -49,20 +49,20 @@ class Beside(NamedTuple):
     origin: tuple[float, float, float] | None = None
 
 
-# Of the only source of a scene.
+# For the only source of a scene
 ALONE = Beside()
 
 
 @dataclass(frozen=True)
 class ReaderContext:
-    """What a reader may know besides messages.
+    """What a reader may use besides messages.
 
     Attributes:
         topic: The topic.
-        datum: The origin, which all topics of a view share.
-        lenses: The cameras, which all topics of a view share.
-        left_out: Namespaces of markers that are shown otherwise.
-        drawn: Frames whose shapes are shown otherwise: our simulations' markers of shapes in them are left out.
+        datum: The origin, shared by all topics of a view.
+        lenses: The cameras, shared by all topics of a view.
+        left_out: Namespaces of markers that are shown in another way.
+        drawn: Frames whose shapes are shown in another way; our simulations' markers for them are left out.
     """
 
     topic: str
@@ -72,17 +72,17 @@ class ReaderContext:
     drawn: frozenset[str] = frozenset()
 
 
-# Reads a message, of rclpy or of rosbags. Raises ValueError for one that cannot be shown.
+# Reads a message of rclpy or of rosbags. Raises ValueError for messages that cannot be shown.
 Read = Callable[[Any], Drawing]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a type is read.
+    """How messages of a type are read.
 
     Attributes:
-        open: Returns what reads the messages of a topic, in order; it may remember earlier ones.
-        every: Whether each message counts; otherwise the newest is enough.
+        open: Returns a function that reads the messages of a topic, in order. It may keep state.
+        every: Whether every message has to be read; otherwise the newest is sufficient.
     """
 
     open: Callable[[ReaderContext], Read]
@@ -101,7 +101,7 @@ READERS: Registry[str, Reader] = Registry(
 def reader(
     *types: str, every: bool = False
 ) -> Callable[[Callable[[ReaderContext], Read]], Callable[[ReaderContext], Read]]:
-    """Return a decorator that registers what opens a reader of message types, such as "nav_msgs/msg/Path"."""
+    """Return a decorator that registers a factory of readers for message types such as "nav_msgs/msg/Path"."""
 
     def enter(open_: Callable[[ReaderContext], Read]) -> Callable[[ReaderContext], Read]:
         READERS.add(*types, module=open_.__module__)(Reader(open_, every))
@@ -111,7 +111,7 @@ def reader(
 
 
 def stateless(read: Read) -> Callable[[ReaderContext], Read]:
-    """Return the opener of a reader that remembers nothing."""
+    """Return a factory for a stateless reader."""
     return lambda scope: read
 
 

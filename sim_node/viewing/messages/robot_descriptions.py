@@ -1,4 +1,4 @@
-"""Robot descriptions: the visual elements of URDF texts, on the frames of their links."""
+"""Robot descriptions: the visual elements of URDF, on the frames of their links."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _NAME = "robot_description"
 
 
 class Described(NamedTuple):
-    """The shapes of links by name, with row 0; and why others are not shown."""
+    """The shapes of links by name, with row 0; and the reasons why others are not shown."""
 
     links: dict[str, tuple[DrawnShape, ...]]
     faults: tuple[str, ...]
 
 
 def is_description(topic: str, type_: str) -> bool:
-    """Return whether a topic has robot descriptions, by its name."""
+    """Return whether a topic contains robot descriptions, judging by its name and type."""
     return type_ == TYPE and topic.rpartition("/")[2] == _NAME
 
 
 def described(text: str) -> Described:
-    """Read the visual elements of a URDF text. Raises ValueError if it is none."""
+    """Read the visual elements of a URDF text. Raises ValueError if it is not URDF."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import fromstring
 
@@ -77,8 +77,8 @@ def robot_shapes(
     Args:
         robots: Shapes by topic and link.
         frames: The frames.
-        drawn: Rows whose shapes are known otherwise; links on them are left out.
-        report: Called with a topic and why a link of it is not shown.
+        drawn: Rows whose shapes come from elsewhere; links on them are left out.
+        report: Called with a topic and the reason why one of its links is not shown.
 
     Returns:
         The shapes.
@@ -95,7 +95,7 @@ def robot_shapes(
 
 
 def frame_of(link: str, topic: str, frames: Collection[str]) -> str | None:
-    """Return the frame of a link: of its own name, or below the namespace of its topic (rviz's TF prefix)."""
+    """Return the frame of a link: with the link's name, or below the namespace of its topic (rviz's TF prefix)."""
     namespace = topic.rpartition("/")[0].strip("/")
     return next((each for each in (f"{namespace}/{link}", link) if each in frames), None)
 
@@ -130,7 +130,7 @@ def _visual(visual: Element, materials: Mapping[str, Element], image: Path | Non
 
 
 def _looks(material: Element) -> bool:
-    """Return whether a material says how it looks; otherwise it is one of another place by its name."""
+    """Return whether a material defines its look; otherwise it refers by name to a material defined elsewhere."""
     return material.find("color") is not None or material.find("texture") is not None
 
 

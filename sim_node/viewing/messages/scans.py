@@ -1,4 +1,4 @@
-"""Scans of 2D lidars as points, and ranges of rangefinders as lines."""
+"""2D lidar scans as points, and rangefinder measurements as lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RAY = (230, 60, 40)
 
 
 def scanned(frame: str, ranges: npt.NDArray[Any], first: float, step: float) -> Points:
-    """Return the finite ranges (n,) of a 2D lidar as points, at equal steps of the angle from the first."""
+    """Return the finite ranges (n,) of a 2D lidar as points, at equal angular steps from the first."""
     angles = first + step * np.arange(len(ranges))
     fan = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(ranges))], axis=-1)
     finite = np.isfinite(ranges)
@@ -22,7 +22,7 @@ def scanned(frame: str, ranges: npt.NDArray[Any], first: float, step: float) -> 
 
 
 def ray_of(frame: str, length: float) -> Lines:
-    """Return a line along x, of no length if nothing was in range."""
+    """Return a line along x, of zero length if nothing was in range."""
     ends = np.array([[[0.0, 0.0, 0.0], [length if np.isfinite(length) else 0.0, 0.0, 0.0]]])
     return Lines(frame, ends, in_one_colour(ends, _RAY))
 

@@ -1,4 +1,4 @@
-"""Poses: one, many, along a path, odometry with its velocity, and the attitudes that inertial sensors estimate."""
+"""Poses: single, arrays, paths, odometry with its velocity, and attitudes estimated by IMUs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sim_node.viewing.messages.drawing import Attitude, Drawing, Item, Lines, Po
 from sim_node.viewing.messages.readers import Read, ReaderContext, reader, stateless
 
 _PATH, _TRAIL, _VELOCITY = (40, 160, 80), (255, 127, 14), (214, 39, 40)
-# Points of the trail of an odometry.
+# Maximum number of points of an odometry trail.
 _LONGEST = 2000
-# At most this many axes of a path or an array are drawn, evenly chosen.
+# Maximum number of axes drawn for a path or an array, evenly selected.
 _MOST_AXES = 200
 
 
 def pose_of(pose: Any) -> FloatArray:
-    """Return a geometry_msgs/Pose as (7,). All zeros for a quaternion are no rotation. Raises ValueError."""
+    """Convert a geometry_msgs/Pose to (7,). An all-zero quaternion means no rotation. Raises ValueError."""
     at, turn = pose.position, pose.orientation
     found = np.array([at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w])
     if not np.isfinite(found).all():
@@ -59,7 +59,7 @@ def path(message: Any) -> Drawing:
 
 @reader("nav_msgs/msg/Odometry")
 def odometry(scope: ReaderContext) -> Read:
-    """Read nav_msgs/Odometry: axes, the way so far, and the velocity as the way of the next second."""
+    """Read nav_msgs/Odometry: axes, the trail so far, and the velocity as the motion in the next second."""
     trail: list[FloatArray] = []
     last = [-1]
 
@@ -72,7 +72,7 @@ def odometry(scope: ReaderContext) -> Read:
         trail.append(pose[:3])
         del trail[:-_LONGEST]
         linear = message.twist.twist.linear
-        # The twist is in the child frame, which the pose places.
+        # The twist is in the child frame, which is at the pose.
         ahead = pose[:3] + quaternions.rotate(pose[3:], [linear.x, linear.y, linear.z])
         items: list[Item] = [Poses(frame, pose[None])]
         for segments, colour in ((strip(np.array(trail)), _TRAIL), (np.stack([pose[:3], ahead])[None], _VELOCITY)):
@@ -96,15 +96,15 @@ reader("geometry_msgs/msg/PoseArray")(stateless(pose_array))
 reader("nav_msgs/msg/Path")(stateless(path))
 
 
-# Frames with these endings measure FRD bodies in NED (REP 103).
+# Frames with these suffixes are FRD bodies measured in NED (REP 103).
 NED_ENDINGS = ("_ned", "_frd")
 _NED, _ENU = (Frame.NED, Frame.FRD), (Frame.ENU, Frame.FLU)
 
 
 def imu(message: Any) -> Drawing:
-    """Read the attitude of a sensor_msgs/Imu: of its frame in ENU (REP 145).
+    """Read the attitude in a sensor_msgs/Imu: the orientation of its frame in ENU (REP 145).
 
-    None without an estimate: a covariance that begins with -1, or a quaternion of zeros.
+    None without an estimate, that is, if the covariance begins with -1 or the quaternion is zero.
     """
     frame, given = message.header.frame_id, message.orientation
     quaternion = np.array([given.x, given.y, given.z, given.w])

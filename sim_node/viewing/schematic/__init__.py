@@ -1,4 +1,4 @@
-"""Schematics: what is drawn of a world and how panels are laid out, in KDL or from Python, with formulas (EQL)."""
+"""Schematics: drawn objects and panel layouts of a world, in KDL or from Python, with formulas (EQL)."""
 
 from sim_node.lazy import public
 

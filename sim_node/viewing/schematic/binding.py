@@ -1,4 +1,4 @@
-"""Formulas bound to what they name: functions that compute their values as they are now."""
+"""Formulas bound to the signals that they refer to: functions that compute their present values."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _OPERATORS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 
 @dataclass(frozen=True, slots=True)
 class FormulaSignal:
-    """Numbers that change with time.
+    """Numbers that change over time.
 
     Attributes:
-        labels: A label of each number.
-        read: Returns the numbers (n,) as they are now; it may be the same array each time. A pose has the order
-            [qx qy qz qw x y z]. NaN where there is no value yet.
+        labels: A label for each number.
+        read: Returns the present numbers (n,), possibly always in the same array. The order of a pose is
+            [qx qy qz qw x y z]. NaN if there is no value yet.
     """
 
     labels: tuple[str, ...]
@@ -64,40 +64,40 @@ class FormulaSignal:
 
 
 class FormulaScope(Protocol):
-    """What formulas can name.
+    """The names that formulas may refer to.
 
     Attributes:
-        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), or None.
+        origin: Position of the fixed frame on Earth (degrees, degrees, m above the ellipsoid), or None.
     """
 
     @property
     def origin(self) -> Origin | None:
-        """Where the fixed frame is on Earth, or None."""
+        """Position of the fixed frame on Earth, or None."""
 
     def find(self, name: str) -> FormulaSignal | None:
-        """Return a signal.
+        """Find a signal.
 
         Args:
             name: Its name, such as `drone.world_pos` or `/imu.angular_velocity.x`.
 
         Returns:
-            The signal, or None if there is none of the name.
+            The signal, or None if the name does not exist.
         """
 
     def names(self) -> Iterable[str]:
-        """Return the names, for messages."""
+        """Return the known names, for messages."""
 
 
 class UnknownName(ValueError):
-    """A formula names what does not exist, or what cannot be computed. The message is for the user."""
+    """A formula refers to something that does not exist or cannot be computed. The message is for the user."""
 
 
 def bound(formula: Formula, scope: FormulaScope) -> FormulaSignal:
-    """Return the value of a formula as a signal.
+    """Bind a formula to signals.
 
     Args:
         formula: The formula.
-        scope: What it can name.
+        scope: The names that it may refer to.
 
     Returns:
         The signal.
@@ -111,19 +111,19 @@ def bound(formula: Formula, scope: FormulaScope) -> FormulaSignal:
 def bound_pose(
     formula: Formula, scope: FormulaScope, frame: str = ENU, frame_orientation: str = ""
 ) -> Callable[[], FloatArray]:
-    """Return a function that computes a pose (7,) [x y z qx qy qz qw] in the fixed frame, of a pose or of a position.
+    """Return a function that computes a pose (7,) [x y z qx qy qz qw] in the fixed frame, from a pose or a position.
 
     Args:
         formula: The formula.
-        scope: What it can name.
+        scope: The names that it may refer to.
         frame: The axes of the formula: ENU, NED or ECEF.
-        frame_orientation: The axes of its attitude; empty for `frame`.
+        frame_orientation: The axes of its orientation; empty for `frame`.
 
     Returns:
         The function.
 
     Raises:
-        UnknownName: As `bound`, or it has neither three nor seven numbers.
+        UnknownName: As in `bound`, or it has neither three nor seven numbers.
     """
     signal = bound(formula, scope)
     if len(signal.labels) not in (3, 7):
@@ -143,7 +143,7 @@ def bound_pose(
 
 
 def axes_of(frame: str, scope: FormulaScope) -> FloatArray:
-    """Return the pose (7,) of axes in the fixed frame; without an origin, that is at latitude 0 and longitude 0."""
+    """Return the pose (7,) of axes in the fixed frame. Without an origin, latitude and longitude 0 are assumed."""
     return axes_in_enu(Frame[frame], scope.origin or (0.0, 0.0, 0.0))
 
 
@@ -152,21 +152,21 @@ def bound_vector(formula: Formula, scope: FormulaScope, frame: str = ENU) -> Cal
 
     Args:
         formula: The formula.
-        scope: What it can name.
+        scope: The names that it may refer to.
         frame: The axes of the formula: ENU, NED or ECEF.
 
     Returns:
         The function.
 
     Raises:
-        UnknownName: As `bound`.
+        UnknownName: As in `bound`.
     """
     read, turn = bound(formula, scope).read, axes_of(frame, scope)[3:]
     return (lambda: read()[-3:]) if frame == ENU else lambda: quaternions.rotate(turn, read()[-3:])
 
 
 def problem_of(formula: Formula, key: str, error: UnknownName) -> WorldError:
-    """Return an error of a formula with its place."""
+    """Return the error of a formula, with its location."""
     return WorldError([Problem(formula.where, key, str(error))])
 
 
@@ -230,7 +230,7 @@ def _row(tree: RowNode, scope: FormulaScope) -> FormulaSignal:
 
 
 def _sum(tree: Sum, left: FormulaSignal, right: FormulaSignal) -> FormulaSignal:
-    """Return a sum of numbers; a pose plus a position is moved along the world's axes."""
+    """Return a sum of numbers. A pose plus a position is translated along the world's axes."""
     first, second, count = left.read, right.read, len(right.labels)
     if left.is_pose and tree.operator in "+-" and count in (3, 7):
         if right.is_pose and any(second()[:4]) and all(isinstance(each, NumberNode) for each in _items(tree.right)):
@@ -262,7 +262,7 @@ def _items(tree: Tree) -> tuple[Tree, ...]:
 
 
 def _of_word(tree: CallNode, kind: FormulaType, of: FormulaSignal) -> FormulaSignal:
-    """Return the value of a formula that takes a word, in capital letters or not."""
+    """Return the value of a formula that takes a word, which is case-insensitive."""
     words = [each.text.strip().lower() for each in tree.arguments if isinstance(each, WordNode)]
     known = ", ".join(kind.words)
     if len(words) != 1 or len(tree.arguments) != 1:

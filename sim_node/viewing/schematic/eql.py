@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 GRAMMAR = Path(__file__).with_name("eql.lark")
 MAX_LENGTH, MAX_DEPTH = 10_000, 100
-# Formulas whose arguments are words.
+# Formulas that take words as arguments.
 TAKING_WORDS = frozenset({"cast"})
-# Parts of names that need no quotes: NAME of the grammar, and fields with their indices.
+# Parts of names that need no quotes: NAME in the grammar, and fields with their indices.
 _PLAIN = re.compile(r"[^\W\d]\w*(/\w+)*(\[\d+\])*")
-# Names of the grammar's terminals in messages.
+# Names of the grammar's terminals, for messages.
 _TERMINALS = {
     **{
         "NAME": "a name",
@@ -36,11 +36,11 @@ _TERMINALS = {
 
 
 class EqlFault(ValueError):
-    """A text is not a formula.
+    """A text is not a valid formula.
 
     Args:
         message: What was found, and what is allowed.
-        column: Place in the text, from 1.
+        column: Position in the text, from 1.
     """
 
     def __init__(self, message: str, column: int) -> None:
@@ -57,7 +57,7 @@ class NumberNode:
 
 @dataclass(frozen=True, slots=True)
 class NameNode:
-    """The name of an entity, with components after it: `drone.world_pos`. A topic begins with a slash.
+    """The name of an entity, followed by components: `drone.world_pos`. A topic begins with a slash.
 
     Indices within a topic's messages belong to its fields: `/tf.transforms[0].transform` has three parts.
     """
@@ -66,7 +66,7 @@ class NameNode:
 
     @property
     def is_field(self) -> bool:
-        """Return whether it names a field of a topic."""
+        """Return whether it refers to a field of a topic."""
         return len(self.parts) > 1 and self.parts[0].startswith("/")
 
     def __str__(self) -> str:
@@ -121,9 +121,9 @@ class Formula:
     """An expression.
 
     Attributes:
-        text: As the user wrote it.
-        tree: What it means.
-        where: Where it stands.
+        text: The text written by the user.
+        tree: The syntax tree.
+        where: Its location.
     """
 
     text: str
@@ -131,7 +131,7 @@ class Formula:
     where: Where = field(default=NOWHERE, compare=False)
 
     def curves(self) -> tuple[Formula, ...]:
-        """Return the parts between the commas outside of parentheses."""
+        """Return the parts between top-level commas."""
         if not isinstance(self.tree, RowNode):
             return (self,)
         return tuple(Formula(written(each), each, self.where) for each in self.tree.items)
@@ -154,7 +154,7 @@ class Formula:
 
 
 def written(tree: Tree) -> str:
-    """Return the text of a tree."""
+    """Convert a tree to text."""
     if isinstance(tree, NumberNode):
         short = f"{tree.value:g}"
         return short if float(short) == tree.value else repr(tree.value)
@@ -179,7 +179,7 @@ def formula(text: str, where: Where = NOWHERE) -> Formula:
 
     Args:
         text: The formula.
-        where: Where it stands.
+        where: Its location.
 
     Returns:
         The formula.
@@ -187,7 +187,7 @@ def formula(text: str, where: Where = NOWHERE) -> Formula:
     Raises:
         EqlFault: It is invalid.
     """
-    # Imported here: most worlds have no schematics.
+    # Imported here because most worlds have no schematics.
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
     if len(text) > MAX_LENGTH:
@@ -225,7 +225,7 @@ def _depth(text: str) -> int:
 
 
 def _arguments(name: str, given: Tree | None) -> tuple[Tree, ...]:
-    """Return the arguments of a formula; for one that takes words, a plain name is a word, too."""
+    """Return the arguments of a formula. If it takes words, a plain name counts as a word."""
     arguments = () if given is None else given.items if isinstance(given, RowNode) else (given,)
     if name not in TAKING_WORDS:
         return arguments

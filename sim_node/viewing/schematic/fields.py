@@ -1,4 +1,4 @@
-"""Typed access to the arguments and properties of nodes; faults are recorded with their places."""
+"""Typed access to the arguments and properties of KDL nodes. Errors are recorded with their locations."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ MAX_NUMBER = 1e12
 
 @dataclass(frozen=True)
 class KdlSource:
-    """The text that is read.
+    """The KDL text being read.
 
     Attributes:
-        report: Where faults go.
+        report: Receives the errors.
         path: The file that paths are relative to, or None for the current folder.
         roots: The folders that may be read; None for all.
-        lines: Lines of the file before the text.
-        columns: Columns of the file before the text.
-        frame: The axes of what names none.
+        lines: Number of lines of the file before the text.
+        columns: Number of columns of the file before the text.
+        frame: The default axes.
     """
 
     report: Report
@@ -45,22 +45,22 @@ class KdlSource:
     frame: str = ENU
 
     def place(self, at: LineColumn, key: str = "") -> Place:
-        """Return the place of a line and column of the text."""
+        """Return the location of a line and column of the text."""
         line, column = at
         return Place(Where(self.report.file, line + self.lines, column + self.columns), key)
 
     def error(self, message: str, at: LineColumn, key: str = "") -> None:
-        """Record a fault."""
+        """Record an error."""
         self.report.errors.append(Problem(self.place(at).where, key, message))
 
 
 class Fields:
-    """A node that is read.
+    """A node being read.
 
     Args:
         node: The node.
         source: The text that it is in.
-        key: Where it is, as in `hsplit.viewport`.
+        key: Its path, such as `hsplit.viewport`.
     """
 
     def __init__(self, node: KdlNode, source: KdlSource, key: str = "") -> None:
@@ -70,25 +70,25 @@ class Fields:
 
     @property
     def place(self) -> Place:
-        """The place of the node's name."""
+        """The location of the node's name."""
         return self.source.place(self.node.at, self.key)
 
     def error(self, message: str, at: LineColumn | None = None, key: str = "") -> None:
-        """Record a fault of the node, or of one of its properties."""
+        """Record an error of the node or of one of its properties."""
         self.source.error(message, self.node.at if at is None else at, f"{self.key}.{key}" if key else self.key)
 
     def only(self, properties: Collection[str], without_effect: Collection[str] = ()) -> None:
-        """Warn of properties that are unknown; those without effect here are not read."""
+        """Warn about unknown properties. Those without effect here are left unread."""
         for name, place in self.node.property_places.items():
             if name not in properties and name not in without_effect:
-                # As in Elodin's editor, which reads over it.
+                # Elodin's editor ignores it, too.
                 self.node.properties[name].read = True
                 message = f"unknown property, which has no effect{did_you_mean(name, properties)}"
                 where = self.source.place(place, f"{self.key}.{shown_key(name)}")
                 self.source.report.warning(f"{message} (known: {', '.join(properties)})", where.where[1:], where.key)
 
     def unknown(self, child: KdlNode, known: Collection[str]) -> None:
-        """Warn of a node in the braces of this one, which Elodin's editor reads over."""
+        """Warn about an unknown child node, which Elodin's editor ignores."""
         key = f"{self.key}.{shown_key(child.name)}"
         message = f"unknown node, which has no effect{did_you_mean(child.name, known)} (known: {', '.join(known)})"
         where = self.source.place(child.at, key).where
@@ -96,18 +96,18 @@ class Fields:
         mark(child)  # it is reported as a whole
 
     def unused(self, *names: str) -> None:
-        """Take back that properties were read, because others leave them without effect."""
+        """Mark properties as unread because others make them ineffective."""
         for name in names:
             if name in self.node.properties:
                 self.node.properties[name].read = False
 
     def read(self, properties: Properties) -> dict[str, Any]:
-        """Return what is given of some properties and is valid."""
+        """Return the values of the properties that are given and valid."""
         found = {name: read(self, name) for name, read in properties.items() if name in self.node.properties}
         return {name: each for name, each in found.items() if each is not None}
 
     def axes(self, name: str = "frame", otherwise: str | None = None) -> str:
-        """Return the axes that a property names; those of the schematic, or others, if it is not given or invalid."""
+        """Return the axes given by a property; `otherwise` or the schematic's if it is missing or invalid."""
         value = self._property(name)
         if value is None:
             return self.source.frame if otherwise is None else otherwise
@@ -118,11 +118,11 @@ class Fields:
         return found
 
     def text(self, name: str) -> str:
-        """Return a text; empty if it is not given or invalid."""
+        """Return a string property; empty if it is missing or invalid."""
         return self._typed(name, str, "a text")
 
     def choice(self, name: str, words: Collection[str]) -> str:
-        """Return one of some words; empty if it is not given or invalid."""
+        """Return one of several allowed words; empty if it is missing or invalid."""
         text = self.text(name)
         value = self.node.properties.get(name)
         if value is None or text in words or not isinstance(value.value, str):
@@ -142,19 +142,19 @@ class Fields:
         return kind()
 
     def above_zero(self, name: str) -> float | None:
-        """Return a number above zero; None if it is not given or invalid."""
+        """Return a number above zero; None if it is missing or invalid."""
         return self.number(name, 0.0, above=True)
 
     def share(self, name: str) -> float | None:
-        """Return a weight in a split, above 0; None if it is not given or invalid."""
+        """Return a weight in a split, above 0; None if it is missing or invalid."""
         return self.number(name, 0.0, above=True)
 
     def number(
         self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False, text: bool = False
     ) -> float | None:
-        """Return a number in a range, or above its lower end; None if it is not given or invalid.
+        """Return a number in a range, or above its lower end; None if it is missing or invalid.
 
-        text: whether a text of a number is one, too.
+        text: whether a string that contains a number is also accepted.
         """
         value = self._property(name)
         if text and value is not None and isinstance(value.value, str):
@@ -163,14 +163,14 @@ class Fields:
         return None if value is None else self._number(value, name, low, high, above=above)
 
     def length(self, name: str) -> float:
-        """Return a length above zero, which must be given."""
+        """Return a required length above zero."""
         if name not in self.node.properties:
             self.error(f"needs {name}=, a length in m")
             return 1.0
         return self.above_zero(name) or 1.0
 
     def argument(self, what: str) -> KdlValue | None:
-        """Return the only argument, a text; None with the fault recorded."""
+        """Return the single argument, a string. If it is invalid, record the error and return None."""
         arguments = self.node.arguments
         if len(arguments) != 1:
             self.error(f"needs {what}, found {len(arguments)} arguments")
@@ -182,11 +182,11 @@ class Fields:
         return arguments[0]
 
     def numbers(self, values: tuple[KdlValue, ...], low: float, high: float) -> list[float]:
-        """Return arguments as numbers in a range; those that are none as the lower end."""
+        """Return arguments as numbers in a range. Invalid ones are replaced by the lower end."""
         return [found if (found := self._number(each, "", low, high)) is not None else low for each in values]
 
     def formula(self, name: str) -> Formula | None:
-        """Return a property as a formula; None if it is not given or invalid."""
+        """Return a property as a formula; None if it is missing or invalid."""
         value = self._property(name)
         if value is None:
             return None
@@ -198,7 +198,7 @@ class Fields:
         return self.parsed(value, name)
 
     def parsed(self, value: KdlValue, name: str = "") -> Formula | None:
-        """Return a value as a formula; None with the fault recorded."""
+        """Parse a value as a formula. If it is invalid, record the error and return None."""
         place = self.source.place(value.at)
         value.read = True
         try:
@@ -208,7 +208,7 @@ class Fields:
             return None
 
     def triple(self, name: str) -> tuple[float, float, float]:
-        """Return a property of the form "(x, y, z)"; zeros if it is not given."""
+        """Return a property of the form "(x, y, z)"; zeros if it is missing."""
         value = self._property(name)
         if value is None:
             return 0.0, 0.0, 0.0
@@ -223,9 +223,9 @@ class Fields:
         return x, y, z
 
     def file(self, name: str, suffixes: tuple[str, ...]) -> Path | None:
-        """Return a file that a property names, or that of a URL; None with the fault recorded.
+        """Return the file that a property or a URL refers to. If there is an error, record it and return None.
 
-        A file that does not exist is a warning, as Elodin's editor draws the rest.
+        A missing file causes only a warning, because Elodin's editor draws the rest.
         """
         value = self._property(name)
         if value is None or not isinstance(value.value, str) or not value.value:
@@ -259,7 +259,7 @@ class Fields:
         return path
 
     def _property(self, name: str) -> KdlValue | None:
-        """Return a property, as read."""
+        """Return a property and mark it as read."""
         value = self.node.properties.get(name)
         if value is not None:
             value.read = True
@@ -278,7 +278,7 @@ class Fields:
         return float(number)
 
 
-# What reads each property, by its name.
+# The reader of each property, by name
 Properties = Mapping[str, Callable[[Fields, str], Any]]
 
 

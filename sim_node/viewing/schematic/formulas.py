@@ -1,7 +1,7 @@
-"""What formulas compute: rotations and translations of poses, and functions of numbers.
+"""The functions of formulas: rotations and translations of poses, and functions of numbers.
 
-Values are arrays (n,) in the order of Elodin's components: a pose is [qx qy qz qw x y z]. Formulas apply strictly from
-left to right, each to the result of what stands before it.
+Values are arrays (n,) in the order of Elodin's components: a pose is [qx qy qz qw x y z]. Formulas are applied strictly
+from left to right, each to the result of the previous one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ LINEAR, ANGULAR = slice(4, 7), slice(0, 4)
 
 @dataclass(frozen=True, slots=True)
 class FormulaType:
-    """A formula.
+    """A function of formulas.
 
     Attributes:
-        takes: How many numbers it takes.
-        apply: Computes the result of a value and the numbers (takes,).
-        of: The lengths of values that it applies to; () for any.
-        labels: Of the result, from those of the value.
-        words: What it does by the word that it takes; empty if it takes numbers.
-        on_earth: Returns `apply` for an origin of the fixed frame on Earth; raises OriginRequired if it needs one.
+        takes: Number of its numeric arguments.
+        apply: Computes the result from a value and the arguments (takes,).
+        of: Lengths of the values that it accepts; () for any.
+        labels: Returns the labels of the result, given those of the value.
+        words: Implementations by the word that it takes; empty if it takes numbers.
+        on_earth: Returns `apply` for an origin of the fixed frame on Earth. Raises OriginRequired if it needs one.
     """
 
     takes: int
@@ -45,9 +45,9 @@ class FormulaType:
 
 
 def as_pose(transform: FloatArray) -> FloatArray:
-    """Return a pose (7,) [x y z qx qy qz qw] of a value (7,) in Elodin's order, or of a position (3,).
+    """Return a pose (7,) [x y z qx qy qz qw] from a value (7,) in Elodin's order, or from a position (3,).
 
-    Zeros instead of a quaternion are no rotation.
+    An all-zero quaternion means no rotation.
     """
     if len(transform) == 3:
         return np.concatenate([transform, [0.0, 0.0, 0.0, 1.0]])
@@ -57,12 +57,12 @@ def as_pose(transform: FloatArray) -> FloatArray:
 
 
 def as_transform(pose: FloatArray) -> FloatArray:
-    """Return a value (7,) in Elodin's order of a pose (7,)."""
+    """Convert a pose (7,) to a value (7,) in Elodin's order."""
     return np.concatenate([pose[3:], pose[:3]])
 
 
 def euler(degrees: FloatArray) -> FloatArray:
-    """Return the quaternion (4,) of angles (3,) about x, y and z in degrees: first x, then the turned y and z axes."""
+    """Return the quaternion (4,) of angles (3,) about x, y and z, degrees: first x, then the rotated y and z axes."""
     turn = np.array([0.0, 0.0, 0.0, 1.0])
     for axis, angle in zip(np.eye(3), np.radians(degrees), strict=True):
         turn = quaternions.multiply(turn, quaternions.from_axis_angle(axis, angle))
@@ -70,7 +70,7 @@ def euler(degrees: FloatArray) -> FloatArray:
 
 
 def _rotation(axes: tuple[int, ...], *, world: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    """Return a formula of rotations about axes in order; of the world, they do not move the position."""
+    """Return a function that rotates about axes in order. world: about the world's axes, keeping the position."""
 
     def rotate(value: FloatArray, degrees: FloatArray) -> FloatArray:
         pose = as_pose(value)
@@ -103,7 +103,7 @@ def _same(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _part(*, linear: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    """Return a formula of half of a pose (7,), whose angular part has four numbers, or of a motion or force (6,)."""
+    """Return a function that selects half of a pose (7,), whose angular part has four numbers, or of a 6-vector."""
 
     def part(value: FloatArray, none: FloatArray) -> FloatArray:
         start = len(value) - 3
@@ -113,7 +113,7 @@ def _part(*, linear: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
 
 
 def _direction(value: FloatArray, along: FloatArray) -> FloatArray:
-    """Return a direction (3,) of a pose's own axes along those of the world."""
+    """Rotate a direction (3,) from a pose's own axes to the world's."""
     return quaternions.rotate(as_pose(value)[3:], along)
 
 
@@ -122,7 +122,7 @@ def _nothing(value: FloatArray, none: FloatArray) -> FloatArray:
 
 
 def _as_integers(low: float, high: float, value: FloatArray, none: FloatArray) -> FloatArray:
-    """Return numbers without their fractions, those beyond the ends as the ends, NaN as 0."""
+    """Return numbers without their fractions, clipped to the limits, with NaN as 0."""
     return np.clip(np.trunc(np.nan_to_num(value, nan=0.0, posinf=high, neginf=low)), low, high)
 
 
@@ -132,7 +132,7 @@ def _as_floats(value: FloatArray, none: FloatArray) -> FloatArray:
 
 
 def _types() -> Iterator[tuple[str, Callable[[FloatArray, FloatArray], FloatArray]]]:
-    """Yield the types of `cast`; operators and what is shown have doubles again."""
+    """Yield the types of `cast`. Results of operators and displayed values are doubles again."""
     for bits in (8, 16, 32, 64):
         for letter, name, low, high in (
             ("u", "uint", 0.0, 2.0**bits - 1),
@@ -152,7 +152,7 @@ def _types() -> Iterator[tuple[str, Callable[[FloatArray, FloatArray], FloatArra
 def _conversion(
     source: Frame, target: Frame, vector: bool, origin: Origin | None
 ) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    """Return what converts a position (3,) or a pose (7,), or the components of a vector (3,)."""
+    """Return a function that converts a position (3,), a pose (7,), or the components of a vector (3,)."""
     there = poses.relative(axes_in_enu(target, origin), axes_in_enu(source, origin))
 
     def convert(value: FloatArray, none: FloatArray) -> FloatArray:

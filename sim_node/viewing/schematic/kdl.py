@@ -1,6 +1,6 @@
-"""KDL documents as located nodes, in versions 1 and 2 of the language (https://kdl.dev).
+"""KDL documents as nodes with locations, in versions 1 and 2 of the language (https://kdl.dev).
 
-Parsers of KDL for Python do not say where in the file a node is, which messages about schematics need.
+Existing Python parsers for KDL do not report node locations, which messages about schematics need.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_DEPTH = 50
 
 
 class KdlFault(ValueError):
-    """A text is not KDL.
+    """A text is not valid KDL.
 
     Args:
         message: What was found, and what is allowed.
@@ -34,14 +34,14 @@ class KdlFault(ValueError):
 
 @dataclass(slots=True)
 class KdlValue:
-    """A value and its place. read: see `unread`."""
+    """A value and its location. read: see `unread`."""
 
     value: Scalar
     at: LineColumn
     read: bool = False
 
     def within(self, key: str) -> tuple[()]:
-        """Return nothing: a value has no parts."""
+        """Return nothing, because a value has no parts."""
         return ()
 
 
@@ -53,11 +53,11 @@ class KdlNode:
         name: Its name.
         at: Line and column of its name.
         arguments: Its arguments.
-        properties: Its properties; of two with one name, the last.
+        properties: Its properties. If a name occurs twice, the last one is used.
         property_places: Line and column of the name of each property.
-        children: The nodes in its braces.
-        overridden: Properties before others with the same name.
-        types: Type annotations of the node and of its values, as in (f64)1.0, which mean nothing here.
+        children: The child nodes, in braces.
+        overridden: Properties followed by others with the same name.
+        types: Type annotations of the node and of its values, such as (f64)1.0, which have no meaning here.
         read: See `unread`.
     """
 
@@ -159,10 +159,10 @@ class _Parser:
             raise KdlFault(f"found {_shown(self._token)} without an opening brace", self._token.at)
         return nodes
 
-    # Tokens
+    # Tokeniser
 
     def _scan(self) -> Iterator[_Token]:
-        """Yield the tokens, with spaces among them: what follows a name directly has another meaning."""
+        """Yield the tokens, including spaces, because a token directly after a name has another meaning."""
         text, place = self._text, 0
         while place < len(text):
             at = self._at(place)
@@ -206,7 +206,7 @@ class _Parser:
         return self._line + 1, place - self._starts[self._line] + 1
 
     def _comment_end(self, place: int) -> int:
-        """Return the end of a comment that may contain others."""
+        """Return the end of a comment, which may contain nested comments."""
         depth, start = 0, place
         for match in re.compile(r"/\*|\*/").finditer(self._text, place):
             depth += 1 if match[0] == "/*" else -1
@@ -236,7 +236,7 @@ class _Parser:
             raise KdlFault("a string without an end", at)
         return match.end(), _unescaped(_dedented(match[1], at), at)
 
-    # Nodes
+    # Parser
 
     def _next(self) -> _Token:
         token = self._token
@@ -268,7 +268,7 @@ class _Parser:
                 found.append(node)
 
     def _slashdash(self) -> bool:
-        """Return whether `/-` says to ignore what follows, and skip it."""
+        """Return whether `/-` marks the following element to be ignored, and skip the marker."""
         ignored = self._token.kind == "slashdash"
         if ignored:
             self._next()
@@ -326,11 +326,11 @@ class _Parser:
                 arguments.append(_plain(token))
 
     def _is_property(self) -> bool:
-        """Return whether `=` follows, with or without spaces, and skip it."""
+        """Return whether `=` follows, possibly between spaces, and skip it."""
         if self._token.kind == "space":
             following = self._next()
             if self._token.kind != "=":
-                # The space belongs to what comes next.
+                # The space belongs to the next element.
                 self._pushed, self._token = self._token, following
                 return False
         if self._token.kind != "=":
@@ -354,7 +354,7 @@ class _Parser:
         return nodes
 
     def _type(self) -> list[KdlValue]:
-        """Return the type annotation before a name or a value, as in (f64)1.0, if there is one."""
+        """Return the type annotation before a name or a value, such as (f64)1.0, if there is one."""
         if self._token.kind != "(":
             return []
         opened = self._next()
@@ -379,7 +379,7 @@ def _word(text: str, at: LineColumn) -> _Token:
             return _Token("value", int(digits, 0) * (-1 if plain[0] == "-" else 1), at, text)
         try:
             return _Token("value", float(plain) if set(plain) & set(".e") else int(plain), at, text)
-        except ValueError:  # more digits than int() reads
+        except ValueError:  # more digits than int() accepts
             raise KdlFault(f"{quoted(text)} is too long for a number", at) from None
     return _Token("word", text, at, text)
 

@@ -1,4 +1,4 @@
-"""Schematics: what is drawn of a world, and how panels are laid out, as frozen data."""
+"""Schematics as frozen data: drawn objects and panel layouts of a world."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sim_node.world.problems import NO_PLACE, Place
 Colour = tuple[float, float, float, float]
 GREY: Colour = (0.62, 0.65, 0.70, 1.0)
 WHITE, YELLOW = (1.0, 1.0, 1.0, 1.0), (1.0, 0.84, 0.18, 1.0)
-# Vertical field of view of a viewport, degrees; the attitude (x, y, z, w) that a gauge shows as neutral.
+# Vertical field of view of a viewport, degrees; and the neutral attitude (x, y, z, w) of a gauge.
 FIELD_OF_VIEW, NEUTRAL = 45.0, (0.0, 0.0, 0.0, 1.0)
-# The axes of the fixed frame, and all that formulas may be in.
+# The axes of the fixed frame, and all axes that formulas may use.
 ENU, AXES = "ENU", ("ENU", "NED", "ECEF")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """What all panels have.
+    """The common part of all panels.
 
     Attributes:
         name: Its name.
         active: Whether its tab is in front.
-        share: Its weight in the split that it is in; None for 1.
-        place: Where it is written.
+        share: Its weight in the enclosing split; None for 1.
+        place: Its location in the text.
     """
 
     name: str = ""
@@ -39,18 +39,18 @@ class Pane:
 class Viewport(Pane):
     """A view of the scene with a camera of its own.
 
-    The camera looks along the x axis of `pos`, with z up; with `look_at` at that point, upright.
+    The camera looks along the x axis of `pos`, with z up; with `look_at`, it looks at that point and stays upright.
 
     Attributes:
         pos: Pose of the camera; None for a camera that the user moves.
-        look_at: What it looks at; None for the direction of `pos`.
+        look_at: The point to look at; None for the direction of `pos`.
         up: The direction (3,) that is up in the picture; None for z of the fixed frame.
         frame: The axes of these formulas: ENU (the fixed frame), NED or ECEF.
         rolls: Whether up in the picture is up for `pos`, even with `look_at`.
         fov: Vertical field of view, degrees.
-        near: Distance of the nearest thing that is drawn, m; None for the viewer's own.
-        far: Distance of the farthest, m.
-        show_grid: Whether the grid is drawn.
+        near: Near clipping distance, m; None for the viewer's default.
+        far: Far clipping distance, m.
+        show_grid: Whether to draw the grid.
     """
 
     pos: Formula | None = None
@@ -69,9 +69,9 @@ class GraphPanel(Pane):
     """Numbers over time.
 
     Attributes:
-        curves: A formula for each group of curves, one for each of its numbers.
-        limits: The lowest and highest value that is shown; None for all that there are.
-        style: How they are drawn: line, point, bar or table.
+        curves: Formulas for groups of curves, with one curve for each number.
+        limits: Lowest and highest value to show; None to fit all values.
+        style: Drawing style: line, point, bar or table.
     """
 
     curves: tuple[Formula, ...] = ()
@@ -81,15 +81,15 @@ class GraphPanel(Pane):
 
 @dataclass(frozen=True, slots=True)
 class DataPanel(Pane):
-    """A panel of something else than curves and views.
+    """A panel that is neither a graph nor a viewport.
 
     Attributes:
-        kind: The name of its node, such as component_monitor.
-        formula: What it shows; None for what takes no formula.
-        of: The name of what it shows, such as a camera; or a text.
-        display: The axes in which a gauge shows something.
-        source: The axes of the formula of a gauge: ENU, NED or ECEF.
-        reference: The attitude (x, y, z, w) that a gauge shows as neutral.
+        kind: Name of its node, such as component_monitor.
+        formula: The formula to show; None if it takes none.
+        of: Name of what it shows, such as a camera; or a text.
+        display: The axes in which a gauge displays its value.
+        source: The axes of a gauge's formula: ENU, NED or ECEF.
+        reference: The neutral attitude (x, y, z, w) of a gauge.
     """
 
     kind: str
@@ -102,10 +102,10 @@ class DataPanel(Pane):
 
 @dataclass(frozen=True, slots=True)
 class Split(Pane):
-    """Panels side by side, or one below the other.
+    """Panels beside or below each other.
 
     Attributes:
-        horizontal: Whether they are side by side.
+        horizontal: Whether they are beside each other.
         panels: The panels.
     """
 
@@ -115,7 +115,7 @@ class Split(Pane):
 
 @dataclass(frozen=True, slots=True)
 class Tabs(Pane):
-    """Panels of which one is in front.
+    """Panels as tabs.
 
     Attributes:
         panels: The panels.
@@ -160,12 +160,12 @@ class LiveEllipsoid:
     """An ellipsoid whose size may change.
 
     Attributes:
-        scale: Its three radii, m: a formula of three numbers; None for a ball of 1 m.
+        scale: Formula of its three radii, m; None for a sphere of 1 m.
         colour: Red, green, blue and opacity, 0 to 1.
-        covariance: Instead of radii, six numbers: the lower triangle by rows of the Cholesky factor, m, of a
-            covariance, or the upper triangle by rows of the covariance itself, m^2.
-        factored: Whether they are of the factor.
-        confidence: How much of the distribution is inside then, percent.
+        covariance: Six numbers instead of radii: the lower triangle, by rows, of the Cholesky factor of a covariance,
+            m, or the upper triangle, by rows, of the covariance itself, m^2.
+        factored: Whether they are the Cholesky factor.
+        confidence: Fraction of the distribution inside the ellipsoid in that case, percent.
     """
 
     scale: Formula | None = None
@@ -177,12 +177,12 @@ class LiveEllipsoid:
 
 @dataclass(frozen=True, slots=True)
 class GlbModel:
-    """A model in a GLB or glTF file, whose y axis becomes z: it is scaled, then rotated, then translated.
+    """A model in a GLB or glTF file. Its y axis becomes z, then it is scaled, rotated and translated.
 
     Attributes:
         file: The file.
-        scale: Factor of its size.
-        rotate: Angles (3,) about x, y and z, degrees: first x, then the turned y and z axes.
+        scale: Scale factor.
+        rotate: Angles (3,) about x, y and z, degrees: first x, then the rotated y and z axes.
         translate: Translation (3,), m.
     """
 
@@ -197,14 +197,14 @@ Drawn = Solid | LiveEllipsoid | GlbModel
 
 @dataclass(frozen=True, slots=True)
 class TrailLine:
-    """The way of a point.
+    """The trail of a point.
 
     Attributes:
         point: Its position (3,), m, or a pose.
         frame: The axes of the formula: ENU (the fixed frame), NED or ECEF.
-        width: Of the line, pixels.
+        width: Width of the line, pixels.
         colour: Red, green, blue and opacity, 0 to 1.
-        place: Where it is written.
+        place: Its location in the text.
     """
 
     point: Formula
@@ -223,11 +223,11 @@ class VectorArrow:
         origin: The point (3,), m, or a pose; None for the origin of `frame`.
         frame: The axes of both formulas: ENU (the fixed frame), NED or ECEF.
         scale: Length of the arrow for a vector of length 1, m.
-        normalize: Whether its length is `scale` whatever the length of the vector.
+        normalize: Whether the length is always `scale`, regardless of the vector's length.
         body_frame: Whether the vector is in the axes of the pose `origin`.
         colour: Red, green, blue and opacity, 0 to 1.
         name: Its label; empty for none.
-        place: Where it is written.
+        place: Its location in the text.
     """
 
     vector: Formula
@@ -246,14 +246,14 @@ Marker = TrailLine | VectorArrow
 
 @dataclass(frozen=True, slots=True)
 class Object3d:
-    """Something that is drawn at a pose.
+    """An object drawn at a pose.
 
     Attributes:
         pose: Its pose, or its position.
         drawn: What is drawn.
         frame: The axes of the position: ENU (the fixed frame), NED or ECEF.
-        frame_orientation: The axes of the attitude; empty for those of the position.
-        place: Where it is written.
+        frame_orientation: The axes of the orientation; empty for those of the position.
+        place: Its location in the text.
     """
 
     pose: Formula
@@ -265,20 +265,20 @@ class Object3d:
 
 @dataclass(frozen=True, slots=True)
 class Schematic:
-    """What is drawn of a world, and how panels are laid out.
+    """The drawn objects and the panel layout of a world.
 
     Attributes:
-        panels: The panels; several at the top are tabs.
-        objects: What is drawn.
-        markers: Lines and arrows that are drawn.
-        dark: Whether its theme is dark; None if it does not say.
-        origin: Where the fixed frame is on Earth (degrees, degrees, m above the ellipsoid), if the world does not say.
-        origin_place: Where the text says that.
-        base: The frame that poses of frames are given in; empty for the fixed frame.
-        notes: What of the text has no effect, as lines with places, unless it went to the report of a world.
+        panels: The panels; several at the top level are tabs.
+        objects: The drawn objects.
+        markers: The drawn lines and arrows.
+        dark: Whether its theme is dark; None if not specified.
+        origin: Position of the fixed frame on Earth (degrees, degrees, m above the ellipsoid), for worlds without one.
+        origin_place: The location of `origin` in the text.
+        base: The frame that poses of frames are relative to; empty for the fixed frame.
+        notes: Parts of the text without effect, as lines with locations, unless they went to a world's report.
         text: The text that it was read from.
-        file: The file of the text, or None if it stands in the world.
-        place: Where the world names it.
+        file: The file of the text, or None if the text is part of the world.
+        place: Where the world refers to it.
     """
 
     panels: tuple[Panel, ...] = ()
@@ -294,7 +294,7 @@ class Schematic:
     origin_place: Place = field(default=NO_PLACE, compare=False)
 
     def each(self) -> Iterator[Panel]:
-        """Yield all panels, each before those in it."""
+        """Yield all panels, each before its children."""
         waiting = list(reversed(self.panels))
         while waiting:
             panel = waiting.pop()
@@ -315,7 +315,7 @@ class Schematic:
         return tuple(panel for panel in self.each() if isinstance(panel, DataPanel))
 
     def topics(self) -> tuple[str, ...]:
-        """Return the topics that formulas name, in order."""
+        """Return the topics that formulas refer to, in order."""
         names = (name for formula in self.formulas() for name in formula.names())
         return tuple(dict.fromkeys(name.parts[0] for name in names if name.parts[0].startswith("/")))
 

@@ -1,4 +1,4 @@
-"""What schematics draw: `object_3d` and the nodes in it, each in a table by its name."""
+"""Objects of schematics: `object_3d` and the nodes in it, in a table by node name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_node.world.problems import quoted
 DrawnReader = Callable[[Fields], "Drawn | None"]
 WITHOUT_EFFECT = frozenset({"animate", "icon", "visibility_range", "thruster"})
 GLB_SUFFIXES = (".glb", ".gltf")
-# Names for colours, 0 to 255.
+# Named colours, 0 to 255.
 COLOURS: dict[str, tuple[int, int, int]] = {
     "black": (0, 0, 0),
     "white": (255, 255, 255),
@@ -26,7 +26,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "cyan": (30, 190, 220),
     "mint": (125, 225, 175),
     "turquoise": (50, 205, 195),
-    # Names of Elodin's own palette.
+    # Names from Elodin's palette
     "yalk": (255, 230, 50),
     "slate": (128, 112, 255),
     "pumpkin": (255, 112, 30),
@@ -38,7 +38,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 
 
 def read_object(fields: Fields) -> Object3d | None:
-    """Read an `object_3d` node. Return None with the faults recorded."""
+    """Read an `object_3d` node. If it is invalid, record the errors and return None."""
     fields.only(("frame", "frame_orientation"), ("orientation",))
     frame, turned = fields.axes(), fields.axes("frame_orientation", "")
     value = fields.argument("the pose at which it is drawn, such as ball.world_pos,")
@@ -59,7 +59,7 @@ def read_object(fields: Fields) -> Object3d | None:
 
 
 def read_colour(fields: Fields, otherwise: Colour = GREY) -> Colour:
-    """Return the colour that a node in the braces of a shape gives."""
+    """Return the colour given by a child node of a shape."""
     colour, latest = otherwise, None
     for child in fields.node.children:
         if child.name in ("emissivity", "grid_color", "visibility_range"):
@@ -70,7 +70,7 @@ def read_colour(fields: Fields, otherwise: Colour = GREY) -> Colour:
         inner = Fields(child, fields.source, fields.key)
         inner.only(())
         colour = _read_colour(inner)
-        if latest is not None:  # the last one counts
+        if latest is not None:  # the last one is used
             latest.read = False
         latest = child
     return colour
@@ -96,7 +96,7 @@ def _read_colour(fields: Fields) -> Colour:
 
 
 def _solid(kind: str, *lengths: str) -> DrawnReader:
-    """Return what reads a shape of fixed lengths."""
+    """Return the reader of a shape with fixed lengths."""
 
     def read(fields: Fields) -> Solid:
         fields.only(lengths, ("emissivity",))
@@ -119,7 +119,7 @@ def read_ellipsoid(fields: Fields) -> LiveEllipsoid:
 
 
 def _read_plane(fields: Fields) -> Solid:
-    """Read a plane, of 10 m by default."""
+    """Read a plane, 10 m wide by default."""
     fields.only(("width", "depth", "size"), ("emissivity",))
     size = fields.above_zero("size") if len(fields.node.properties.keys() & {"width", "depth"}) < 2 else None
     width, depth = (fields.above_zero(name) or size or 10.0 for name in ("width", "depth"))
@@ -127,7 +127,7 @@ def _read_plane(fields: Fields) -> Solid:
 
 
 def read_glb(fields: Fields) -> GlbModel | None:
-    """Read a model in a file."""
+    """Read a model file."""
     fields.only(("path", "scale", "translate", "rotate"), ("emissivity", "glow", "glow_color"))
     given = fields.read({"scale": Fields.above_zero, "rotate": Fields.triple, "translate": Fields.triple})
     for child in fields.node.children:

@@ -20,7 +20,7 @@ SUFFIX = ".kdl"
 
 @section("schematic", text("A schematic: the name of a file in KDL, or its text."))
 def read(value: Value, context: Context) -> None:
-    """Read the name of a file in KDL, or the text itself."""
+    """Read the name of a KDL file, or the text itself."""
     from sim_node.viewing.schematic.reader import (
         read_schematic,  # few worlds have one, and every world imports this module
     )
@@ -53,12 +53,12 @@ def read(value: Value, context: Context) -> None:
 
 
 def _before(value: Value, context: Context) -> tuple[int, int]:
-    """Return how many lines and columns of the file are before the text."""
+    """Return the number of lines and columns of the file before the text."""
     node = value.node
     assert isinstance(node, Scalar)
     try:
         lines = context.path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):  # a world from a text, such as that of a bag
+    except (OSError, UnicodeDecodeError):  # a world from a text, such as in a bag
         lines = []
     if node.line <= len(lines) and lines[node.line - 1][node.column - 1 : node.column] in ("|", ">"):
         first = next((line for line in lines[node.line :] if line.strip()), "")
@@ -82,20 +82,20 @@ class TheSchematic(Kind[Schematic]):
         return part.text if part.file is None else refer(part.file)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return nothing: names in formulas are looked up where the world is shown."""
+        """Return nothing, because names in formulas are looked up where the world is shown."""
         return iter(())
 
     def remarks(self, world: World) -> Iterator[Problem]:
-        """Return that the origin of the world counts, where a schematic states another."""
+        """Return that the world's origin takes precedence, if a schematic states another one."""
         for each in self.parts(world):
             yield from unused_origin(each, world)
 
     def renamed(self, part: Schematic, rename: Rename) -> None:
-        """Return None: the schematic of the including world applies."""
+        """Return None, because the schematic of the including world applies."""
 
 
 def unused_origin(schematic: Schematic, world: World) -> Iterator[Problem]:
-    """Yield that a schematic states another origin on Earth than its world, which counts."""
+    """Yield a remark if a schematic states another origin on Earth than its world, which takes precedence."""
     if schematic.origin is None or world.origin is None:
         return
     there = (world.origin.latitude, world.origin.longitude, world.origin.altitude)

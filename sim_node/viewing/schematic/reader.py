@@ -1,4 +1,4 @@
-"""Schematics from KDL: each kind of panel has a function here, in a table by its name."""
+"""Read schematics from KDL. Each kind of panel has a function here, in a table by node name."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from sim_node.world.readers.report import Report
 from sim_node.world.readers.unread import report_unread, unread
 
 PanelReader = Callable[[Fields], "Panel | None"]
-# Nodes of Elodin's editor that set what is its own, such as its lights.
+# Nodes for features of Elodin's editor only, such as its lights.
 NOT_DRAWN = (*("timeline", "skybox", "environment", "telemetry_mode", "world_mesh", "dashboard"),)
 STYLES = ("line", "point", "bar")
-# Of Elodin's editor.
+# Viewport properties of Elodin's editor.
 VIEWPORT_WITHOUT_EFFECT = (
     *("show_arrows", "create_frustum", "show_frustums", "show_frustum", "frustums_color", "projection_color"),
     *("frustums_thickness", "show_view_cube", "view_cube_frame", "effects", "cinematic"),
     *("aspect", "aspect_ratio", "ev100", "smoothing"),
 )
-# What reads each property of a panel that has one.
+# The readers of the properties that all panels have.
 _NAMED: Properties = {"name": Fields.text, "active": Fields.flag, "share": Fields.share}
 _VIEWPORT: Properties = {
     **dict.fromkeys(("pos", "look_at", "up"), Fields.formula),
@@ -75,11 +75,11 @@ def read_schematic(
         path: The file that paths in it are relative to; None for the current folder.
         roots: The folders that may be read; None for all.
         report: Where faults are recorded; None to raise them.
-        at: How many lines and columns of the file are before the text.
-        frame: The axes of formulas, ENU, NED or ECEF, where the text names none.
+        at: Number of lines and columns of the file before the text.
+        frame: The default axes of formulas: ENU, NED or ECEF.
 
     Returns:
-        The schematic, without what is wrong.
+        The schematic, without invalid parts.
 
     Raises:
         WorldError: It is invalid, and no report is given.
@@ -105,7 +105,7 @@ def _read(text: str, source: KdlSource) -> Schematic:
     dark: bool | None = None
     origin: tuple[float, float, float] | None = None
     origin_place = NO_PLACE
-    # What names no axes has those of `coordinate`, wherever that is given.
+    # The `coordinate` node, wherever it is, sets the default axes.
     for node in (each for each in nodes if each.name == "coordinate"):
         frame, origin = read_coordinate(Fields(node, source))
         origin_place = source.place(node.at, node.name)
@@ -137,9 +137,9 @@ def _read(text: str, source: KdlSource) -> Schematic:
 
 
 def read_coordinate(fields: Fields) -> tuple[str, tuple[float, float, float] | None]:
-    """Read the axes of what names none, and where the fixed frame is on Earth."""
+    """Read the default axes, and the position of the fixed frame on Earth."""
     _no_arguments(fields)
-    # The Moon has another ellipsoid.
+    # `body` has no effect: the Moon has another ellipsoid.
     fields.only(("frame", "lat", "lon", "alt"), ("body",))
     if "frame" not in fields.node.properties:
         fields.error(f"needs frame=: {', '.join(AXES)}")
@@ -209,7 +209,7 @@ def _graph(fields: Fields, curves: Formula | None, **given: Any) -> GraphPanel |
 
 
 def _in_sql(fields: Fields) -> bool:
-    """Return whether a query is one of SQL, which Elodin's database answers: it is reported, and not drawn."""
+    """Return whether a query is SQL, for Elodin's database. It is then reported and not drawn."""
     if fields.choice("type", ("eql", "sql")) != "sql":
         return False
     fields.read(_NAMED)
@@ -229,7 +229,7 @@ def read_query_table(fields: Fields) -> GraphPanel | None:
 
 
 def read_query_plot(fields: Fields) -> GraphPanel | None:
-    """Read a graph in the words of queries."""
+    """Read a graph that is written as a query."""
     _no_arguments(fields)
     fields.only((*_NAMED, "query", "type"), ("refresh_interval", "auto_refresh", "mode", "x_label", "y_label", "color"))
     if _in_sql(fields):
@@ -255,13 +255,13 @@ def _of_name(fields: Fields) -> DataPanel | None:
 
 
 def _log(fields: Fields) -> DataPanel:
-    """Read a panel of log lines; Elodin's names a message, here it has those of the run or the bag."""
+    """Read a panel of log lines. Elodin's refers to a message; here it shows the log of the run or the bag."""
     fields.only(_NAMED)
     return _data(fields)
 
 
 def _monitor(fields: Fields) -> DataPanel | None:
-    """Read a panel of numbers as they are now."""
+    """Read a panel of present values."""
     _no_arguments(fields)
     fields.only(("component_name", *_NAMED))
     formula = fields.formula("component_name")
@@ -279,7 +279,7 @@ def _action(fields: Fields) -> DataPanel:
 
 
 def _gauge(*displays: str) -> PanelReader:
-    """Return what reads a gauge, given the axes that it may show."""
+    """Return the reader of a gauge, given the axes that it may use."""
 
     def read(fields: Fields) -> DataPanel | None:
         shown, turned = ("display",) if displays else (), fields.node.name != "geo_position_gauge"
@@ -308,7 +308,7 @@ def _data(fields: Fields, **given: Any) -> DataPanel:
 
 
 def read_window(fields: Fields) -> Window:
-    """Read panels that float."""
+    """Read floating panels."""
     _no_arguments(fields)
     fields.only(("title",), ("path", "file", "screen"))
     panels: list[Panel] = []
@@ -326,7 +326,7 @@ def read_window(fields: Fields) -> Window:
 
 
 def read_line(fields: Fields) -> TrailLine | None:
-    """Read the way of a point."""
+    """Read the trail of a point."""
     fields.only(("line_width", "frame"), ("future_color", "perspective"))
     frame = fields.axes()
     value = fields.argument("the position of a point, such as ball.world_pos,")
@@ -354,7 +354,7 @@ def read_arrow(fields: Fields) -> VectorArrow | None:
 
 
 def read_tabs(fields: Fields) -> Tabs:
-    """Read panels of which one is in front."""
+    """Read panels as tabs."""
     return Tabs(**_holder(fields))
 
 
@@ -369,7 +369,7 @@ def read_vsplit(fields: Fields) -> Split:
 
 
 def _holder(fields: Fields) -> dict[str, Any]:
-    """Return the fields of a panel that has others in its braces."""
+    """Return the fields of a panel that contains others."""
     _no_arguments(fields)
     fields.only(_NAMED)
     place, panels = fields.place, _inside(fields)
@@ -394,10 +394,10 @@ PANELS: dict[str, PanelReader] = {
     "video_stream": _of_name,
     "log_stream": _log,
     **dict.fromkeys(("inspector", "hierarchy", "schematic_tree", "data_overview"), _plain),
-    # Of sim_node alone: the scene with its own panel, the newest message of a topic, the numbers of the world.
+    # Specific to sim_node: the scene with its own panel, the newest message of a topic, the parameters of the world.
     **dict.fromkeys(("scene", "messages", "parameters"), _plain),
 }
-# What is allowed at the top level only.
+# Nodes allowed only at the top level.
 TOP = ("object_3d", "line_3d", "vector_arrow", "theme", "coordinate")
 
 

@@ -1,4 +1,4 @@
-"""Panels as KDL: what pages lay out is kept, sent and saved as the text of a schematic."""
+"""Panels as KDL: layouts made on pages are kept, sent and saved as the text of a schematic."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sim_node.viewing.schematic.model import (
 )
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
-# The property or argument of a panel that holds its formula or text.
+# Names of the property or argument that holds a panel's formula or text.
 _FORMULA, _TEXT = {"component_monitor": "component_name"}, {"action_pane": "lua"}
 
 
 def quoted(text: str) -> str:
-    """Return a text as a string of KDL."""
+    """Return a text as a KDL string."""
     return f'"{text.translate(_ESCAPES)}"'
 
 
 def head_of(panel: Panel) -> str:
-    """Return the node of a panel without what is in its braces, and without `share` and `active`."""
+    """Return the node of a panel without its children, and without `share` and `active`."""
     words = [_kind(panel)]
     if isinstance(panel, Viewport):
         given = {name: getattr(panel, name) for name in ("pos", "look_at", "up", "near", "far")}
@@ -54,7 +54,7 @@ def head_of(panel: Panel) -> str:
 
 
 def inner_of(panel: Panel) -> str:
-    """Return what is in the braces of a panel besides panels."""
+    """Return the children of a panel that are not panels."""
     if isinstance(panel, Window):
         return f"rect {' '.join(map(repr, panel.rect))}"
     if isinstance(panel, DataPanel) and panel.reference != NEUTRAL:
@@ -63,14 +63,14 @@ def inner_of(panel: Panel) -> str:
 
 
 def text_of(panels: Iterable[Panel], indent: str = "") -> str:
-    """Return panels as the text of a schematic.
+    """Convert panels to the text of a schematic.
 
     Args:
         panels: The panels.
-        indent: What stands before each line.
+        indent: Prefix of each line.
 
     Returns:
-        Lines of KDL; `read_schematic` of them gives the same panels.
+        Lines of KDL, from which `read_schematic` restores the same panels.
     """
     lines = []
     for panel in panels:
