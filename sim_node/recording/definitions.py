@@ -34,7 +34,7 @@ class MessageDefinition(NamedTuple):
 
 @lru_cache(MAX_KEPT)
 def definition_of(type: str) -> MessageDefinition:
-    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else the installed one. Raises UnknownMessageType."""
+    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownMessageType."""
     store = _store()
     if type not in store.fielddefs:
         installed = installed_definition(type)
