@@ -351,10 +351,13 @@ assert (air.temperature, air.header.frame_id) == (-5.25, "base_link")
     "a message, a command or a mission item of the built-in autopilot": Example(
         """
 from sim_node.autopilots.builtin.commands import command
+from sim_node.autopilots.builtin.ground_messages import ground_message
 from sim_node.autopilots.builtin.mission import item
 from sim_node.autopilots.builtin.streams import message
 @message("PING", 2.0)
 def ping(flight): return {"seq": 7}
+@ground_message("DEBUG")
+def note(autopilot, received): print("noted")
 @command(31000)
 def whistle(autopilot, order): print("whistles")
 @item(31001)
@@ -362,9 +365,11 @@ def wave(entry, flight): return None
 """,
         """
 from sim_node.autopilots.builtin.commands import COMMANDS
+from sim_node.autopilots.builtin.ground_messages import GROUND_MESSAGES
 from sim_node.autopilots.builtin.mission import ITEMS
 from sim_node.autopilots.builtin.streams import MESSAGES, Streams
 assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].make(None) == {"seq": 7}
+assert GROUND_MESSAGES["DEBUG"].__name__ == "note" and GROUND_MESSAGES["PING"].__name__ == "ping"
 assert COMMANDS[31000].__name__ == "whistle" and ITEMS[31001](None, None) is None
 """,
     ),
