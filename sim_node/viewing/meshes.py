@@ -20,7 +20,7 @@ from sim_node.world.shapes import SHEET
 PLAIN, MOVING = (0.46, 0.49, 0.54, 1.0), (0.20, 0.40, 0.68, 1.0)
 # MuJoCo's convention: geoms of these groups are for contact only.
 FIRST_HIDDEN_GROUP = 3
-_MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
+MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def capsule(shape: DrawnShape, radius: float, length: float) -> Iterator[DrawnSh
 
 def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
     """Return a colour, or the default colour if there is none or it is MuJoCo's default."""
-    if rgba is None or np.allclose(rgba, _MUJOCO_PLAIN, atol=1e-6):
+    if rgba is None or np.allclose(rgba, MUJOCO_PLAIN, atol=1e-6):
         return PLAIN
     return tuple(float(part) for part in np.clip(rgba, 0.0, 1.0))
 

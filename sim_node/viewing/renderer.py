@@ -13,7 +13,7 @@ from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.simulation.physics.scene import HORIZON, own_lights, set_headlight
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP
+from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, MOVING, MUJOCO_PLAIN, PLAIN
 from sim_node.viewing.mujoco_shapes import add_shown, sheets_of
 from sim_node.viewing.shapes import DISC, THICKNESS, discs_of
 from sim_node.viewing.view import View
@@ -101,6 +101,7 @@ class Renderer:
         self._shape_rows = self._rows[bodies]
         self._shape_offsets = poses.compose(offsets[bodies], local)
         drawn = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < FIRST_HIDDEN_GROUP)
+        _paint_plain(self.model)
         # A finite ground is used for framing only if there is nothing else.
         apart = drawn & (self.model.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD) & ~sheets_of(self.model)
         self._solid = apart if apart.any() else drawn
@@ -231,6 +232,14 @@ def _add_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
             conaffinity=0,
             mass=0.0,
         )
+
+
+def _paint_plain(model: mujoco.MjModel) -> None:
+    """Give shapes without a colour the default ones of pages: one for what stands, another for what moves."""
+    plain = np.isclose(model.geom_rgba, MUJOCO_PLAIN, atol=1e-6).all(axis=1) & (model.geom_matid < 0)
+    plain &= model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
+    stands = model.body_weldid[model.geom_bodyid] == 0
+    model.geom_rgba[plain & stands], model.geom_rgba[plain & ~stands] = PLAIN, MOVING
 
 
 def _rows_of_bodies(model: mujoco.MjModel, layout: Layout) -> tuple[npt.NDArray[np.int64], FloatArray]:
