@@ -13,10 +13,10 @@ from pathlib import Path
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Search for no cycles while modules are imported or a run is made: none of that is garbage.
+def collection_paused() -> Iterator[None]:
+    """Pause cyclic garbage collection while many objects are created, which it would traverse over and over.
 
-    The search takes a twentieth of the time in which a run starts.
+    It takes a twentieth of the time in which a run starts.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sim_node.start_up import uncollected
+from sim_node.start_up import collection_paused
 
 LOADS = """
 import sys, threading
@@ -22,10 +22,10 @@ import rclpy.node
 
 def test_garbage_is_collected_again_after_an_error_too() -> None:
     assert gc.isenabled()
-    with uncollected(), uncollected():
+    with collection_paused(), collection_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), uncollected():
+    with pytest.raises(ZeroDivisionError), collection_paused():
         _ = 1 / 0
     assert gc.isenabled()
 

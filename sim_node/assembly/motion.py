@@ -17,10 +17,10 @@ from sim_node.assembly.table import UnionFind
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.start_up import collection_paused
 from sim_node.world.bodies import Body
 from sim_node.world.joint_motion import RELAXATION
 from sim_node.world.joints import JOINTS
-from sim_node.world.load import collection_paused
 from sim_node.world.loops import LoopClosure
 from sim_node.world.mate_types import MateType
 from sim_node.world.mates import Mate

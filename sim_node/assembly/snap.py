@@ -23,8 +23,8 @@ from sim_node.assembly.table import AssemblyTable, floating_parts
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.start_up import collection_paused
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.load import collection_paused
 from sim_node.world.mates import Mate
 from sim_node.world.systems import System
 

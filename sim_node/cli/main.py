@@ -61,13 +61,13 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
-    from sim_node.start_up import uncollected
+    from sim_node.start_up import collection_paused
     from sim_node.world.problems import RunFailed, WorldError, counted
 
     try:
         with warnings.catch_warnings():
             warnings.showwarning = print_warning
-            with uncollected():
+            with collection_paused():
                 command, arguments = _parse(given)
             arguments.interrupt = interrupt if command.until_interrupted else None
             if not command.until_interrupted:

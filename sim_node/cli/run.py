@@ -15,7 +15,7 @@ from sim_node.cli.views import add_foxglove, add_ghost, add_look_back, add_view,
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
 from sim_node.packages import has_ros, missing_message
 from sim_node.registry import Registry
-from sim_node.start_up import load_rclpy_ahead, uncollected
+from sim_node.start_up import load_rclpy_ahead
 from sim_node.world import World
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
@@ -108,8 +108,7 @@ def run_world(arguments: argparse.Namespace, find: FindWorld) -> int:
     refuse_taken_ports(arguments.view, arguments.foxglove)
     if not arguments.no_ros:
         load_rclpy_ahead()
-    with uncollected():
-        world = _world(arguments, find)
+    world = _world(arguments, find)
     refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:

@@ -12,7 +12,7 @@ from sim_node.cli.recording import options_of, report_recording, snapshots_on_si
 from sim_node.cli.terminal import ProgressSink
 from sim_node.cli.views import ghosts_of, print_page, session_faults
 from sim_node.packages import how_to_install
-from sim_node.start_up import uncollected
+from sim_node.start_up import collection_paused
 from sim_node.world import World
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM. Raises UsageError without ROS 2."""
     try:
-        with uncollected():
+        with collection_paused():
             from sim_node.ros.simulation import SimulationNode, banner
             from sim_node.ros.spin import run_node
     except ImportError as error:
@@ -32,7 +32,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     signals = ExitStack()
 
     def make() -> SimulationNode:
-        with uncollected():
+        with collection_paused():
             node = SimulationNode(
                 world,
                 parameters,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.start_up import collection_paused
 from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import PROGRAMS, LocateError, locate
@@ -146,18 +145,6 @@ def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | 
 
 def _kind_of(value: object) -> str:
     return f"{type(value).__name__} {value!r:.60}"
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection while many objects are created, which it would traverse over and over."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _in_file_order(problems: list[Problem]) -> list[Problem]:

@@ -177,6 +177,10 @@ class Event:
         repeats = self.every_ns is not None or bool(self.after) or not self.trigger
         return self.times or (_MAX_TIMES if repeats else 1)
 
+    def is_in_time(self, at_ns: int) -> bool:
+        """Return whether it may still happen at a time, ns."""
+        return self.until_ns is None or at_ns <= self.until_ns
+
     @property
     def trigger(self) -> str:
         """The key of its trigger; empty if it has none."""

@@ -169,7 +169,7 @@ class Timetable:
             at_ns = round(float(stream(self.seed, name, "scenario").uniform(low, high)))
         elif event.every_ns is not None:
             at_ns = self._start_ns + event.every_ns
-        if at_ns is not None and (event.until_ns is None or at_ns + event.delay_ns <= event.until_ns):
+        if at_ns is not None and event.is_in_time(at_ns + event.delay_ns):
             self.progress.due[name] = self.step_of(at_ns + event.delay_ns)
 
     def _alter(self) -> None:
@@ -286,7 +286,7 @@ class OccurredEvent:
             held, holds = name in progress.holds, self._condition(name, event).evaluate()
             if holds and not held:
                 progress.holds.append(name)
-                if event.until_ns is not None and self._run.time_ns + event.delay_ns > event.until_ns:
+                if not event.is_in_time(self._run.time_ns + event.delay_ns):
                     continue
                 if event.delay_ns:
                     progress.due[name] = self._step + table.steps_in(event.delay_ns)
@@ -316,14 +316,14 @@ class OccurredEvent:
         progress.counts[name] = progress.counts.get(name, 0) + 1
         if event.every_ns is not None and progress.counts[name] < event.most:
             next_ns = self._run.world.time.start_ns + event.every_ns * (progress.counts[name] + 1) + event.delay_ns
-            if event.until_ns is None or next_ns <= event.until_ns:
+            if event.is_in_time(next_ns):
                 progress.due[name] = table.step_of(next_ns)
         if not all(self.act(action, name) for action in event.do):
             return []
         table, following = self._table, []
         for other, each in table.events.items():
             if each.after == name and table.progress.counts.get(other, 0) < each.most:
-                if each.until_ns is not None and self._run.time_ns + each.delay_ns > each.until_ns:
+                if not each.is_in_time(self._run.time_ns + each.delay_ns):
                     continue
                 if each.delay_ns:
                     table.progress.due[other] = self._step + table.steps_in(each.delay_ns)

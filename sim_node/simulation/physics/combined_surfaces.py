@@ -107,6 +107,7 @@ def add_combined_pairs(spec: mujoco.MjSpec, world: World, touching: Sequence[Tou
         else:
             continue
         break
+    integrator = integrator_of(world)
     for number, (first, second, wanted) in enumerate(found[:MAX_PAIRS]):
         for geom in (first, second):
             geom.name = geom.name or f"{_GEOM}{number}/{geom is second:d}"
@@ -114,7 +115,7 @@ def add_combined_pairs(spec: mujoco.MjSpec, world: World, touching: Sequence[Tou
         sliding, torsional, rolling = wanted.friction
         pair.friction, pair.condim = [sliding, sliding, torsional, rolling, rolling], wanted.dimensions
         if wanted.restitution:
-            shortest = spec.option.timestep / largest_timestep(wanted.restitution, 1.0, integrator_of(world))
+            shortest = spec.option.timestep / largest_timestep(wanted.restitution, 1.0, integrator)
             pair.solref = solref(wanted.restitution, max(wanted.contact_time, shortest))
             pair.solimp = (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)
 

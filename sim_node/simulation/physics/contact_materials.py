@@ -67,6 +67,7 @@ class ContactFilter:
 
 def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:
     """Set the stiffness and damping of contact pairs, which depend on the compiled masses of both bodies."""
+    integrator = integrator_of(world)
     for pair in range(model.npair if world.contact_materials else 0):
         name = model.pair(pair).name
         if not name.startswith(_PAIR):
@@ -75,7 +76,7 @@ def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:
         bodies = model.geom_bodyid[[model.pair_geom1[pair], model.pair_geom2[pair]]]
         mobility = float(model.body_invweight0[bodies, 0].sum())
         if material.restitution is not None:
-            bounce = solref(material.restitution, _contact_time(material, mobility, model, world))
+            bounce = solref(material.restitution, _contact_time(material, mobility, model, integrator))
             model.pair_solref[pair], model.pair_solimp[pair, :2] = bounce, IMPEDANCE
         elif material.stiffness is not None:
             reference, impedance = spring(material.stiffness, material.damping, mobility, model.opt.timestep)
@@ -112,12 +113,12 @@ def spring(stiffness: float, damping: float | None, mobility: float, timestep: f
     return [-impedance * stiffness * give, -impedance * (stiffness * ahead + damping) * give], impedance
 
 
-def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjModel, world: World) -> float:
+def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjModel, integrator: str) -> float:
     """Return the duration of a bounce, s: half a period of the mass on the spring, or the shortest that is resolved."""
     assert material.restitution is not None
     if material.stiffness is None:
         return material.contact_time
-    shortest = float(model.opt.timestep) / largest_timestep(material.restitution, 1.0, integrator_of(world))
+    shortest = float(model.opt.timestep) / largest_timestep(material.restitution, 1.0, integrator)
     return max(math.pi / math.sqrt(material.stiffness * max(mobility, mujoco.mjMINVAL)), shortest)
 
 

@@ -37,15 +37,21 @@ LINE_SEARCH = 200
 def integrator_of(world: World) -> str:
     """Return the integrator that a world is simulated with.
 
-    Implicit drives, moving surfaces and forces that the solver finds exclude rk4, whose stages have constraint rows of
-    their own. Sliders exclude the implicit integrators: these sum all forces again and divide by the nearly zero mass
-    of the slider, which amplifies rounding errors.
+    What `excludes_rk4` names does so, since the stages of rk4 have constraint rows of their own. Sliders exclude the
+    implicit integrators: these sum all forces again and divide by the nearly zero mass of the slider, which amplifies
+    rounding errors.
     """
     found = world.physics.integrator
-    in_halves = any(each.implicit for each in world.actuators) or any(force.solved for force in world.forces)
-    if found == "rk4" and (in_halves or any(moving_surfaces(world))):
+    if found == "rk4" and excludes_rk4(world):
         found = "implicitfast"
     return "euler" if found in ("implicit", "implicitfast") and has_sliders(world) else found
+
+
+def excludes_rk4(world: World) -> list[str]:
+    """Return what in a world is found by the solver once in each timestep, so that rk4 cannot integrate it."""
+    drives = ["implicit actuators"] if any(each.implicit for each in world.actuators) else []
+    surfaces = ["moving surfaces"] if any(moving_surfaces(world)) else []
+    return [*drives, *surfaces, *sorted({force.type for force in world.forces if force.solved})]
 
 
 def name_of(actuator: Actuator) -> str:

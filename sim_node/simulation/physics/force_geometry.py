@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import mujoco
 import numpy as np
 import numpy.typing as npt
-from mujoco import MjModel
 
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.forces import Force
@@ -48,7 +47,7 @@ class FieldArrays:
         return self.__dict__[field]  # type: ignore[no-any-return]
 
 
-def pushed_bodies(model: MjModel, forces: Sequence[Force]) -> IntArray:
+def pushed_bodies(model: mujoco.MjModel, forces: Sequence[Force]) -> IntArray:
     """Return the bodies that forces act on.
 
     Args:
@@ -62,7 +61,7 @@ def pushed_bodies(model: MjModel, forces: Sequence[Force]) -> IntArray:
     return np.array([(body, int(model.body_rootid[body])) for body in bodies], dtype=np.int64)
 
 
-def body_of(model: MjModel, name: str, place: Place, key: str) -> int:
+def body_of(model: mujoco.MjModel, name: str, place: Place, key: str) -> int:
     """Return the MuJoCo id of the body that the key `key` of a force names. Raises WorldError if it does not exist."""
     import mujoco
 
@@ -72,7 +71,7 @@ def body_of(model: MjModel, name: str, place: Place, key: str) -> int:
     return int(number)
 
 
-def angle_of(model: MjModel, name: str, place: Place, key: str) -> int:
+def angle_of(model: mujoco.MjModel, name: str, place: Place, key: str) -> int:
     """Return the index of a body's hinge or slide in qpos. Raises WorldError if it has any other joint.
 
     Args:
@@ -91,7 +90,7 @@ def _refers(place: Place, key: str, message: str) -> WorldError:
     return WorldError([Problem(place.where, f"{place.key.removesuffix('.body') or 'forces'}.{key}", message)])
 
 
-def levers(model: MjModel, bodies: IntArray, points: Sequence[FloatArray | None]) -> FloatArray:
+def levers(model: mujoco.MjModel, bodies: IntArray, points: Sequence[FloatArray | None]) -> FloatArray:
     """Return the lever arms (F, 3) from each body's centre of mass to a point on the body, along its axes, m.
 
     None as a point stands for the centre of mass.
@@ -100,7 +99,7 @@ def levers(model: MjModel, bodies: IntArray, points: Sequence[FloatArray | None]
     return np.array([np.zeros(3) if p is None else p - c for p, c in zip(points, centres, strict=True)])
 
 
-def lead(model: MjModel) -> float:
+def lead(model: mujoco.MjModel) -> float:
     """Return the time after the start of a timestep at which a force that is held during it is evaluated, s.
 
     Half a timestep with rk4, as in the leapfrog method, so that the error is second order. Zero with integrators that

@@ -14,7 +14,7 @@ from sim_node.simulation.physics.actuators import add_actuators, check_damping, 
 from sim_node.simulation.physics.combined_surfaces import add_combined_pairs, set_priorities
 from sim_node.simulation.physics.compiled import Compiled, InitialState
 from sim_node.simulation.physics.contact_materials import add_contact_pairs, exclude_scenery, set_contact_pairs
-from sim_node.simulation.physics.drives import integrator_of
+from sim_node.simulation.physics.drives import excludes_rk4, integrator_of
 from sim_node.simulation.physics.joint_motion import add_mimics, add_transmissions, set_joint_motion, set_transmissions
 from sim_node.simulation.physics.kinematic_bodies import make_heavy
 from sim_node.simulation.physics.loop_closures import add_loop_closures, set_distances, set_weights
@@ -25,7 +25,7 @@ from sim_node.simulation.physics.surfaces import set_layers, set_material, set_p
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bases import Base
-from sim_node.world.bodies import Body, moving_surfaces, with_mass
+from sim_node.world.bodies import Body, with_mass
 from sim_node.world.joints import QD_SIZES, JointType
 from sim_node.world.layout import Layout
 from sim_node.world.massless import CARRIER_MASS, undefined_joints
@@ -145,10 +145,7 @@ def _integrator(world: World) -> str:
     at = world.physics.places.get("integrator")
     what = "loops of sliding mates" if found == "euler" and stated in ("implicit", "implicitfast") else ""
     if stated == "rk4" and at is not None and found != stated:
-        solved = sorted({force.type for force in world.forces if force.solved})
-        drives = ["implicit actuators"] if any(each.implicit for each in world.actuators) else []
-        surfaces = ["moving surfaces"] if any(moving_surfaces(world)) else []
-        what = " and ".join([*drives, *surfaces, *solved])
+        what = " and ".join(excludes_rk4(world))
     if what:
         place = world.physics.place
         where = at.where if at is not None else Where(world.source) if place == NO_PLACE else place.where
